@@ -3,6 +3,7 @@ client."""
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import gzip
 import threading
@@ -18,7 +19,9 @@ from tablewright.dynamo import InternalServerError, ValidationException
 from tablewright.engine import Commit, Engine, Outcome, Unfinished
 from tablewright.wire import long_requests
 from tablewright.wire import server as server_module
-from tablewright.wire.long_requests import LARGE_BODY
+from tablewright.wire.endpoint import Endpoint
+from tablewright.wire.http.messages import Request
+from tablewright.wire.long_requests import LARGE_BODY, LongRequest, LongRequests
 from tablewright.wire.server import Server, serve_in_thread
 from tests.wire.fakes import FakeEngine
 from tests.wire.raw_http import Client, request
@@ -31,13 +34,15 @@ GET = b"DynamoDB_20120810.GetItem"
 class Scanning(Unfinished):
     """A scan that goes on, slice by slice, until the test lets it end."""
 
-    def __init__(self, end: Callable[[], Outcome]) -> None:
+    def __init__(self, end: Callable[[], Outcome], *, start: bool = True) -> None:
         self.slices = 0
+        self.has_begun = start
         self.released = threading.Event()
         self.end = end
 
     def resume(self) -> Outcome | Unfinished:
         self.slices += 1
+        self.has_begun = True
         return self.end() if self.released.is_set() else self
 
 
@@ -49,10 +54,12 @@ class SlicingEngine(FakeEngine):
         self.scans: list[Scanning] = []
         self.end: Callable[[], Outcome] = lambda: (b'{"Count":1}', None)
 
-    def begin(self, operation: str, checked: Any, /) -> Outcome | Unfinished:  # type: ignore[override]
+    def begin(  # type: ignore[override]
+        self, operation: str, checked: Any, /, *, start: bool = True
+    ) -> Outcome | Unfinished:
         if operation != "Scan":
             return super().begin(operation, checked)
-        self.scans.append(Scanning(self.end))
+        self.scans.append(Scanning(self.end, start=start))
         return self.scans[-1]
 
     def scan(self, number: int = 0) -> Scanning:
@@ -108,6 +115,17 @@ def test_it_ends_when_its_client_leaves() -> None:
         wait_for(is_at_rest)
 
 
+def test_what_it_has_written_is_committed_when_its_client_leaves() -> None:
+    """Nobody waits for its commit any more, and others may not come for a while."""
+    engine = SlicingEngine()
+    with serve_in_thread(engine) as url:
+        with Client(url) as client:
+            client.send(request(b"{}", SCAN))
+            wait_for(lambda: engine.scan().slices > 0)
+            assert engine.flushes == 0
+        wait_for(lambda: engine.flushes > 0)
+
+
 def test_its_error_is_a_response() -> None:
     def refused() -> Outcome:
         raise ValidationException("not this way")
@@ -134,6 +152,121 @@ def test_its_response_waits_for_the_commit(error: InternalServerError | None) ->
         engine.scan().released.set()
         assert client.receive().status == (200 if error is None else 500)
         engine.flush_error = None
+
+
+# -- many at once -------------------------------------------------------------------------------------------
+
+
+class Iterations:
+    """A loop's iterations, and how many slices were done in each."""
+
+    def __init__(self) -> None:
+        self.slices: list[int] = []
+
+    def count(self) -> None:
+        self.slices[-1] += 1
+
+
+class CountedScan(Unfinished):
+    """A scan of so many slices, each of which is counted."""
+
+    def __init__(self, slices: int, iterations: Iterations) -> None:
+        self._left = slices
+        self._iterations = iterations
+        self.has_begun = False
+
+    def resume(self) -> Outcome | Unfinished:
+        self.has_begun = True
+        self._iterations.count()
+        self._left -= 1
+        return self if self._left > 0 else (b"{}", None)
+
+
+class CountingEngine(FakeEngine):
+    """Scans take slices; everything else takes none."""
+
+    def __init__(self, slices: int) -> None:
+        super().__init__()
+        self.iterations = Iterations()
+        self._slices = slices
+
+    def begin(  # type: ignore[override]
+        self, operation: str, checked: Any, /, *, start: bool = True
+    ) -> Outcome | Unfinished:
+        if operation != "Scan":
+            return super().begin(operation, checked)
+        scan = CountedScan(self._slices, self.iterations)
+        return scan.resume() if start else scan
+
+
+def arrive(engine: CountingEngine, operations: list[bytes]) -> tuple[list[int], list[int]]:
+    """Requests that arrive in one iteration: gives the slices of each iteration, and the one that each ended in."""
+    ended = [-1] * len(operations)
+
+    async def run() -> None:
+        requests = LongRequests()
+        endpoint = Endpoint(engine, may_begin=requests.may_begin)
+        engine.iterations.slices.append(0)
+        for number, target in enumerate(operations):
+            outcome = endpoint.respond(asked(target))
+
+            def replied(_: object, number: int = number) -> None:
+                ended[number] = len(engine.iterations.slices) - 1
+
+            if isinstance(outcome, LongRequest):
+                requests.add(outcome, replied, lambda: True)
+            else:
+                replied(outcome)
+        while -1 in ended:
+            engine.iterations.slices.append(0)
+            await asyncio.sleep(0)
+
+    asyncio.run(run())
+    return engine.iterations.slices, ended
+
+
+def asked(target: bytes) -> Request:
+    incoming = Request()
+    incoming.method, incoming.url, incoming.body = b"POST", b"/", b"{}"
+    incoming.headers = {
+        b"x-amz-target": target,
+        b"content-type": b"application/x-amz-json-1.0",
+        b"authorization": b"AWS4-HMAC-SHA256 Credential=a/20260101/us-east-1/dynamodb/aws4_request, "
+        b"SignedHeaders=host, Signature=0",
+        b"x-amz-date": b"20260101T000000Z",
+    }
+    return incoming
+
+
+@pytest.mark.parametrize("count", [60, 300])
+def test_of_many_that_arrive_at_once_few_have_a_slice_in_each_iteration(count: int) -> None:
+    slices, ended = arrive(CountingEngine(3), [SCAN] * count)
+    assert slices[0] == long_requests.FIRST_SLICES
+    # Those in line, and one of those in turn.
+    assert max(slices) <= long_requests.FIRST_SLICES + 1
+    assert sum(slices) == 3 * count
+    assert ended == sorted(ended)
+
+
+@pytest.mark.parametrize("count", [60, 300])
+def test_what_takes_no_slices_is_done_at_once_in_the_middle_of_them(count: int) -> None:
+    _, ended = arrive(CountingEngine(3), [*[SCAN] * count, GET, PUT])
+    assert ended[-2:] == [0, 0]
+
+
+def test_those_who_need_one_slice_only_do_not_count() -> None:
+    """Most queries do, and none of them is put off."""
+    slices, ended = arrive(CountingEngine(1), [SCAN] * 60)
+    assert (slices, set(ended)) == ([60], {0})
+
+
+def test_whoever_stands_in_line_waits_for_few_slices_of_others() -> None:
+    """Each gets its first slice before anyone who came earlier has all of theirs."""
+    count = 60
+    slices, ended = arrive(CountingEngine(1000), [*[SCAN] * count])
+    first = [number for number, total in enumerate(slices) if total > 1]
+    assert len(first) <= count / long_requests.FIRST_SLICES + 1
+    assert min(ended) > max(first)
 
 
 def large(number: int) -> bytes:

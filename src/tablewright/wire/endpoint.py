@@ -50,7 +50,7 @@ class EngineLike(Protocol):
 
     def check(self, operation: str, request: Any, /) -> Any: ...
 
-    def begin(self, operation: str, checked: Any, /) -> Outcome | Unfinished: ...
+    def begin(self, operation: str, checked: Any, /, *, start: bool = True) -> Outcome | Unfinished: ...
 
     @property
     def syncs_slowly(self) -> bool: ...
@@ -69,7 +69,8 @@ class EngineLike(Protocol):
 class Endpoint:
     """An engine as DynamoDB's endpoint; ``authenticate`` raises for a request that it refuses.
 
-    Without it every complete signature is accepted.
+    Without it every complete signature is accepted. ``may_begin`` says whether a request that may take long can have
+    its first slice at once.
     """
 
     def __init__(
@@ -77,6 +78,7 @@ class Endpoint:
         engine: EngineLike | RegionalEngines,
         authenticate: Callable[[Request], None] | None = None,
         browser_access: BrowserAccess | None = None,
+        may_begin: Callable[[], bool] = lambda: True,
     ) -> None:
         if isinstance(engine, RegionalEngines):
             self._engine_of: Callable[[Request], EngineLike] = engine.engine_of
@@ -84,6 +86,7 @@ class Endpoint:
             self._engine_of = lambda request: engine
         self._problems = engine.problems
         self._authenticate = authenticate
+        self._may_begin = may_begin
         self._check_access = (browser_access or BrowserAccess()).check
 
     def respond(self, request: Request) -> Reply | LongRequest:
@@ -112,7 +115,7 @@ class Endpoint:
 
     def _begun(self, request: Request) -> Any:
         engine, operation, checked = self._checked(request)
-        return engine.begin(operation, checked)
+        return engine.begin(operation, checked, start=self._may_begin())
 
     def _checked(self, request: Request) -> tuple[EngineLike, str, Any]:
         """The engine, the operation and its input, once signature and shape are checked."""
@@ -143,7 +146,8 @@ class Endpoint:
                     body = b""
                 return render(request, 200, body, content_type), commit
             following = outcome.resume if isinstance(outcome, Unfinished) else outcome
-            return LongRequest(lambda: self._staged(request, content_type, following))
+            begun = isinstance(outcome, Unfinished) and outcome.has_begun
+            return LongRequest(lambda: self._staged(request, content_type, following), has_begun=begun)
         except DynamoError as error:
             return render(request, error.status, orjson.dumps(error.body()), content_type), error.commit
         except BodyTooLarge:

@@ -5,8 +5,13 @@ the event loop, for the requests in the queue in turn. A large body is verified,
 first, since that needs neither the loop nor the engine. Meanwhile there is no garbage collection: it would go through
 the millions of values that a body can have, which are not garbage, again and again, and nobody could do anything else.
 
-    large body ──▶ thread: verify, parse, check ──▶ first slice ──▶ queue: slice, slice, ... ──▶ response
-    small body ───────────────────────────────────▶ first slice ─┴─▶ response
+    large body ──▶ thread: verify, parse, check ─┐
+    small body ────────────────────────────────┬─┴─▶ first slice ─┬─▶ queue: slice, slice, ... ──▶ response
+                                               └─▶ line ──▶ ──────┴─▶ response
+
+Many may arrive at once. So only a few of those that do not finish in their first slice get it at once, in each
+iteration; the others stand in line for theirs, and a few of them get it in each iteration. Whoever comes when there is
+no such crowd, or wants what takes no slices, need not wait in either.
 
 ``LongRequest`` is a request at one of these stages; ``LongRequests`` is what takes it to the next.
 
@@ -41,6 +46,8 @@ MAX_WAITING_BYTES = 64 * 1024 * 1024
 _MAX_PARSED_BYTES = 4 * 1024 * 1024
 # The requests that slices are done for in turn.
 MAX_IN_TURN = 32
+# First slices in an iteration: of requests that arrive, if they leave something to do, and as many of those in line.
+FIRST_SLICES = 4
 
 
 @dataclass(slots=True)
@@ -49,6 +56,7 @@ class LongRequest:
 
     next_stage: Stage
     body_size: int = 0
+    has_begun: bool = False
 
 
 @dataclass(slots=True)
@@ -64,8 +72,14 @@ class _Job:
 class LongRequests:
     """The requests of one server that are not finished. All methods are called on its event loop."""
 
-    def __init__(self) -> None:
+    def __init__(self, when_left: Callable[[], None] = lambda: None) -> None:
+        """``when_left`` is called when a request is given up, since its client has left."""
+        self._when_left = when_left
         self._bodies: deque[_Job] = deque()
+        self._line: deque[_Job] = deque()
+        # In this iteration, of requests that arrived in it.
+        self._first_slices = 0
+        self._next_iteration = False
         self._turns: deque[_Job] = deque()
         self._later: deque[_Job] = deque()
         self._waiting_bytes = self._parsed_bytes = self._in_thread = 0
@@ -75,7 +89,11 @@ class LongRequests:
 
     def __len__(self) -> int:
         """How many wait for the thread or for their turn."""
-        return len(self._bodies) + len(self._turns) + len(self._later)
+        return len(self._bodies) + len(self._line) + len(self._turns) + len(self._later)
+
+    def may_begin(self) -> bool:
+        """Whether a request that may take long can have its first slice now."""
+        return self._first_slices < FIRST_SLICES
 
     def accepts(self, request: LongRequest) -> bool:
         """Whether there is room for another large body."""
@@ -88,8 +106,28 @@ class LongRequests:
             self._waiting_bytes += job.size
             self._bodies.append(job)
             self._parse_more()
-        else:
+            return
+        if request.has_begun:
+            self._first_slices += 1
             self._take_turns(job)
+        else:
+            self._line.append(job)
+        self._look_again()
+
+    def _look_again(self) -> None:
+        """In the next iteration: others may begin, and some of those in line do."""
+        if not self._next_iteration:
+            self._next_iteration = True
+            asyncio.get_running_loop().call_soon(self._begin_some)
+
+    def _begin_some(self) -> None:
+        self._next_iteration = False
+        self._first_slices = 0
+        unfinished = 0
+        while self._line and unfinished < FIRST_SLICES:
+            unfinished += self._do_stage(self._line.popleft())
+        if self._line:
+            self._look_again()
 
     def _parse_more(self) -> None:
         """Hands bodies to the thread, as long as there is room for what they become."""
@@ -124,14 +162,18 @@ class LongRequests:
         job = self._turns.popleft()
         if self._turns:
             asyncio.get_running_loop().call_soon(self._do_slice)
+        if not self._do_stage(job) and self._later:
+            self._take_turns(self._later.popleft())
+
+    def _do_stage(self, job: _Job) -> bool:
+        """Do what is next for a request; whether there is more to do."""
         outcome = job.next_stage() if job.is_wanted() else _ABANDONED
         if isinstance(outcome, LongRequest):
             job.next_stage = outcome.next_stage
             self._take_turns(job)
-        else:
-            self._finish(job, outcome)
-            if self._later:
-                self._take_turns(self._later.popleft())
+            return True
+        self._finish(job, outcome)
+        return False
 
     def _go_on(self, future: Future[Reply | LongRequest], job: _Job) -> None:
         self._in_thread -= 1
@@ -149,6 +191,7 @@ class LongRequests:
         self._parsed_bytes -= job.size
         self._parse_more()
         if reply is _ABANDONED:
+            self._when_left()
             return
         try:
             job.callback(reply)

@@ -71,10 +71,10 @@ class Server(ConnectionRegistry):
             self.metrics_server = MetricsServer(*metrics, self.metrics_text, engine.problems)
         self._engine = engine
         self._browser_access = BrowserAccess(cors)
-        endpoint = Endpoint(engine, authenticate, self._browser_access)
+        self.long_requests = LongRequests(self._flush_later)
+        endpoint = Endpoint(engine, authenticate, self._browser_access, self.long_requests.may_begin)
         self.respond = endpoint.respond
         self.failure_response = endpoint.failure_response
-        self.long_requests = LongRequests()
         self.host = host
         self.port = port
         self._flush_engine = engine.flush
@@ -167,6 +167,10 @@ class Server(ConnectionRegistry):
             self._waiting = [callback]
             commit.when_durable(partial(self._committed, commit, self._waiting))
         self._arrivals += 1
+        self._flush_later()
+
+    def _flush_later(self) -> None:
+        """Flushes after this iteration; also what a request has written that nobody waits for any more."""
         if not self._flush_scheduled:
             self._flush_scheduled = True
             self._loop.call_soon(self._flush_soon)

@@ -211,7 +211,7 @@ def _take_stored(rows: sqlite3.Cursor, read: PageRead, page: Page, fill: PageFil
         if len(some) == _FETCHED_AT_ONCE:
             # Most pages end here, and looking at the clock is not cheap.
             if not until:
-                until = slice_end()
+                until = slice_end(is_first=len(items) == _FETCHED_AT_ONCE)
             if thread_time() > until:
                 return contents[-1]
     page.scanned = len(items)
@@ -223,7 +223,7 @@ def _take_parsed(rows: sqlite3.Cursor, read: PageRead, page: Page, fill: PageFil
     index, condition, projection = read.source.index, read.condition, read.projection
     entry = index.entry if index is not None and index.projected is not None else None
     together = 0
-    until = slice_end()
+    until = slice_end(is_first=not page.scanned)
     for row in rows:
         (size,), (data,) = _checked(read.source.table.whole_crc, [row])
         page.scanned += 1
