@@ -279,15 +279,24 @@ def first_preferences(served: Served) -> Change:
     admin = served.client("root", "Admins", path="/engagement")
     place = f"/customers/{new_id('c')}/preferences"
     hours = {"start": "22:00", "end": "07:00"}
-    return Change(
-        admin, place, "PUT", place, lambda number: {"channelsOff": [f"channel-{number}"], "quietHours": hours}
-    )
+
+    def body(number: int) -> Body:
+        return {"optedOut": False, "channelsOff": [f"channel-{number}"], "quietHours": hours}
+
+    return Change(admin, place, "PUT", place, body)
 
 
 def further_preferences(served: Served) -> Change:
     change = first_preferences(served)
     assert change.client.put(change.place, json={"optedOut": True}).status_code == 200
     return change
+
+
+def some_preferences(served: Served) -> Change:
+    change = further_preferences(served)
+    return Change(
+        change.client, change.place, "PATCH", change.place, lambda number: {"channelsOff": [f"channel-{number}"]}
+    )
 
 
 def a_run_deletion(served: Served) -> Change:

@@ -38,6 +38,7 @@ CHANGES = [
     changes.a_candidate_deletion,
     changes.first_preferences,
     changes.further_preferences,
+    changes.some_preferences,
     changes.a_run_deletion,
     changes.a_run_cancellation,
 ]

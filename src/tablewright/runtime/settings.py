@@ -80,6 +80,12 @@ class Settings(BaseSettings):
     # -- HTTP
     host: str = Field("127.0.0.1", description="address to listen on")
     port: int = Field(8080, ge=0, le=65535, description="port to listen on; 0 for any free one")
+    public_url: str | None = Field(
+        None,
+        max_length=500,
+        pattern=r"^https?://[^\s/?#]+(/[^\s?#]*)?$",
+        description="address that customers reach the systems by, such as https://hub.example.org: for links in mail",
+    )
     cors_origins: Annotated[list[str], NoDecode] = Field(
         default_factory=list, description="origins that browsers may call from, separated by commas"
     )
@@ -148,6 +154,12 @@ class Settings(BaseSettings):
             if not is_role_name(role):
                 raise ValueError(f"{role} is no role: a role is system:Role, such as tasks:Admins")
         return value
+
+    @model_validator(mode="after")
+    def _safe_links(self) -> Settings:
+        if self.mode == "production" and (self.public_url or "https:").startswith("http:"):
+            raise ValueError("public_url: customers need https:// to unsubscribe with one click (RFC 8058)")
+        return self
 
     @field_validator("data", "training_export", "mail_folder", "sources")
     @classmethod

@@ -203,6 +203,15 @@ class Runtime:
         """The key that signs webhooks."""
         return _secret(self.settings.webhook_secret, self.secrets, "webhook_secret")
 
+    @property
+    def public_url(self) -> str | None:
+        """The address that customers reach the systems by; in development, that of this machine."""
+        settings = self.settings
+        if settings.public_url is not None or settings.mode == "production":
+            return settings.public_url
+        host = f"[{settings.host}]" if ":" in settings.host else settings.host
+        return f"http://{host}:{settings.port}"
+
     def now(self) -> datetime:
         return datetime.fromtimestamp(self.clock(), UTC)
 

@@ -111,13 +111,12 @@ def test_a_candidate_expires_after_the_days_of_its_program(served: Served, admin
 
 
 @pytest.mark.requirement("CE5")
-def test_a_rejected_candidate_leaves_the_lists_and_says_why(
-    served: Served, admin: httpx.Client, member: httpx.Client
-) -> None:
+def test_a_rejected_candidate_leaves_the_lists_and_says_why(served: Served, admin: httpx.Client) -> None:
+    marketer = served.client("mia", "Marketers", path="/engagement")
     made = Programme(served, admin, rows(1, 2, 3))
     made.run()
     path = f"{made.path}/customers/c-1/candidates/program/{made.id}/reject"
-    answer = member.post(path, json={"reason": "asked us not to"})
+    answer = marketer.post(path, json={"reason": "asked us not to"})
     assert answer.status_code == 200
     (rejection,) = answer.json()["rejectionHistory"]
     assert (rejection["reason"], rejection["filter"]) == ("asked us not to", "manual")
@@ -128,7 +127,7 @@ def test_a_rejected_candidate_leaves_the_lists_and_says_why(
     assert made.run()["counts"]["rejected"] == 1
     assert made.top() == ["c-2", "c-0"]
     assert made.candidate("c-1").json()["rejectionHistory"] == [rejection]
-    assert member.post(path.replace("c-1", "c-9"), json={"reason": "x"}).status_code == 404
+    assert marketer.post(path.replace("c-1", "c-9"), json={"reason": "x"}).status_code == 404
 
 
 @pytest.mark.requirement("CE5")

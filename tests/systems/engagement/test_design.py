@@ -14,8 +14,9 @@ from tablewright.design.iam.policy_evaluation import is_allowed
 from tablewright.model import Table
 from tablewright.store import AsyncStore
 from tablewright.systems.engagement.configuration import Configuration
+from tablewright.systems.engagement.consent.customer_preferences import patched
 from tablewright.systems.engagement.delivery.deliveries import Deliveries
-from tablewright.systems.engagement.model import Preferences, Program, Subject, candidates, design, programs, scores
+from tablewright.systems.engagement.model import Program, Subject, candidates, design, programs, scores
 from tablewright.systems.engagement.reactive import Event, Reactive
 from tablewright.systems.engagement.runs.background import Runner
 from tablewright.systems.engagement.runs.run_records import LEASE
@@ -82,7 +83,7 @@ def _use(workshop: Workshop, service: Engagement) -> None:
         made = await service.set_enabled("p", "US", True, by="test")
         await service.programs("US")
         await service.versions("p", "US")
-        await service.set_preferences(Preferences(customer_id="c-1", channels_off=["push"]))
+        await service.preferences.change("c-1", patched({"channels_off": ["push"]}), by="test")
         return made
 
     async def looked_at() -> None:
@@ -92,7 +93,9 @@ def _use(workshop: Workshop, service: Engagement) -> None:
         assert (await service.deliveries_to("c-1", "p", "US")).items
         await service.scores("c-1", "p")
         await service.score("c-1", "p", "test-points")
-        await service.preferences("c-1")
+        await service.preferences.get("c-1")
+        assert (await service.preferences.history("c-1")).items
+        assert (await service.top("p", "email", marketplace_id="US")).items
         await service.reject("c-1", "p", "US", subject, reason="no")
         await service.delete("c-2", "p", "US", subject)
 
@@ -107,6 +110,8 @@ def _use(workshop: Workshop, service: Engagement) -> None:
     reactive.react(made, Event("c-9", None, {"points": 1}, {}))
     post.instead = lambda message: "no" if message.candidate.customer_id == "c-9" else None
     deliveries.deliver(made)
+    deliveries.retry(made)
+    deliveries.retry(made, customer_id="c-9")
     asyncio.run(looked_at())
     workshop.now += LEASE + timedelta(hours=1)
     runner.tick()

@@ -49,5 +49,5 @@ def test_a_row_with_an_id_that_no_path_can_have_is_an_error(workshop: Workshop) 
         "subjectTypeColumn": "kind",
         "subjectIdColumn": "sku",
     }
-    run = workshop.run(workshop.put(program(dataConnectors=[connector])))
+    run = workshop.run(workshop.put(program(dataConnectors=[connector], maxFailedShare=1)))
     assert (run.state, run.counts.candidates, run.counts.failed) == (RunState.COMPLETED, 1, 7)

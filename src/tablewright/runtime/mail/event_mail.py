@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from email.headerregistry import Address
 from email.message import EmailMessage
-from email.policy import SMTP
+from email.policy import EmailPolicy
 from email.utils import format_datetime
 from hashlib import sha256
 from typing import Annotated, Any, Literal
@@ -52,10 +52,30 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 # Twice as long as a message may take, because clocks differ.
 _CLAIM_LASTS = timedelta(seconds=2 * SENT_WITHIN)
 _MAX_SUBJECT_LENGTH = 200
+# A line of mail has 998 characters at most, with the name of the header.
+_MAX_LINK_LENGTH = 970
 # How long all mail waits for one mailbox: longer than greylisting takes.
 _WAITS_FOR_MAILBOX = timedelta(minutes=30)
 
 _log = logging.getLogger(__name__)
+
+
+class _UnfoldedLinks(EmailPolicy):
+    """Mail whose links are on one line: a long word would be folded to encoded words, which are no link."""
+
+    def fold(self, name: str, value: Any) -> str:
+        if name == _LIST_UNSUBSCRIBE:
+            return f"{name}: {value}{self.linesep}"
+        return str(super().fold(name, value))
+
+    def fold_binary(self, name: str, value: Any) -> bytes:
+        if name == _LIST_UNSUBSCRIBE:
+            return self.fold(name, value).encode("ascii")
+        return super().fold_binary(name, value)
+
+
+_LIST_UNSUBSCRIBE = "List-Unsubscribe"
+_POLICY = _UnfoldedLinks(linesep="\r\n")
 
 
 class DeadLettered(Exception):
@@ -69,6 +89,8 @@ class Message:
     recipient: str
     subject: str
     text: str
+    # The address by which the recipient unsubscribes with one click (RFC 8058).
+    unsubscribe_url: str | None = None
 
 
 class MailRecord(Entity, table=internal_table):
@@ -192,12 +214,15 @@ class Mailer:
         return claim.claimed_until > self._clock()
 
     def _compose(self, event: Event, message: Message, recipient: str) -> EmailMessage:
-        mail = EmailMessage(policy=SMTP)
+        mail = EmailMessage(policy=_POLICY)
         mail["From"] = self._sender
         mail["To"] = Address(addr_spec=message.recipient)
         mail["Subject"] = _line(message.subject)
         mail["Date"] = format_datetime(event.at)
         mail["Message-ID"] = f"<{event.event_id}.{recipient}@{self._sender.domain}>"
+        if message.unsubscribe_url is not None and len(message.unsubscribe_url) <= _MAX_LINK_LENGTH:
+            mail[_LIST_UNSUBSCRIBE] = f"<{message.unsubscribe_url}>"
+            mail["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
         # So that no out-of-office reply is sent.
         mail["Auto-Submitted"] = "auto-generated"
         mail.set_content(_CONTROLS.sub("\ufffd", message.text))

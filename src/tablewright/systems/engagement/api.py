@@ -10,8 +10,10 @@ from __future__ import annotations
 import asyncio
 from datetime import date
 from typing import Annotated
+from urllib.parse import parse_qs
 
-from fastapi import Depends, Query
+from fastapi import Depends, Query, Request
+from starlette.responses import HTMLResponse
 
 from tablewright.runtime import (
     Caller,
@@ -19,14 +21,25 @@ from tablewright.runtime import (
     Cursor,
     IdempotencyKey,
     Limit,
+    Public,
     Reading,
+    ResourceNotFound,
     Responder,
     allow,
     documented,
     service_of,
 )
+from tablewright.store import Unreadable
 from tablewright.systems.engagement import views
 from tablewright.systems.engagement.configuration import Name
+from tablewright.systems.engagement.consent.customer_preferences import Scope, unsubscribed
+from tablewright.systems.engagement.consent.unsubscribe_links import (
+    PAGE_HEADERS,
+    Subscription,
+    done_page,
+    offer_page,
+    unknown_page,
+)
 from tablewright.systems.engagement.model import Program, Run, Subject
 from tablewright.systems.engagement.platform import Platform
 from tablewright.systems.engagement.reactive import Event, Reaction
@@ -37,6 +50,8 @@ from tablewright.systems.unreadable_log import describe, unreadable_items
 
 # Seconds that a request to deliver takes; what is left is delivered by the next.
 _DELIVER_WITHIN = 20.0
+_MAX_FORM_BYTES = 10_000
+_MAX_FORM_FIELDS = 20
 
 _AGAIN = "put it again"
 router = SystemRouter(
@@ -139,16 +154,28 @@ async def versions(
 # -- candidates ---------------------------------------------------------------------------------------------------
 
 
+@router.get(_PROGRAM + "/channels/{channel_id}/candidates", tags=["candidates"], responses=documented(400))
+async def top_of_marketplace(
+    program_id: Name,
+    marketplace_id: Name,
+    channel_id: Name,
+    here: Here,
+    _: Staff,
+    limit: Limit = 100,
+    cursor: Cursor = None,
+) -> views.EntryPage:
+    """Candidates of a program and channel in a marketplace, best score first; nobody who has opted out."""
+    page = await here.engagement.top(program_id, channel_id, marketplace_id=marketplace_id, limit=limit, cursor=cursor)
+    return views.EntryPage(candidates=[views.EntryView.of(each) for each in page.items], **page_end(page))
+
+
 @router.get("/programs/{program_id}/channels/{channel_id}/candidates", tags=["candidates"], responses=documented(400))
 async def top(
     program_id: Name, channel_id: Name, here: Here, _: Staff, limit: Limit = 100, cursor: Cursor = None
 ) -> views.EntryPage:
-    """Candidates of a program and channel, best score first."""
+    """Candidates of a program and channel in all marketplaces, best score first; nobody who has opted out."""
     page = await here.engagement.top(program_id, channel_id, limit=limit, cursor=cursor)
-    return views.EntryPage(
-        candidates=[views.EntryView.of(each) for each in page.items],
-        **page_end(page),
-    )
+    return views.EntryPage(candidates=[views.EntryView.of(each) for each in page.items], **page_end(page))
 
 
 @router.get("/programs/{program_id}/candidates", tags=["candidates"], responses=documented(400))
@@ -162,7 +189,7 @@ async def of_day(
 ) -> views.CandidatePage:
     """Candidates of a program that were made on a day, in that order."""
     page = await here.engagement.of_day(program_id, day, limit=limit, cursor=cursor)
-    found = [views.CandidateView.of(each) for each in page.items]
+    found = [views.CandidateView.of(each) for each in await here.engagement.shown(page.items)]
     return views.CandidatePage(candidates=found, **page_end(page))
 
 
@@ -181,7 +208,9 @@ async def get_candidate(
     """A candidate."""
     subject = Subject(type=subject_type, id=subject_id)
     found = await here.engagement.candidate(customer_id, program_id, marketplace_id, subject, consistent=consistent)
-    return views.CandidateView.of(reading.of(found))
+    (shown,) = await here.engagement.shown([found])
+    reading.of(found, shown.parts)
+    return views.CandidateView.of(shown)
 
 
 @router.post(_CANDIDATE + "/reject", tags=["candidates"], responses=documented(404, 409))
@@ -201,7 +230,8 @@ async def reject(
     found = await here.engagement.reject(
         customer_id, program_id, marketplace_id, subject, reason=body.reason, seen=changing.seen
     )
-    return views.CandidateView.of(changing.of(found))
+    (shown,) = await here.engagement.shown([changing.of(found)])
+    return views.CandidateView.of(shown)
 
 
 @router.delete(_CANDIDATE, status_code=204, tags=["candidates"], responses=documented(404, 409))
@@ -244,16 +274,81 @@ async def score(
 @router.get("/customers/{customer_id}/preferences", tags=["customers"])
 async def preferences(customer_id: views.Id, here: Here, _: Anyone, reading: Reading) -> views.PreferencesView:
     """What a customer wants."""
-    return views.PreferencesView.of(reading.of(await here.engagement.preferences(customer_id)))
+    return views.PreferencesView.of(reading.of(await here.engagement.preferences.get(customer_id)))
 
 
-@router.put("/customers/{customer_id}/preferences", tags=["customers"])
+@router.put("/customers/{customer_id}/preferences", tags=["customers"], responses=documented(409))
 async def put_preferences(
-    customer_id: views.Id, body: views.PreferencesBody, here: Here, _: Machine, changing: Changing
+    customer_id: views.Id, body: views.PreferencesBody, here: Here, caller: Machine, changing: Changing
 ) -> views.PreferencesView:
-    """What a customer wants from now on."""
-    stored = await here.engagement.set_preferences(body.of(customer_id), changing.seen)
+    """All that a customer wants from now on; refused if it leaves out what the customer has said before."""
+    stored = await here.engagement.preferences.change(customer_id, body.change, by=caller.user_id, seen=changing.seen)
     return views.PreferencesView.of(changing.of(stored))
+
+
+@router.patch("/customers/{customer_id}/preferences", tags=["customers"], responses=documented(409))
+async def patch_preferences(
+    customer_id: views.Id, body: views.PreferencesPatch, here: Here, caller: Machine, changing: Changing
+) -> views.PreferencesView:
+    """Change some of what a customer wants; what is not named stays as it is."""
+    stored = await here.engagement.preferences.change(customer_id, body.change, by=caller.user_id, seen=changing.seen)
+    return views.PreferencesView.of(changing.of(stored))
+
+
+@router.get("/customers/{customer_id}/preferences/history", tags=["customers"], responses=documented(400))
+async def preference_history(
+    customer_id: views.Id, here: Here, _: Anyone, limit: Limit = 100, cursor: Cursor = None
+) -> views.PreferenceHistory:
+    """Who changed what a customer wants, when, how, and from what to what; latest first."""
+    page = await here.engagement.preferences.history(customer_id, limit=limit, cursor=cursor)
+    return views.PreferenceHistory(
+        changes=[views.PreferenceChangeView.of(each) for each in page.items], **page_end(page)
+    )
+
+
+# -- unsubscribing ------------------------------------------------------------------------------------------------
+
+
+@router.get("/unsubscribe/{token}", tags=["customers"], response_class=HTMLResponse)
+async def unsubscribe_page(token: str, here: Here, _: Public) -> HTMLResponse:
+    """The page behind the link in a message: what may be unsubscribed from. It changes nothing."""
+    subscription = here.unsubscribe_links.read(token)
+    if subscription is None:
+        return HTMLResponse(unknown_page(), 404, PAGE_HEADERS)
+    return HTMLResponse(offer_page(await _program_name(here, subscription)), headers=PAGE_HEADERS)
+
+
+@router.post("/unsubscribe/{token}", tags=["customers"], response_class=HTMLResponse)
+async def unsubscribe(token: str, request: Request, here: Here, _: Public) -> HTMLResponse:
+    """Unsubscribe with one click (RFC 8058): the token in the address is all that is needed.
+
+    From the program that sent the message; a form with `scope=everything`, as the page has it, is for everything.
+    """
+    subscription = here.unsubscribe_links.read(token)
+    if subscription is None:
+        return HTMLResponse(unknown_page(), 404, PAGE_HEADERS)
+    form = (await request.body())[:_MAX_FORM_BYTES].decode("latin-1")
+    fields = parse_qs(form, max_num_fields=_MAX_FORM_FIELDS) if form.count("&") < _MAX_FORM_FIELDS else {}
+    scope: Scope = "everything" if fields.get("scope") == ["everything"] else "program"
+    await here.engagement.preferences.change(
+        subscription.customer_id,
+        unsubscribed(subscription.program_id, scope),
+        by="customer",
+        source="page" if "scope" in fields else "one-click",
+    )
+    name = await _program_name(here, subscription)
+    return HTMLResponse(done_page(name, everything=scope == "everything"), headers=PAGE_HEADERS)
+
+
+async def _program_name(here: Platform, subscription: Subscription) -> str:
+    try:
+        program = await here.engagement.program(subscription.program_id, subscription.marketplace_id)
+    except (ResourceNotFound, Unreadable):
+        return subscription.program_id
+    return program.program_name
+
+
+# -- events -------------------------------------------------------------------------------------------------------
 
 
 @router.post("/events", tags=["customers"], responses=documented(404, 409))
@@ -375,7 +470,7 @@ async def deliver(
 
 @router.post(_PROGRAM + "/deliveries/retry", tags=["deliveries"], responses=documented(404, 409))
 async def retry_deliveries(
-    program_id: Name, marketplace_id: Name, body: views.RetryBody, here: Here, _: Admin
+    program_id: Name, marketplace_id: Name, body: views.RetryBody, here: Here, _: Editor
 ) -> views.SummaryView:
     """Try again what was refused: of all channels and customers, or of those that are named."""
     program = await here.engagement.program(program_id, marketplace_id, consistent=True)

@@ -5,6 +5,7 @@ Candidates
                                                CHANNEL#<channel>#SUBJECT#<type>#<id>   ChannelEntry, for each channel
                                                DELIVERY#<channel>#SUBJECT#...          Delivery, what was sent
     CUSTOMER#<c>                               PREFERENCES, CONTACTS                   Preferences, Contacts
+                                               PREFERENCES#<number>                    PreferenceChange, who and what
     QUOTA#PROGRAM#<p>#MARKETPLACE#<m>          CHANNEL#<channel>#<day>                 Quota, sent in a day
     RUN#<id>#PROGRAM#<p>#MARKETPLACE#<m>       FAILED#<connector>#<digest>             FailedCustomer, to try again
 
@@ -45,9 +46,11 @@ from tablewright.systems.engagement.entities.candidate_entities import (
 from tablewright.systems.engagement.entities.delivery_entities import (
     CONTACT_DAYS,
     MAX_CONTACTS,
+    MAX_PROGRAMS_OFF,
     Contacts,
     Delivery,
     DeliveryState,
+    PreferenceChange,
     Preferences,
     QuietHours,
     Quota,
@@ -76,6 +79,7 @@ __all__ = [
     "CONTACT_DAYS",
     "MAX_CHANNELS",
     "MAX_CONTACTS",
+    "MAX_PROGRAMS_OFF",
     "MAX_REJECTIONS",
     "MAX_SAMPLES",
     "Candidate",
@@ -88,6 +92,7 @@ __all__ = [
     "FailedCustomer",
     "Metadata",
     "ModelScore",
+    "PreferenceChange",
     "Preferences",
     "Program",
     "ProgramVersion",
@@ -168,7 +173,7 @@ design = Design(
             ItemWrite(Quota, "put"),
         ),
         Write("finish delivery", ItemWrite(Delivery, "update", sets=["state", "reason"])),
-        Write("set preferences", ItemWrite(Preferences, "put")),
+        Write("change preferences", ItemWrite(Preferences, "put"), ItemWrite(PreferenceChange, "put")),
         Write(
             "put program",
             ItemWrite(Program, "put"),
@@ -200,6 +205,7 @@ design = Design(
             "Delivery.of_customer",
             "Delivery.of_day",
             "Preferences.of_customer",
+            "PreferenceChange.of_customer",
             "Contacts.of_customer",
             "Quota.of_day",
             "Program.by_id",
@@ -228,7 +234,7 @@ design = Design(
             "give claim back",
             "retry delivery",
             "finish delivery",
-            "set preferences",
+            "change preferences",
             "put program",
             "begin run",
             "take run over",
@@ -243,6 +249,7 @@ design = Design(
         ChannelEntry: Volume(items=2_000_000, size=350),
         Delivery: Volume(items=200_000, size=450),
         Preferences: Volume(items=100_000, size=200),
+        PreferenceChange: Volume(items=200_000, size=250),
         Contacts: Volume(items=200_000, size=250),
         Quota: Volume(items=100, size=150),
         Program: Volume(items=100, size=1_500),

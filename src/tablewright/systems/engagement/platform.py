@@ -8,6 +8,7 @@ from typing import TypeVar
 from tablewright.runtime import UNSEEN, Idempotency, Invalid, Responder, Runtime, Seen, StateConflict
 from tablewright.store import Cancelled, Outcome, TolerantReader
 from tablewright.systems.engagement.configuration import Configuration, FilesConnector
+from tablewright.systems.engagement.consent.unsubscribe_links import UnsubscribeLinks
 from tablewright.systems.engagement.delivery.channels import adapters
 from tablewright.systems.engagement.delivery.deliveries import Deliveries
 from tablewright.systems.engagement.delivery.outbound_http import Outbound, Refusal
@@ -44,7 +45,16 @@ class Platform:
         )
         self._scorer = Scorer(store, Endpoints(self.outbound), runtime.now, self.unreadable_log)
         self.pipeline = Pipeline(store, self._scorer, runtime.now, self.unreadable_log)
-        carried_by = adapters(store, runtime.mailer, self.outbound, runtime.webhook_secret, runtime.clock)
+        base = runtime.public_url
+        self.unsubscribe_links = UnsubscribeLinks(f"{base}/engagement", runtime.privacy_secret)
+        carried_by = adapters(
+            store,
+            runtime.mailer,
+            self.outbound,
+            runtime.webhook_secret,
+            runtime.clock,
+            None if base is None else self.unsubscribe_links,
+        )
         self.deliveries = Deliveries(store, carried_by, runtime.now, self.unreadable_log)
         self._idempotency = Idempotency("engagement")
         self.reactive = Reactive(self.pipeline)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any
 
+from tablewright.model import Entity
 from tablewright.runtime import UNSEEN, PreconditionFailed, ResourceNotFound, Seen, StateConflict
 from tablewright.store import (
     AlreadyExists,
     AsyncStore,
     AsyncTolerantReader,
     Cancelled,
-    ConditionFailed,
     Conflict,
     Create,
     Delete,
@@ -26,6 +27,7 @@ from tablewright.store import (
     VersionConflict,
 )
 from tablewright.systems.engagement.configuration import Configuration
+from tablewright.systems.engagement.consent.customer_preferences import CustomerPreferences, is_wanted
 from tablewright.systems.engagement.model import (
     MAX_REJECTIONS,
     Candidate,
@@ -48,11 +50,27 @@ from tablewright.systems.unreadable_log import UnreadableLog
 
 _ATTEMPTS = 6
 _PAGE = 100
+# Pages that are read to fill one, where many have opted out.
+_MAX_PAGES_READ = 10
 # Programs of a marketplace that are looked at for an event; with more of them, it says which one it is about.
 MAX_PROGRAMS = 1_000
 
 # Raises Invalid for what cannot work here: connectors, models, filters, channels.
 Check = Callable[[Configuration], None]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownCandidate:
+    """A candidate, what its customer wants, and the channels that are left by that."""
+
+    candidate: Candidate
+    preferences: Preferences | None
+    channels: list[str]
+
+    @property
+    def parts(self) -> list[Entity]:
+        """What is shown beside the candidate itself."""
+        return [] if self.preferences is None else [self.preferences]
 
 
 class Engagement:
@@ -65,6 +83,7 @@ class Engagement:
         self._reader = AsyncTolerantReader(store, (unreadable_log or UnreadableLog("engagement")).add)
         self._clock = clock
         self._check = check
+        self.preferences = CustomerPreferences(store, self._reader, self.now)
 
     def now(self) -> datetime:
         return datetime.fromtimestamp(self._clock(), UTC)
@@ -228,11 +247,39 @@ class Engagement:
         return found
 
     async def top(
-        self, program_id: str, channel_id: str, *, limit: int = 100, cursor: str | None = None
+        self,
+        program_id: str,
+        channel_id: str,
+        *,
+        marketplace_id: str | None = None,
+        limit: int = 100,
+        cursor: str | None = None,
     ) -> TolerantPage[ChannelEntry]:
-        """Candidates of a program and channel, best score first."""
-        selection = ChannelEntry.top(program_id=program_id, channel_id=channel_id)
-        return await self._reader.page(selection, limit=limit, cursor=cursor)
+        """Candidates of a program and channel, best score first, of one marketplace or of all.
+
+        Customers who have opted out are left out, whenever they did, and so are those whose preferences cannot be read.
+        """
+        if marketplace_id is None:
+            selection = ChannelEntry.top(program_id=program_id, channel_id=channel_id)
+        else:
+            selection = ChannelEntry.top_of_marketplace(
+                program_id=program_id, marketplace_id=marketplace_id, channel_id=channel_id
+            )
+        found: list[ChannelEntry] = []
+        unreadable: list[Unreadable] = []
+        for _ in range(_MAX_PAGES_READ):
+            page = await self._reader.page(selection, limit=limit - len(found), cursor=cursor)
+            cursor = page.cursor
+            wishes = await self.preferences.of_each(page.items)
+            unreadable += [*page.unreadable, *(each for each in wishes if isinstance(each, Unreadable))]
+            found += [
+                entry
+                for entry, wish in zip(page.items, wishes, strict=True)
+                if is_wanted(wish, entry.program_id, entry.channel_id)
+            ]
+            if cursor is None or len(found) == limit:
+                break
+        return TolerantPage(found, unreadable, cursor)
 
     async def of_day(
         self, program_id: str, day: date, *, limit: int = 100, cursor: str | None = None
@@ -240,6 +287,14 @@ class Engagement:
         """Candidates of a program that were made on a day, in that order."""
         selection = Candidate.of_day(program_id=program_id, metadata__day=day)
         return await self._reader.page(selection, limit=limit, cursor=cursor)
+
+    async def shown(self, found: Sequence[Candidate]) -> list[ShownCandidate]:
+        """Candidates with what their customers want by now."""
+        wishes = await self.preferences.of_each(found)
+        return [
+            ShownCandidate(each, wish if isinstance(wish, Preferences) else None, _reachable(each, wish))
+            for each, wish in zip(found, wishes, strict=True)
+        ]
 
     async def reject(
         self,
@@ -301,7 +356,7 @@ class Engagement:
             raise
         return True
 
-    # -- scores and preferences ---------------------------------------------------------------------------------
+    # -- scores ---------------------------------------------------------------------------------
 
     async def score(self, customer_id: str, subject_id: str, model_id: str) -> Score:
         """A score in the cache; one that has expired is none."""
@@ -314,28 +369,6 @@ class Engagement:
     async def scores(self, customer_id: str, subject_id: str) -> TolerantPage[Score]:
         """All scores of a customer and subject that the cache has."""
         return await self._reader.all(Score.of_subject(customer_id=customer_id, subject_id=subject_id))
-
-    async def preferences(self, customer_id: str) -> Preferences:
-        """What a customer wants; everything, if he has not said anything."""
-        found = await self._store.get(Preferences.of_customer(customer_id=customer_id), consistent=True)
-        return found or Preferences(customer_id=customer_id)
-
-    async def set_preferences(self, preferences: Preferences, seen: Seen = UNSEEN) -> Preferences:
-        if seen.tags is None:
-            return await self._store.put(preferences)
-        lookup = Preferences.of_customer(customer_id=preferences.customer_id)
-        found = await self._store.get(lookup, consistent=True)
-        # Whoever has not said anything is shown what he wants nevertheless.
-        seen.require(found or Preferences(customer_id=preferences.customer_id))
-        try:
-            if found is None:
-                return await self._store.create(preferences)
-            values = preferences.model_dump(exclude={"customer_id", "quiet_hours"})
-            return await self._store.update(
-                lookup, **values, quiet_hours=preferences.quiet_hours, expect=seen.unchanged(found)
-            )
-        except (AlreadyExists, ConditionFailed, NotFound):
-            raise seen.outrun("somebody else changed these preferences; read them again") from None
 
     # -- runs and deliveries ------------------------------------------------------------------------------------
 
@@ -365,6 +398,10 @@ class Engagement:
         """What a program has sent to a customer."""
         selection = Delivery.of_customer(customer_id=customer_id, program_id=program_id, marketplace_id=marketplace_id)
         return await self._reader.page(selection, limit=limit, cursor=cursor)
+
+
+def _reachable(candidate: Candidate, wish: Preferences | Unreadable | None) -> list[str]:
+    return [channel for channel in candidate.channels if is_wanted(wish, candidate.program_id, channel)]
 
 
 def _other_version(program_id: str, version: int, expected: int | None) -> StateConflict:

@@ -7,20 +7,20 @@ from decimal import Decimal
 from typing import Annotated, Literal
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, model_validator
 from pydantic.alias_generators import to_camel
 
 from tablewright.runtime.http import path_ids
 from tablewright.runtime.http.json_values import Shown
 from tablewright.systems.engagement.configuration import Configuration, Json, Name, Number, Settings, TimeZone
+from tablewright.systems.engagement.consent.customer_preferences import Change, patched, replaced
 from tablewright.systems.engagement.delivery.deliveries import Cause, Summary
 from tablewright.systems.engagement.model import (
-    Candidate,
+    MAX_PROGRAMS_OFF,
     ChannelEntry,
     Checkpoint,
     Counts,
     DeliveryState,
-    Preferences,
     Program,
     QuietHours,
     RunState,
@@ -29,6 +29,7 @@ from tablewright.systems.engagement.model import (
     Subject,
 )
 from tablewright.systems.engagement.reactive import Reaction
+from tablewright.systems.engagement.service import ShownCandidate
 from tablewright.systems.json_numbers import Whole
 from tablewright.systems.response_views import LEFT_OUT, EntityView
 from tablewright.systems.unreadable_log import UnreadableItem
@@ -96,21 +97,43 @@ class QuietHoursBody(Strict):
     time_zone: TimeZone = "UTC"
 
 
+def _hours(body: QuietHoursBody | None) -> QuietHours | None:
+    return None if body is None else QuietHours(**body.model_dump())
+
+
 class PreferencesBody(Strict):
-    opted_out: bool = False
+    opted_out: StrictBool = False
     channels_off: list[Name] = Field(default_factory=list, max_length=50)
-    programs_off: list[Name] = Field(default_factory=list, max_length=100)
+    programs_off: list[Name] = Field(default_factory=list, max_length=MAX_PROGRAMS_OFF)
     quiet_hours: QuietHoursBody | None = None
 
-    def of(self, customer_id: str) -> Preferences:
-        hours = None if self.quiet_hours is None else QuietHours(**self.quiet_hours.model_dump())
-        return Preferences(
-            customer_id=customer_id,
-            opted_out=self.opted_out,
-            channels_off=self.channels_off,
-            programs_off=self.programs_off,
-            quiet_hours=hours,
-        )
+    @property
+    def change(self) -> Change:
+        names = ("opted_out", "channels_off", "programs_off")
+        values = {name: getattr(self, name) for name in names} | {"quiet_hours": _hours(self.quiet_hours)}
+        return replaced(values, self.model_fields_set)
+
+
+class PreferencesPatch(Strict):
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+
+    opted_out: StrictBool = Field(default=False, description="what is left out stays as it is")
+    channels_off: list[Name] = Field(default_factory=list, max_length=50)
+    programs_off: list[Name] = Field(default_factory=list, max_length=MAX_PROGRAMS_OFF)
+    quiet_hours: QuietHoursBody | None = Field(default=None, description="null for none")
+
+    @model_validator(mode="after")
+    def _something(self) -> PreferencesPatch:
+        if not self.model_fields_set:
+            raise ValueError("name what is to be changed: optedOut, channelsOff, programsOff or quietHours")
+        return self
+
+    @property
+    def change(self) -> Change:
+        values = {name: getattr(self, name) for name in self.model_fields_set}
+        if "quiet_hours" in values:
+            values["quiet_hours"] = _hours(self.quiet_hours)
+        return patched(values)
 
 
 class DeliveryBody(Strict):
@@ -174,7 +197,7 @@ class CandidateView(View):
     subject: Subject
     score: Number
     scores: dict[str, ModelScoreView]
-    channels: list[str]
+    channels: list[str] = Field(description="those that the customer has not opted out of")
     context: list[Shown]
     attributes: Shown
     rejected: bool
@@ -185,12 +208,14 @@ class CandidateView(View):
     run_id: str | None
 
     @classmethod
-    def of(cls, candidate: Candidate) -> CandidateView:
-        own = {"created", "updated", "expires", "run_id"}
+    def of(cls, shown: ShownCandidate) -> CandidateView:
+        own = {"created", "updated", "expires", "run_id", "channels"}
+        candidate = shown.candidate
         values = candidate.model_dump(include=set(cls.model_fields) - own)
         metadata = candidate.metadata
         return cls(
             **values,
+            channels=shown.channels,
             created=metadata.created,
             updated=metadata.updated,
             expires=candidate.ttl,
@@ -254,6 +279,23 @@ class PreferencesView(View, EntityView):
     channels_off: list[str]
     programs_off: list[str]
     quiet_hours: QuietHours | None
+
+
+class PreferenceChangeView(View, EntityView):
+    number: int
+    at: datetime
+    changed_by: str
+    source: str = Field(description="`api`, or `one-click` or `page` of an unsubscribe link")
+    changes: Shown = Field(
+        description="what was changed, with the values before and after",
+        examples=[{"optedOut": {"before": False, "after": True}}],
+    )
+
+
+class PreferenceHistory(View):
+    changes: list[PreferenceChangeView]
+    cursor: str | None = None
+    unreadable: list[UnreadableItem] = LEFT_OUT
 
 
 class RunView(View, EntityView):

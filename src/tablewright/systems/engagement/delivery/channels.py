@@ -37,6 +37,7 @@ from tablewright.runtime.mail import event_mail
 from tablewright.runtime.mail.event_mail import DeadLettered
 from tablewright.store import Store, Unavailable
 from tablewright.systems.engagement.configuration import EMAIL, WEBHOOK, Channel, Web
+from tablewright.systems.engagement.consent.unsubscribe_links import Subscription, UnsubscribeLinks
 from tablewright.systems.engagement.delivery.outbound_http import Outbound, Refusal, Unanswered
 from tablewright.systems.engagement.model import Candidate
 
@@ -102,9 +103,10 @@ class WebhookSettings(_Settings):
 class EmailAdapter:
     """Letters, each once: the mailer keeps a record of its own for that."""
 
-    def __init__(self, store: Store, mailer: event_mail.Mailer) -> None:
+    def __init__(self, store: Store, mailer: event_mail.Mailer, links: UnsubscribeLinks | None) -> None:
         self._store = store
         self._mailer = mailer
+        self._links = links
 
     def check(self, channel: Channel) -> None:
         settings = _settings(EmailSettings, channel)
@@ -125,12 +127,15 @@ class EmailAdapter:
             "subject_type": candidate.subject.type,
             "subject_id": candidate.subject.id,
         }
+        unsubscribe_url = _unsubscribe_url(self._links, candidate)
+        if unsubscribe_url is not None:
+            values["unsubscribe_url"] = unsubscribe_url
         subject, text = (Template(each).safe_substitute(values) for each in (settings.subject, settings.text))
         # What was refused has a record by which it is never sent again; so it is another message by then.
         event_id = f"{message.delivery_id}.{message.retries}" if message.retries else message.delivery_id
         event = Event(event_id=event_id, source="engagement", type="Delivery", at=message.at, sequence="", detail={})
         try:
-            self._mailer.send(event, event_mail.Message(address, subject, text))
+            self._mailer.send(event, event_mail.Message(address, subject, text, unsubscribe_url))
         except DeadLettered as error:
             raise AddressRefused(str(error)) from error
         lookup = event_mail.MailRecord.by_recipient(event_id=event_id, recipient=event_mail.digest(address))
@@ -147,6 +152,7 @@ class WebhookAdapter:
         outbound: Outbound,
         secret: bytes,
         clock: Callable[[], float],
+        links: UnsubscribeLinks | None = None,
         *,
         sleep: Callable[[float], None] = time.sleep,
         entropy: random.Random | None = None,
@@ -154,6 +160,7 @@ class WebhookAdapter:
         self._outbound = outbound
         self._secret = secret
         self._clock = clock
+        self._links = links
         self._sleep = sleep
         self._random = entropy or random.Random()
 
@@ -165,7 +172,7 @@ class WebhookAdapter:
 
     def send(self, message: ChannelMessage) -> None:
         settings = _settings(WebhookSettings, message.channel)
-        body = _body(message)
+        body = _body(message, _unsubscribe_url(self._links, message.candidate))
         reason = "the webhook"
         for attempt in range(_ATTEMPTS):
             if attempt:
@@ -197,12 +204,24 @@ def signed(delivery_id: str, at: int, body: bytes, secret: bytes) -> dict[str, s
 
 
 def adapters(
-    store: Store, mailer: event_mail.Mailer, outbound: Outbound, secret: bytes, clock: Callable[[], float]
+    store: Store,
+    mailer: event_mail.Mailer,
+    outbound: Outbound,
+    secret: bytes,
+    clock: Callable[[], float],
+    links: UnsubscribeLinks | None = None,
 ) -> dict[str, Adapter]:
-    return {EMAIL: EmailAdapter(store, mailer), WEBHOOK: WebhookAdapter(outbound, secret, clock)}
+    return {EMAIL: EmailAdapter(store, mailer, links), WEBHOOK: WebhookAdapter(outbound, secret, clock, links)}
 
 
-def _body(message: ChannelMessage) -> bytes:
+def _unsubscribe_url(links: UnsubscribeLinks | None, candidate: Candidate) -> str | None:
+    """The link of a customer; none, where nobody knows the address that customers reach us by."""
+    if links is None:
+        return None
+    return links.url(Subscription(candidate.customer_id, candidate.program_id, candidate.marketplace_id))
+
+
+def _body(message: ChannelMessage, unsubscribe_url: str | None) -> bytes:
     candidate = message.candidate
     content = {
         "type": "candidate.delivered",
@@ -215,6 +234,7 @@ def _body(message: ChannelMessage) -> bytes:
         "subject": {"type": candidate.subject.type, "id": candidate.subject.id},
         "score": str(candidate.score),
         "attributes": candidate.attributes,
+        "unsubscribeUrl": unsubscribe_url,
     }
     return orjson.dumps(content, default=str)
 

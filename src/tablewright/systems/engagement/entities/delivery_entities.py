@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date, datetime
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
@@ -16,6 +16,7 @@ from tablewright.systems.engagement.runs.cron_schedule import check_time_zone
 # Deliveries that are remembered of a customer, and for how long: filters look no further back.
 MAX_CONTACTS = 200
 CONTACT_DAYS = 90
+MAX_PROGRAMS_OFF = 100
 
 
 class DeliveryState(StrEnum):
@@ -71,12 +72,29 @@ class Preferences(Entity, table=candidates, naming=camel_case):
     customer_id: CustomerId
     opted_out: bool = False
     channels_off: list[str] = Field(default_factory=list, max_length=50)
-    programs_off: list[str] = Field(default_factory=list, max_length=100)
+    programs_off: list[str] = Field(default_factory=list, max_length=MAX_PROGRAMS_OFF)
     quiet_hours: QuietHours | None = None
+    version: Version = 0
 
     keys = Keys(PK="CUSTOMER#{customer_id}", SK="PREFERENCES")
 
     of_customer = Get(many=True)
+
+
+class PreferenceChange(Entity, table=candidates, naming=camel_case):
+    """A change of what a customer wants: who made it, when, how, and the values before and after."""
+
+    customer_id: CustomerId
+    # The version of the preferences that it made.
+    number: int
+    at: datetime
+    changed_by: str
+    source: str
+    changes: dict[str, Any]
+
+    keys = Keys(PK="CUSTOMER#{customer_id}", SK="PREFERENCES#{number:08}")
+
+    of_customer = Query(newest_first=True, expected=5)
 
 
 class Contacts(Entity, table=candidates, naming=camel_case):

@@ -2,7 +2,8 @@
 
     frequency     who was reached too often lately         {"most": 3, "days": 7}
     eligibility   who does not meet a rule                 {"rule": {...}}, see ``rule_conditions``
-    preference    who does not want it: opted out of everything, of the program, or of all its channels
+    preference    who does not want it: opted out of everything, of the program, or of all its channels;
+                  asked in every program, after the others if the program does not list it
 
 Filters are asked about many customers at once, so that what they read takes few requests. A filter says why a customer
 is left out, or None; it may take channels away. Others are registered:
@@ -73,7 +74,9 @@ class Chain:
 
     def __init__(self, chain: FilterChain) -> None:
         self._filters: list[tuple[str, Filter]] = []
-        for name in chain.filters:
+        # Nobody is a candidate who does not want to be.
+        consent = [] if PREFERENCE in chain.filters else [PREFERENCE]
+        for name in [*chain.filters, *consent]:
             factory = _factories.get(name)
             if factory is None:
                 raise Invalid(f"unknown filter {name}; the filters are {_factories.names()}", field="filterChain")
@@ -155,7 +158,7 @@ def _preference(settings: dict[str, Any]) -> Filter:
 
     def left_out(prospects: Sequence[Prospect], context: FilterContext) -> list[str | None]:
         lookups = [Preferences.of_customer(customer_id=each.customer_id) for each in prospects]
-        found = context.store.get_many(lookups)
+        found = context.store.get_many(lookups, consistent=True)
         return [unwanted(each, context.program_id, prospect) for each, prospect in zip(found, prospects, strict=True)]
 
     return left_out
