@@ -6,6 +6,7 @@ declarations  Keys, when, sharded; AttributeName, Unique, Version, CreatedAt, Up
               Large; Upgrades
 naming        camel_case, pascal_case, snake_case
 patterns      Get, Query and what they give: Lookup, Selection
+field_expressions  attr: fields in conditions, filters and changes
 collection    Collection, CollectionQuery and what it gives: CollectionSelection
 schema        Schema: a declaration, compiled; schema_of
 design        Design: a whole system, with what is written, by whom, how often: Write, ItemWrite, RequiredRead,
@@ -45,6 +46,8 @@ from tablewright.model.design import (
 )
 from tablewright.model.entity import Entity
 from tablewright.model.errors import ModelError, TemplateError
+from tablewright.model.field_conditions import FieldChange, FieldCondition
+from tablewright.model.field_expressions import Attr, attr
 from tablewright.model.keys.key_template import Template
 from tablewright.model.naming import camel_case, pascal_case, snake_case
 from tablewright.model.patterns import Get, Lookup, Query, Selection
@@ -54,6 +57,7 @@ from tablewright.model.values.attribute_codec import EpochMillis, EpochSeconds
 
 __all__ = [
     "AcceptedFinding",
+    "Attr",
     "AttributeName",
     "Collection",
     "CollectionQuery",
@@ -66,6 +70,8 @@ __all__ = [
     "EpochSeconds",
     "ExpiresAt",
     "Expiry",
+    "FieldChange",
+    "FieldCondition",
     "Get",
     "GlobalIndex",
     "Index",
@@ -92,6 +98,7 @@ __all__ = [
     "Version",
     "Volume",
     "Write",
+    "attr",
     "camel_case",
     "pascal_case",
     "schema_of",

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import UnionType
-from typing import Any, ClassVar, Generic, Self, TypeVar, Union, get_args, get_origin
+from typing import Any, ClassVar, Concatenate, Generic, ParamSpec, Self, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict
 from pydantic.fields import FieldInfo
@@ -28,9 +28,11 @@ from tablewright.dynamo import Item
 from tablewright.model.entity import Entity
 from tablewright.model.errors import ModelError
 from tablewright.model.keys.key_template import Field, Literal
+from tablewright.model.pattern_signature import PatternSignature
 from tablewright.model.patterns import Pattern
 from tablewright.model.schema import Schema, schema_of
 
+P = ParamSpec("P")
 C = TypeVar("C", bound="Collection")
 
 
@@ -63,8 +65,30 @@ class CollectionQuery(Pattern):
     load_large: bool = True
     expected: int | None = None
 
+    def __call__(self, declaration: Callable[Concatenate[Any, P], None]) -> DeclaredCollectionQuery[P]:
+        """Declare the pattern with a function, whose parameters are the fields of the partition key."""
+        return self._declared(DeclaredCollectionQuery(), declaration)
+
     def __get__(self, instance: object, owner: type[C]) -> Callable[..., CollectionSelection[C]]:
         def gather(**values: Any) -> CollectionSelection[C]:
+            return CollectionSelection(
+                owner, self.name, self.index, values, self.newest_first, self.consistent, self.load_large
+            )
+
+        return gather
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredCollectionQuery(CollectionQuery, Generic[P]):
+    """A ``CollectionQuery`` with declared parameters."""
+
+    def __get__(self, instance: object, owner: type[C]) -> Callable[P, CollectionSelection[C]]:
+        assert self.signature is not None
+        return self.signature.bound(owner, self._bound)
+
+    def _bound(self, owner: type[C], signature: PatternSignature) -> Callable[..., CollectionSelection[C]]:
+        def gather(*given: Any, **named: Any) -> CollectionSelection[C]:
+            values = signature.values(owner, given, named)
             return CollectionSelection(
                 owner, self.name, self.index, values, self.newest_first, self.consistent, self.load_large
             )
@@ -188,3 +212,19 @@ def _check(place: str, members: tuple[Member, ...], pattern: CollectionQuery) ->
             f"{place}: {', '.join(partitions)} are in different partitions; give them the same template for the "
             "partition key"
         )
+    if pattern.signature is not None:
+        _check_parameters(
+            place, members[0].schema, pattern.signature, table.key[:1] if index is None else index.partition
+        )
+
+
+def _check_parameters(place: str, schema: Schema, signature: PatternSignature, partition: tuple[str, ...]) -> None:
+    """Check the declared parameters against the partition key, as the first member names its fields."""
+    needed: list[str] = []
+    for attribute in partition:
+        rule = schema.key_rules.get(attribute)
+        paths = [attribute] if rule is None else [field.name for field in rule.template.fields]
+        needed += [schema.field_path(path).replace(".", "__") for path in paths if path != schema.table.type_attribute]
+    if signature.required != frozenset(needed) or len(signature.names) > len(signature.required):
+        taken = ", ".join(["self", *needed])
+        raise ModelError(f"{place} takes the fields of the partition key; declare it as {place}({taken})")

@@ -27,6 +27,7 @@ from tablewright.model.declarations import (
 from tablewright.model.errors import ModelError
 from tablewright.model.items.field_spec import FieldSpec
 from tablewright.model.keys.key_template import Field
+from tablewright.model.pattern_parameters import check_parameters
 from tablewright.model.patterns import Get, Query
 from tablewright.model.schema import Schema, schemas_of
 from tablewright.model.values.attribute_codec import Epoch, resolve_alias, stored_types
@@ -319,6 +320,13 @@ def _check_pattern(schema: Schema, pattern: Get | Query) -> None:
         raise ModelError(f"{place}: table {table.name!r} has no sort key, so a key has one item; use Get")
     if isinstance(pattern, Query):
         _check_query(schema, place, pattern, partition, sort)
+    if pattern.signature is not None:
+        fields = [
+            [schema.field_path(path).replace(".", "__") for path in _paths_of(schema, key)] for key in (partition, sort)
+        ]
+        states = [path for name in partition + sort if name in schema.key_rules for path in schema.key_rules[name].when]
+        in_states = [schema.field_path(path).replace(".", "__") for path in states]
+        check_parameters(place, pattern, pattern.signature, fields[0], fields[1], in_states)
 
 
 def _check_query(schema: Schema, place: str, pattern: Query, partition: tuple[str, ...], sort: tuple[str, ...]) -> None:

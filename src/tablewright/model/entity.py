@@ -18,7 +18,7 @@ and never written by hand. Attributes of other writers are kept and written back
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict
 
@@ -26,14 +26,35 @@ from tablewright.dynamo import Item
 from tablewright.model.declaration_checks import check_fields, check_schema
 from tablewright.model.declarations import Keys, Upgrades
 from tablewright.model.errors import ModelError
+from tablewright.model.field_conditions import FieldPath
 from tablewright.model.naming import Naming, snake_case
 from tablewright.model.patterns import Get, Query
 from tablewright.model.schema import Schema, schema_of
 from tablewright.model.table import Table
 from tablewright.model.values.pydantic_validators import accept_stored_values
 
+# Entities that a class is being derived from: to pydantic, a path would be an attribute that a field shadows.
+_extended: set[type] = set()
 
-class Entity(BaseModel):
+if TYPE_CHECKING:
+    # To a type checker, Ticket.status is what its annotation says.
+    _WithFieldPaths = BaseModel
+else:
+
+    class _EntityClass(type(BaseModel)):
+        """The class of entity classes: ``Ticket.status`` is the path of a field, for ``attr``."""
+
+        def __getattr__(cls, name: str) -> Any:
+            schema = cls.__dict__.get("schema_")
+            if schema is not None and name in schema.fields and cls not in _extended:
+                return FieldPath(cls, name)
+            return super().__getattr__(name)
+
+    class _WithFieldPaths(BaseModel, metaclass=_EntityClass):
+        pass
+
+
+class Entity(_WithFieldPaths):
     """The base class of entities.
 
         class Ticket(Entity, table=tickets, naming=camel_case, type_name="TICKET"):
@@ -52,6 +73,7 @@ class Entity(BaseModel):
     def __init_subclass__(cls, **_: Any) -> None:
         """Accepts the arguments of the class statement, which the hook below uses once the fields are known."""
         super().__init_subclass__()
+        _extended.update(base for base in cls.__mro__ if "schema_" in base.__dict__)
 
     @classmethod
     def __pydantic_init_subclass__(
@@ -62,6 +84,7 @@ class Entity(BaseModel):
                 f"class {cls.__name__}: unknown argument {', '.join(kwargs)}; known are table, naming, type_name"
             )
         super().__pydantic_init_subclass__()
+        _extended.clear()
         if cls.__pydantic_complete__:
             # Only of a complete class, as nested models are adapted as well.
             accept_stored_values(cls)

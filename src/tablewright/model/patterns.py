@@ -1,10 +1,16 @@
 """Access patterns: the reads that a design is made for, declared with a name.
 
-    by_id    = Get()                                             the item itself, by its primary key
-    by_call  = Get("byCallId")                                   one item, by an index
-    upcoming = Query("byUserStatus", fixed={"status": SCHEDULED}, range="scheduled_for")
+    @Get()
+    def by_id(self, user_id: str, call_id: str) -> None: ...
 
-A pattern is called with field values (``Call.upcoming(user_id="u-1", since=now)``) and returns a description of the
+    @Query("byUserStatus", fixed={"status": SCHEDULED}, range="scheduled_for")
+    def upcoming(self, user_id: str, *, since: datetime | None = None) -> None: ...
+
+A pattern is a function that declares its parameters: fields of the key that is read, and bounds. It has no body, or
+returns a filter: a condition on other fields, which may use further parameters. ``by_id = Get()`` declares no
+parameters, and takes what the key has.
+
+A pattern is called with values (``Call.upcoming("u-1", since=now)``) and returns a description of the
 read, which a store runs, a document lists, and lint checks. Every field of the partition key must be given or fixed.
 Fields of the sort key may be given from the left; the one named by ``range`` may be bounded by ``since`` and ``until``
 (inclusive) or ``after`` and ``before`` (exclusive). A date as a bound of a time means the whole day. None is the same
@@ -14,15 +20,19 @@ as not given.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from dataclasses import dataclass, field, fields
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from pydantic import BaseModel
 
 from tablewright.model.errors import ModelError
+from tablewright.model.field_conditions import FieldCondition
+from tablewright.model.pattern_signature import PatternSignature
 
+P = ParamSpec("P")
 E = TypeVar("E", bound=BaseModel)
 E_co = TypeVar("E_co", bound=BaseModel, covariant=True)
+T = TypeVar("T")
 
 BOUNDS = ("since", "until", "after", "before")
 _BOUNDS = frozenset(BOUNDS)
@@ -49,6 +59,8 @@ class Selection(Generic[E_co]):
     pattern: Query
     values: Mapping[str, Any]
     bounds: Mapping[str, Any]
+    # The filter that a declared pattern returns.
+    filter: FieldCondition | None = None
 
     @property
     def name(self) -> str:
@@ -81,12 +93,22 @@ class Selection(Generic[E_co]):
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """What access patterns have in common: the name that they are declared with."""
+    """What access patterns have in common: the name that they are declared with, and their parameters."""
 
     name: str = field(default="", init=False)
+    # None: whatever the key has.
+    signature: PatternSignature | None = field(default=None, init=False, compare=False)
 
     def __set_name__(self, owner: type, name: str) -> None:
         object.__setattr__(self, "name", name)
+
+    def _declared(self, pattern: T, declaration: Callable[..., Any]) -> T:
+        """The pattern that a function declares, with the settings of this one."""
+        for each in fields(self):
+            if each.init:
+                object.__setattr__(pattern, each.name, getattr(self, each.name))
+        object.__setattr__(pattern, "signature", PatternSignature(declaration))
+        return pattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +128,10 @@ class Get(Pattern):
     many: bool = False
     # Whether large values that are in blobs are read as well; otherwise ``store.load`` fetches them.
     load_large: bool = True
+
+    def __call__(self, declaration: Callable[Concatenate[Any, P], None]) -> DeclaredGet[P]:
+        """Declare the pattern with a function, whose parameters are the fields of the key."""
+        return self._declared(DeclaredGet(), declaration)
 
     def __get__(self, instance: object, owner: type[E]) -> Callable[..., Lookup[E]]:
         def lookup(**values: Any) -> Lookup[E]:
@@ -138,10 +164,53 @@ class Query(Pattern):
     load_large: bool = True
     expected: int | None = None
 
+    def __call__(self, declaration: Callable[Concatenate[Any, P], FieldCondition | None]) -> DeclaredQuery[P]:
+        """Declare the pattern with a function, whose parameters are fields of the key, and bounds of the range."""
+        return self._declared(DeclaredQuery(), declaration)
+
     def __get__(self, instance: object, owner: type[E]) -> Callable[..., Selection[E]]:
         def select(**values: Any) -> Selection[E]:
             bounds = {} if _BOUNDS.isdisjoint(values) else _bounds(owner, self, values)
             return Selection(owner, self, {**self.fixed, **values} if self.fixed else values, bounds)
+
+        return select
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredGet(Get, Generic[P]):
+    """A ``Get`` with declared parameters."""
+
+    def __get__(self, instance: object, owner: type[E]) -> Callable[P, Lookup[E]]:
+        assert self.signature is not None
+        return self.signature.bound(owner, self._bound)
+
+    def _bound(self, owner: type[E], signature: PatternSignature) -> Callable[..., Lookup[E]]:
+        def lookup(*given: Any, **named: Any) -> Lookup[E]:
+            values = signature.values(owner, given, named)
+            return Lookup(owner, self.name, self.index, values, self.consistent, self.load_large)
+
+        return lookup
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredQuery(Query, Generic[P]):
+    """A ``Query`` with declared parameters."""
+
+    def __get__(self, instance: object, owner: type[E]) -> Callable[P, Selection[E]]:
+        assert self.signature is not None
+        return self.signature.bound(owner, self._bound)
+
+    def _bound(self, owner: type[E], signature: PatternSignature) -> Callable[..., Selection[E]]:
+        is_bounded = not _BOUNDS.isdisjoint(signature.names)
+
+        def select(*given: Any, **named: Any) -> Selection[E]:
+            values = signature.values(owner, given, named)
+            condition = None
+            if signature.returns_filter:
+                condition = signature.declaration(owner, **values)
+                values = {name: value for name, value in values.items() if name not in signature.filtered_by}
+            bounds = _bounds(owner, self, values) if is_bounded else {}
+            return Selection(owner, self, {**self.fixed, **values} if self.fixed else values, bounds, condition)
 
         return select
 

@@ -18,7 +18,16 @@ from datetime import timedelta
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from tablewright.model import Collection, CollectionSelection, Entity, Lookup, Selection, Table
+from tablewright.model import (
+    Collection,
+    CollectionSelection,
+    Entity,
+    FieldChange,
+    FieldCondition,
+    Lookup,
+    Selection,
+    Table,
+)
 from tablewright.store.base_store import BaseStore
 from tablewright.store.blobs import blob_loading, orphan_blobs
 from tablewright.store.blobs.orphan_blobs import OrphanHook, OrphanReport
@@ -31,6 +40,7 @@ from tablewright.store.maintenance.verify_repair import ProgressHook
 from tablewright.store.read import get, query
 from tablewright.store.read.query import Page
 from tablewright.store.write import batch_write, delete, idempotent_write, put, transaction, update, upsert
+from tablewright.store.write.fields.expectations import Expected
 from tablewright.store.write.idempotent_write import IdempotencyRecord, Outcome
 from tablewright.store.write.planning.operation import Operation
 
@@ -163,10 +173,22 @@ class Store(BaseStore):
         cursor: str | None = None,
         page_size: int | None = None,
         consistent: bool | None = None,
+        where: FieldCondition | None = None,
     ) -> Page[E]:
-        """A page of a selection: up to ``limit`` items, or a page of the service if no limit is given."""
+        """A page of a selection: up to ``limit`` items, or a page of the service if no limit is given.
+
+        ``where`` is a further condition on fields, which the service applies after it has read an item.
+        """
         return self.run_flow(
-            query.query(self.context, selection, limit=limit, cursor=cursor, page_size=page_size, consistent=consistent)
+            query.query(
+                self.context,
+                selection,
+                limit=limit,
+                cursor=cursor,
+                page_size=page_size,
+                consistent=consistent,
+                where=where,
+            )
         )
 
     def scan(
@@ -178,6 +200,7 @@ class Store(BaseStore):
         page_size: int | None = None,
         segment: tuple[int, int] | None = None,
         consistent: bool | None = None,
+        where: FieldCondition | None = None,
     ) -> Page[E]:
         """A page of all items of an entity; ``segment=(0, 4)`` is the first of four that can be read in parallel."""
         return self.run_flow(
@@ -189,12 +212,15 @@ class Store(BaseStore):
                 page_size=page_size,
                 segment=segment,
                 consistent=consistent,
+                where=where,
             )
         )
 
-    def count(self, selection: Selection[E], *, consistent: bool | None = None) -> int:
+    def count(
+        self, selection: Selection[E], *, consistent: bool | None = None, where: FieldCondition | None = None
+    ) -> int:
         """The number of items of a selection; it reads all of them."""
-        return self.run_flow(query.count(self.context, selection, consistent=consistent))
+        return self.run_flow(query.count(self.context, selection, consistent=consistent, where=where))
 
     def collect(self, selection: CollectionSelection[C], *, consistent: bool | None = None) -> C | None:
         """Several entities that share a partition, by one query; None if a required one is missing."""
@@ -208,9 +234,10 @@ class Store(BaseStore):
         cursor: str | None = None,
         page_size: int | None = None,
         consistent: bool | None = None,
+        where: FieldCondition | None = None,
     ) -> Iterator[Page[E]]:
         """Page after page of a selection, or of all items of an entity; ``limit`` items in each but the last."""
-        reading, entity = query.begin_read(self.context, source, page_size, cursor, consistent)
+        reading, entity = query.begin_read(self.context, source, page_size, cursor, consistent, where)
         while not reading.ended:
             page = self.run_flow(query.read_page(reading, entity, limit))
             if page.items:
@@ -223,9 +250,10 @@ class Store(BaseStore):
         page_size: int | None = None,
         limit: int | None = None,
         consistent: bool | None = None,
+        where: FieldCondition | None = None,
     ) -> Iterator[E]:
         """Item after item of a selection, or of all items of an entity; ``limit`` in all."""
-        reading, entity = query.begin_read(self.context, source, page_size, None, consistent)
+        reading, entity = query.begin_read(self.context, source, page_size, None, consistent, where)
         while not reading.ended and limit != 0:
             items = self.run_flow(query.read_some(reading, entity, limit))
             limit = None if limit is None else limit - len(items)
@@ -239,9 +267,12 @@ class Store(BaseStore):
 
     # -- writing ------------------------------------------------------------------------------------------------
 
-    def put(self, entity: E) -> E:
-        """Store an item, whether or not one exists; a versioned one only over the version that was read."""
-        return self.run_flow(put.put(self.context, entity))
+    def put(self, entity: E, *, expect: FieldCondition | None = None) -> E:
+        """Store an item, whether or not one exists; a versioned one only over the version that was read.
+
+        ``expect`` is a condition on the item that is replaced, which must exist then.
+        """
+        return self.run_flow(put.put(self.context, entity, expect=expect))
 
     def create(self, entity: E) -> E:
         """Store a new item; ``AlreadyExists`` if there is one."""
@@ -255,13 +286,13 @@ class Store(BaseStore):
         self,
         target: E | Lookup[E],
         /,
-        *,
+        *changes: FieldChange,
         nested: Mapping[str, Any] | None = None,
         add: Mapping[str, Any] | None = None,
         append: Mapping[str, Iterable[Any]] | None = None,
         discard: Mapping[str, Any] | None = None,
         remove: Iterable[str] = (),
-        expect: Mapping[str, Any] | None = None,
+        expect: Expected | None = None,
         **fields: Any,
     ) -> E:
         """Change some fields of an existing item (see ``Update``); its keys follow, even to another primary key."""
@@ -269,6 +300,7 @@ class Store(BaseStore):
             update.update(
                 self.context,
                 target,
+                *changes,
                 nested=nested,
                 add=add,
                 append=append,
@@ -279,7 +311,7 @@ class Store(BaseStore):
             )
         )
 
-    def delete(self, target: Entity | Lookup[Any], *, expect: Mapping[str, Any] | None = None) -> bool:
+    def delete(self, target: Entity | Lookup[Any], *, expect: Expected | None = None) -> bool:
         """Delete an item; returns whether there was one."""
         return self.run_flow(delete.delete(self.context, target, expect=expect))
 

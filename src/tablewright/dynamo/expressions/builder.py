@@ -26,6 +26,7 @@ from tablewright.dynamo.expressions.nodes import (
     Action,
     AddAction,
     And,
+    Arithmetic,
     Between,
     Compare,
     Condition,
@@ -51,6 +52,7 @@ __all__ = [
     "all_of",
     "any_of",
     "attribute_of",
+    "attributes_in",
     "begins_with",
     "between",
     "compare",
@@ -131,6 +133,24 @@ def any_of(conditions: Sequence[Condition]) -> Condition:
     return conditions[0] if len(conditions) == 1 else Or(tuple(conditions))
 
 
+def attributes_in(condition: Condition) -> list[str]:
+    """The attributes that a condition is on, in their order."""
+    return list(dict.fromkeys(str(path.parts[0]) for path in _paths_of(condition)))
+
+
+def _paths_of(condition: Condition) -> list[Path]:
+    if isinstance(condition, _JOINED):
+        return [path for part in condition.parts for path in _paths_of(part)]
+    if isinstance(condition, Not):
+        return _paths_of(condition.part)
+    if isinstance(condition, Compare):
+        return [*_paths_in(condition.left), *_paths_in(condition.right)]
+    if isinstance(condition, Function):
+        return _paths_in(condition)
+    operands = (condition.low, condition.high) if isinstance(condition, Between) else condition.options
+    return [path for operand in (condition.operand, *operands) for path in _paths_in(operand)]
+
+
 # -- updates --------------------------------------------------------------------------------------------------------
 
 
@@ -139,6 +159,8 @@ class UpdateActions:
     """The actions of an update expression, by path, while a write is being planned."""
 
     sets: dict[str, AttributeValue] = field(default_factory=dict)
+    # Values that are computed from the item: sums, other attributes, what is set if it is absent.
+    computed: dict[str, Operand] = field(default_factory=dict)
     removes: list[str] = field(default_factory=list)
     adds: dict[str, AttributeValue] = field(default_factory=dict)
     # Lists to append; a list that is missing starts empty.
@@ -147,16 +169,22 @@ class UpdateActions:
 
     @property
     def is_empty(self) -> bool:
-        return not (self.sets or self.removes or self.adds or self.appends or self.deletes)
+        return not (self.sets or self.computed or self.removes or self.adds or self.appends or self.deletes)
 
     @property
     def paths(self) -> list[str]:
-        return [*self.sets, *self.removes, *self.adds, *self.appends, *self.deletes]
+        return [*self.sets, *self.computed, *self.removes, *self.adds, *self.appends, *self.deletes]
 
     @property
     def attributes(self) -> frozenset[str]:
         """The attributes that are changed, in whole or in part."""
         return frozenset(map(attribute_of, self.paths))
+
+    @property
+    def operands(self) -> frozenset[str]:
+        """The attributes that values are computed from."""
+        paths = [path for operand in self.computed.values() for path in _paths_in(operand)]
+        return frozenset(str(path.parts[0]) for path in paths)
 
     @property
     def replaced(self) -> frozenset[str]:
@@ -165,6 +193,7 @@ class UpdateActions:
 
     def nodes(self) -> list[Action]:
         actions: list[Action] = [SetAction(parse_path(path), Literal(value)) for path, value in self.sets.items()]
+        actions += [SetAction(parse_path(path), operand) for path, operand in self.computed.items()]
         for text, value in self.appends.items():
             path = parse_path(text)
             present = Function("if_not_exists", (path, _EMPTY_LIST))
@@ -178,6 +207,7 @@ class UpdateActions:
         """The text of the update expression; from the paths and not from nodes, because every update renders one."""
         path, value = placeholders.path, placeholders.value
         sets = [f"{path(name)} = {value(new)}" for name, new in self.sets.items()]
+        sets += [f"{path(name)} = {_operand(operand, placeholders)}" for name, operand in self.computed.items()]
         for name, members in self.appends.items():
             list_ = path(name)
             sets.append(f"{list_} = list_append(if_not_exists({list_}, {value(_EMPTY_LIST.value)}), {value(members)})")
@@ -200,6 +230,16 @@ class UpdateActions:
         if only is not None:
             actions = [action for action in actions if action.path.parts[0] in only]
         return apply_actions(item, actions)
+
+
+def _paths_in(operand: Operand) -> list[Path]:
+    if isinstance(operand, Path):
+        return [operand]
+    if isinstance(operand, Function):
+        return [path for argument in operand.arguments for path in _paths_in(argument)]
+    if isinstance(operand, Arithmetic):
+        return [*_paths_in(operand.left), *_paths_in(operand.right)]
+    return []
 
 
 def attribute_of(path: str) -> str:

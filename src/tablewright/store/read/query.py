@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 from tablewright.dynamo import Item
-from tablewright.model import Collection, CollectionSelection, Entity, Selection
+from tablewright.model import Collection, CollectionSelection, Entity, FieldCondition, Selection
 from tablewright.store.argument_checks import A_CLASS, A_COLLECTION_QUERY, A_QUERY, is_entity_class, wrong_argument
 from tablewright.store.context import Context
 from tablewright.store.flow.driver import Flow, Request
 from tablewright.store.flow.retry import retrying
 from tablewright.store.read.entity_decoding import entities_of, entity_of
 from tablewright.store.read.pager import MAX_PAGE_SIZE, Pager, cursor_maker, open_pager, resume_pager
+from tablewright.store.read.planning.read_filter import filtered
 from tablewright.store.read.planning.read_plan import ReadPlan, ReadTarget
 from tablewright.store.read.planning.read_planner import plan_collection, plan_scan, plan_selection
 from tablewright.store.read.visibility import visible
@@ -48,16 +49,21 @@ class Page(Generic[E]):
 
 
 def begin_read(
-    context: Context, source: Selection[E] | type[E], page_size: int | None, cursor: str | None, consistent: bool | None
+    context: Context,
+    source: Selection[E] | type[E],
+    page_size: int | None,
+    cursor: str | None,
+    consistent: bool | None,
+    where: FieldCondition | None = None,
 ) -> tuple[Pager, type[E]]:
     """Begin to read a selection, or all items of an entity."""
     if isinstance(source, Selection):
-        plan, entity = plan_selection(context, source, consistent=consistent), source.entity
+        plan, entity = filtered(plan_selection(context, source, consistent=consistent), source.filter), source.entity
     elif is_entity_class(source):
         plan, entity = plan_scan(context, source, consistent=bool(consistent)), source
     else:
         raise wrong_argument("a read", f"{A_QUERY}, or {A_CLASS}", source)
-    return open_pager(context, plan, cursor, page_size), entity
+    return open_pager(context, filtered(plan, where), cursor, page_size), entity
 
 
 def read_page(pager: Pager, entity: type[E], limit: int | None) -> Flow[Page[E]]:
@@ -102,11 +108,14 @@ def query(
     cursor: str | None = None,
     page_size: int | None = None,
     consistent: bool | None = None,
+    where: FieldCondition | None = None,
 ) -> Flow[Page[E]]:
     """A page of a selection: up to ``limit`` items, or a page of the service if no limit is given."""
     if not isinstance(selection, Selection):
         raise wrong_argument("query", A_QUERY, selection)
     plan = plan_selection(context, selection, consistent=consistent)
+    if selection.filter is not None or where is not None:
+        plan = filtered(filtered(plan, selection.filter), where)
     if limit is not None and limit > 0 and cursor is None and page_size is None and plan.is_plain:
         return _first_page(context, plan, selection.entity, limit)
     return read_page(open_pager(context, plan, cursor, page_size), selection.entity, limit)
@@ -135,11 +144,12 @@ def scan(
     page_size: int | None = None,
     segment: tuple[int, int] | None = None,
     consistent: bool | None = None,
+    where: FieldCondition | None = None,
 ) -> Flow[Page[E]]:
     """A page of all items of an entity, in no order."""
     if not is_entity_class(entity):
         raise wrong_argument("scan", A_CLASS, entity)
-    plan = plan_scan(context, entity, consistent=bool(consistent), segment=segment)
+    plan = filtered(plan_scan(context, entity, consistent=bool(consistent), segment=segment), where)
     return read_page(open_pager(context, plan, cursor, page_size), entity, limit)
 
 
@@ -155,14 +165,21 @@ def collect(context: Context, selection: CollectionSelection[C], *, consistent: 
     return selection.collection.of(items, entity_of)
 
 
-def count(context: Context, selection: Selection[E], *, consistent: bool | None = None) -> Flow[int]:
+def count(
+    context: Context,
+    selection: Selection[E],
+    *,
+    consistent: bool | None = None,
+    where: FieldCondition | None = None,
+) -> Flow[int]:
     """The number of items of a selection.
 
     The service's own count would include expired items and those of other entities, so keys are read and counted.
     """
     if not isinstance(selection, Selection):
         raise wrong_argument("count", A_QUERY, selection)
-    pager = open_pager(context, plan_selection(context, selection, consistent=consistent, keys_only=True))
+    plan = plan_selection(context, selection, consistent=consistent, keys_only=True)
+    pager = open_pager(context, filtered(filtered(plan, selection.filter), where))
     total = 0
     while not pager.ended:
         total += len((yield from pager.take(None)))

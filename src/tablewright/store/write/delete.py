@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +16,7 @@ from tablewright.store.context import Context
 from tablewright.store.errors import NotFound, StoreError
 from tablewright.store.flow.driver import Flow, Response
 from tablewright.store.item_description import describe_item
-from tablewright.store.write.fields.expectations import check_expectations, expected_preconditions
+from tablewright.store.write.fields.expectations import Expectations, Expected, expectations, expected_preconditions
 from tablewright.store.write.planning.executor import execute
 from tablewright.store.write.planning.item_conditions import (
     is_of_another,
@@ -63,14 +62,13 @@ class Delete(Operation):
     name = "delete"
     target: Entity | Lookup[Any]
     schema: Schema
-    expect: Mapping[str, Any]
+    expect: Expectations
 
-    def __init__(self, target: Entity | Lookup[Any], *, expect: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, target: Entity | Lookup[Any], *, expect: Expected | None = None) -> None:
         schema = schema_for(target, self.name)
         object.__setattr__(self, "target", target)
         object.__setattr__(self, "schema", schema)
-        object.__setattr__(self, "expect", expect or {})
-        check_expectations(schema, self.expect)
+        object.__setattr__(self, "expect", expectations(schema, expect))
 
     def plan(self, attempt: Attempt) -> Planning:
         context, schema = attempt.context, self.schema
@@ -142,6 +140,6 @@ class Delete(Operation):
         return describe_item(self.schema, self.schema.encode(self.target))
 
 
-def delete(context: Context, target: Entity | Lookup[Any], *, expect: Mapping[str, Any] | None = None) -> Flow[bool]:
+def delete(context: Context, target: Entity | Lookup[Any], *, expect: Expected | None = None) -> Flow[bool]:
     """Delete an item; whether there was one."""
     return execute(context, Delete(target, expect=expect))

@@ -14,8 +14,9 @@ from typing import Any, TypeVar
 
 from tablewright.dynamo import Item
 from tablewright.dynamo.expressions.builder import Condition, all_equal, all_of, equals
-from tablewright.model import Entity, Schema
+from tablewright.model import Entity, FieldCondition, Schema
 from tablewright.model.declarations import BLOB_REFERENCES
+from tablewright.model.items.field_paths import place_of
 from tablewright.model.items.field_spec import FieldSpec
 from tablewright.model.items.item_decoding import unknown_attributes
 from tablewright.store.argument_checks import AN_ENTITY
@@ -23,10 +24,11 @@ from tablewright.store.blobs.blob_loading import whole_if_older
 from tablewright.store.blobs.blob_references import references
 from tablewright.store.blobs.offload import Placement
 from tablewright.store.context import Context
-from tablewright.store.errors import ServiceError, StoreError
+from tablewright.store.errors import NotFound, ServiceError, StoreError
 from tablewright.store.flow.driver import Flow, Request, Response
 from tablewright.store.flow.retry import retrying
-from tablewright.store.write.fields.field_paths import place_of
+from tablewright.store.item_description import describe_item
+from tablewright.store.write.fields.expectations import Expectations, expectations, expected_preconditions
 from tablewright.store.write.planning.commit import CONDITION_FAILED, in_words
 from tablewright.store.write.planning.executor import execute
 from tablewright.store.write.planning.item_conditions import (
@@ -58,9 +60,10 @@ from tablewright.store.write.planning.preconditions import (
     already_exists,
     assumptions,
     free_precondition,
+    live_preconditions,
     version_conflict,
 )
-from tablewright.store.write.planning.write_target import key_in, version_read
+from tablewright.store.write.planning.write_target import key_in, read_item, version_read
 from tablewright.store.write.sequence import Draw
 from tablewright.store.write.unique_values import GuardChange, guard_changes, guarded_values
 
@@ -174,9 +177,17 @@ def plan_creation(
 
 @dataclass(frozen=True, slots=True, init=False, eq=False)
 class Put(EntityOperation):
-    """A whole item, whatever was there before of its entity; with a version, only over the one that was read."""
+    """A whole item, whatever was there before of its entity; with a version, only over the one that was read.
+
+    ``expect`` is a condition on the item that is there; then there must be one.
+    """
 
     name = "put"
+    expect: Expectations
+
+    def __init__(self, entity: Entity, *, expect: FieldCondition | None = None) -> None:
+        EntityOperation.__init__(self, entity)
+        object.__setattr__(self, "expect", expectations(self.schema, expect))
 
     def plan(self, attempt: Attempt) -> Planning:
         context, schema, entity, found = attempt.context, self.schema, self.entity, attempt.found
@@ -189,6 +200,11 @@ class Put(EntityOperation):
         before = schema.encode(entity) if expected else None
         if found is not None:
             before = live_item(context, schema, found.item)
+        elif self.expect and schema.unique and before is None:
+            before = yield from read_item(context, schema, key, f"{schema.entity.__name__}.put")
+
+        def gone(_: Item) -> StoreError:
+            return NotFound(schema.entity.__name__, describe_item(schema, key))
 
         def refusal(found: Item) -> StoreError | None:
             if not expected and is_of_another(schema, found):
@@ -201,6 +217,11 @@ class Put(EntityOperation):
 
         placement = None
         preconditions = [Precondition(each, refusal) for each in self._conditions(context, expected, before)]
+        if self.expect:
+            if before is None and (found is not None or schema.unique):
+                raise gone(key)
+            preconditions += live_preconditions(context, schema, gone)
+            preconditions += expected_preconditions(schema, self.expect, key)
         if schema.large:
             stored = unknown_attributes(entity) if found is None else found.item or {}
             placement = attempt.offload.place(schema, item, references(stored))
@@ -232,12 +253,12 @@ class Put(EntityOperation):
 # -- flows ----------------------------------------------------------------------------------------------------------
 
 
-def put(context: Context, entity: E) -> Flow[E]:
+def put(context: Context, entity: E, *, expect: FieldCondition | None = None) -> Flow[E]:
     """Store a whole item: the last writer wins, unless the entity has a version; AlreadyExists when the item is of
     another entity."""
     schema = schema_for(entity, "put", AN_ENTITY)
-    if schema.version is not None or _concerns_others(schema):
-        return execute(context, Put(entity))
+    if schema.version is not None or expect is not None or _concerns_others(schema):
+        return execute(context, Put(entity, expect=expect))
     return _written(context, schema, entity, "put", replaceable_members(context, schema))
 
 

@@ -13,20 +13,19 @@ operation that stood in the way, in their order. Conflicts with other transactio
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from tablewright.dynamo import Item
 from tablewright.dynamo.expressions.builder import all_equal
-from tablewright.model import Entity, Lookup, Schema
+from tablewright.model import Entity, FieldCondition, Lookup, Schema
 from tablewright.store.argument_checks import WRITE_OPERATIONS, wrong_argument
 from tablewright.store.blobs.blob_loading import whole_if_older
 from tablewright.store.context import Context
 from tablewright.store.errors import NotFound, StoreError
 from tablewright.store.flow.driver import Flow
 from tablewright.store.item_description import describe_item
-from tablewright.store.write.fields.expectations import check_expectations, expected_preconditions
+from tablewright.store.write.fields.expectations import Expectations, expectations, expected_preconditions
 from tablewright.store.write.planning.executor import execute_all
 from tablewright.store.write.planning.item_conditions import free_members, is_older, live_conditions
 from tablewright.store.write.planning.operation import (
@@ -68,14 +67,14 @@ class Check(Operation):
     name = "check"
     target: Entity | Lookup[Any]
     schema: Schema
-    expect: Mapping[str, Any]
+    expect: Expectations
 
-    def __init__(self, target: Entity | Lookup[Any], /, **fields: Any) -> None:
+    def __init__(self, target: Entity | Lookup[Any], /, *conditions: FieldCondition, **fields: Any) -> None:
         schema = schema_for(target, self.name)
         object.__setattr__(self, "target", target)
         object.__setattr__(self, "schema", schema)
-        object.__setattr__(self, "expect", fields)
-        check_expectations(schema, fields)
+        expect = [each for condition in conditions for each in expectations(schema, condition)]
+        object.__setattr__(self, "expect", tuple(expect) if conditions else expectations(schema, fields))
 
     def plan(self, attempt: Attempt) -> Planning:
         context, schema, target = attempt.context, self.schema, self.target

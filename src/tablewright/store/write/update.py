@@ -20,7 +20,8 @@ from typing import Any, Self, TypeVar
 
 from tablewright.dynamo import DynamoError, Item, non_null_at
 from tablewright.dynamo.expressions.builder import Condition, UpdateActions, all_equal, exists, missing
-from tablewright.model import Entity, Lookup, ModelError, Schema
+from tablewright.model import Entity, FieldChange, Lookup, ModelError, Schema
+from tablewright.model.items.field_paths import place_of
 from tablewright.model.items.item_decoding import keep_unknown_attributes, unknown_attributes
 from tablewright.store.blobs.blob_loading import Values, load_blobs, loaded_values
 from tablewright.store.blobs.blob_references import missing_references, references, without_blob_values
@@ -30,10 +31,9 @@ from tablewright.store.errors import NotFound, ServiceError, StoreError
 from tablewright.store.flow.driver import Flow, Response
 from tablewright.store.item_description import describe_item
 from tablewright.store.read.entity_decoding import entity_of
-from tablewright.store.write.fields.expectations import check_expectations, expected_preconditions
+from tablewright.store.write.fields.expectations import Expectations, Expected, expectations, expected_preconditions
 from tablewright.store.write.fields.field_bounds import field_preconditions
-from tablewright.store.write.fields.field_paths import place_of
-from tablewright.store.write.fields.field_updates import FieldUpdates, to_actions
+from tablewright.store.write.fields.field_updates import FieldUpdates, to_actions, updates_of
 from tablewright.store.write.move import plan_move, unchanged_conditions
 from tablewright.store.write.planning.attribute_dependencies import Impact, dependencies, impact_of
 from tablewright.store.write.planning.executor import execute
@@ -97,7 +97,7 @@ class Update(Operation):
     target: Entity | Lookup[Any]
     schema: Schema
     updates: FieldUpdates
-    expect: Mapping[str, Any]
+    expect: Expectations
     # The version that was read; None: whichever is stored will do.
     version: int | None
     # Whether there are validators of a whole model, which have to see the result.
@@ -107,22 +107,23 @@ class Update(Operation):
         self,
         target: Entity | Lookup[Any],
         /,
-        *,
+        *changes: FieldChange,
         nested: Mapping[str, Any] | None = None,
         add: Mapping[str, Any] | None = None,
         append: Mapping[str, Iterable[Any]] | None = None,
         discard: Mapping[str, Any] | None = None,
         remove: Iterable[str] = (),
-        expect: Mapping[str, Any] | None = None,
+        expect: Expected | None = None,
         **fields: Any,
     ) -> None:
         if isinstance(remove, str):
             raise ModelError(f"remove takes several names: remove=[{remove!r}]")
-        updates = FieldUpdates(fields, nested or {}, add or {}, append or {}, discard or {}, tuple(remove))
         schema = schema_for(target, self.name)
-        if expect:
-            check_expectations(schema, expect)
-        self._set(target, schema, updates, expect or {}, version_read(schema, target))
+        if changes:
+            updates = updates_of(schema, changes)
+        else:
+            updates = FieldUpdates(fields, nested or {}, add or {}, append or {}, discard or {}, tuple(remove))
+        self._set(target, schema, updates, expectations(schema, expect), version_read(schema, target))
 
     @classmethod
     def of(cls, target: Entity | Lookup[Any], updates: FieldUpdates, *, version: int | None) -> Self:
@@ -136,7 +137,7 @@ class Update(Operation):
         target: Entity | Lookup[Any],
         schema: Schema,
         updates: FieldUpdates,
-        expect: Mapping[str, Any],
+        expect: Expectations,
         version: int | None,
     ) -> None:
         paths = (*updates.fields, *updates.nested, *updates.remove)
@@ -443,6 +444,6 @@ class Update(Operation):
         return WritePlan([put], guards, lambda _: self._result(result), placement)
 
 
-def update(context: Context, target: E | Lookup[E], /, **changes: Any) -> Flow[E]:
+def update(context: Context, target: E | Lookup[E], /, *changes: FieldChange, **fields: Any) -> Flow[E]:
     """Change some fields of an item (see ``Update``); gives the entity as it is then."""
-    return execute(context, Update(target, **changes))
+    return execute(context, Update(target, *changes, **fields))

@@ -7,30 +7,63 @@ from types import NoneType
 from typing import Any
 
 from tablewright.dynamo import AttributeValue, Item, value_at
-from tablewright.dynamo.expressions.builder import Condition, any_of, equals, missing, one_of
-from tablewright.model import ModelError, Schema
+from tablewright.dynamo.expressions.builder import Condition, any_of, attributes_in, equals, missing, one_of
+from tablewright.model import FieldCondition, ModelError, Schema
 from tablewright.model.items.field_layout import invalid_value
+from tablewright.model.items.field_paths import Place, place_of
 from tablewright.model.values.attribute_codec import decode
 from tablewright.store.errors import ConditionFailed, StoreError
 from tablewright.store.item_description import describe_item
-from tablewright.store.write.fields.field_paths import Place, place_of
 from tablewright.store.write.planning.preconditions import Precondition
 
+# Characters of a value that a message shows.
+_MAX_SHOWN = 200
 _NULL: AttributeValue = {"NULL": True}
 _SEVERAL = (list, tuple, set, frozenset)
 
 
-def check_expectations(schema: Schema, expect: Mapping[str, Any]) -> None:
-    """Refuse what no condition can be on."""
+# What a caller gives, and what an operation keeps of it.
+Expected = Mapping[str, Any] | FieldCondition
+Expectations = Mapping[str, Any] | tuple[FieldCondition, ...]
+
+
+def expectations(schema: Schema, expect: Expected | None) -> Expectations:
+    """What is expected; refuses what no condition can be on."""
+    if expect is None:
+        return ()
+    if isinstance(expect, FieldCondition):
+        if not issubclass(schema.entity, expect.entity):
+            other, name = expect.entity.__name__, schema.entity.__name__
+            raise ModelError(f"{expect.text} is a condition on {other}, and this is a write of {name}")
+        return (expect,)
     for spec in schema.large:
         if spec.name in expect:
             name = schema.entity.__name__
             raise ModelError(f"{name}.{spec.name} is Large and may be a blob: no condition can be on it")
+    return expect
 
 
-def expected_preconditions(schema: Schema, expect: Mapping[str, Any], key: Item) -> list[Precondition]:
-    """One for each field; ``key`` says in messages which item it is."""
+def expected_preconditions(schema: Schema, expect: Expectations, key: Item) -> list[Precondition]:
+    """One for each field or condition; ``key`` says in messages which item it is."""
+    if isinstance(expect, tuple):
+        return [_condition_precondition(schema, condition, key) for condition in expect]
     return [_precondition(schema, path, wanted, key) for path, wanted in expect.items()]
+
+
+def _condition_precondition(schema: Schema, expect: FieldCondition, key: Item) -> Precondition:
+    def refusal(item: Item) -> StoreError:
+        known = [name for name in attributes_in(expect.node) if name in schema.by_attribute]
+        values = {schema.by_attribute[name].name: item.get(name, schema.defaults.get(name)) for name in known}
+        states = [f"{name} is {_shown(value)}" for name, value in values.items()]
+        which = describe_item(schema, key)
+        return ConditionFailed(f"{schema.entity.__name__} {which}: {expect.text} does not hold: {', '.join(states)}")
+
+    return Precondition(expect.node, refusal)
+
+
+def _shown(value: AttributeValue | None) -> str:
+    text = "absent" if value is None or value == _NULL else str(decode(value))
+    return text if len(text) <= _MAX_SHOWN else text[:_MAX_SHOWN] + "..."
 
 
 def _precondition(schema: Schema, path: str, wanted: Any, key: Item) -> Precondition:

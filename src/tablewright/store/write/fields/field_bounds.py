@@ -20,10 +20,10 @@ from annotated_types import Ge, Gt, Le, Lt, MaxLen
 from tablewright.dynamo import AttributeValue, Item, value_at
 from tablewright.dynamo.expressions.builder import Condition, compare, compare_size, contains, exists, missing, one_of
 from tablewright.model import Schema
+from tablewright.model.items.field_paths import Variant, markers_of, path_around, place_of
 from tablewright.model.values.attribute_codec import decode, number_text
 from tablewright.store.errors import ConditionFailed, StoreError
 from tablewright.store.item_description import describe_item
-from tablewright.store.write.fields.field_paths import Variant, markers_of, path_around, place_of
 from tablewright.store.write.fields.field_updates import FieldUpdates, to_operand
 from tablewright.store.write.planning.preconditions import Precondition
 

@@ -16,10 +16,11 @@ from pydantic import ValidationError
 
 from tablewright.dynamo import AttributeValue, parse_path
 from tablewright.dynamo.expressions.builder import UpdateActions
-from tablewright.model import Entity, ModelError, Schema
+from tablewright.model import Entity, FieldChange, ModelError, Schema
+from tablewright.model.field_conditions import ChangeKind
+from tablewright.model.items.field_paths import cached, place_of
 from tablewright.model.items.item_decoding import partial_entity_error
 from tablewright.model.values.attribute_codec import Encoder, encode
-from tablewright.store.write.fields.field_paths import cached, place_of
 
 _NONE: Mapping[str, Any] = MappingProxyType({})
 
@@ -33,11 +34,44 @@ class FieldUpdates(NamedTuple):
     append: Mapping[str, Any] = _NONE
     discard: Mapping[str, Any] = _NONE
     remove: tuple[str, ...] = ()
+    # Operands that are computed where the item is.
+    compute: Mapping[str, Any] = _NONE
 
     @property
     def paths(self) -> list[str]:
         """All that is changed otherwise than by setting a field."""
-        return [*self.nested, *self.add, *self.append, *self.discard, *self.remove]
+        return [*self.nested, *self.add, *self.append, *self.discard, *self.remove, *self.compute]
+
+
+def updates_of(schema: Schema, changes: Iterable[FieldChange]) -> FieldUpdates:
+    """Changes that were made with ``attr``, by their kinds."""
+    updates: dict[str, dict[str, Any]] = {}
+    for change in changes:
+        if not isinstance(change, FieldChange):
+            raise ModelError(
+                f"an update takes changes, such as attr({schema.entity.__name__}.x).set(1), not {change!r}"
+            )
+        if not issubclass(schema.entity, change.entity):
+            name = schema.entity.__name__
+            raise ModelError(f"{change.entity.__name__}.{change.path} is changed in an update of {name}")
+        kind = _MEMBERS[change.kind]
+        if kind == "fields" and change.path not in schema.fields:
+            kind = "nested"
+        if any(change.path in known for known in updates.values()):
+            raise ModelError(f"{schema.entity.__name__}: {change.path} is changed twice in one update; do it once")
+        updates.setdefault(kind, {})[change.path] = change.value
+    removed = tuple(updates.pop("remove", ()))
+    return FieldUpdates(remove=removed, **updates)
+
+
+_MEMBERS = {
+    ChangeKind.SET: "fields",
+    ChangeKind.COMPUTE: "compute",
+    ChangeKind.ADD: "add",
+    ChangeKind.APPEND: "append",
+    ChangeKind.DISCARD: "discard",
+    ChangeKind.REMOVE: "remove",
+}
 
 
 def to_actions(schema: Schema, updates: FieldUpdates, entity: Entity | None) -> UpdateActions:
@@ -62,6 +96,8 @@ def _change_paths(schema: Schema, updates: FieldUpdates, actions: UpdateActions)
             name = schema.entity.__name__
             raise ModelError(f"{name}: {path} cannot be removed: no {name} can be read without {path}; set it instead")
         actions.removes.append(place.path)
+    for path, operand in updates.compute.items():
+        actions.computed[place_of(schema.entity, path).path] = operand
     for path, value in updates.append.items():
         place = place_of(schema.entity, path)
         appended = _encoded(schema, path, place.encode, place.validate(list(value)))

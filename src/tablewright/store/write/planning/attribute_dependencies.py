@@ -68,12 +68,20 @@ class Impact:
 
 def impact_of(schema: Schema, actions: UpdateActions, *, has_model_validators: bool) -> Impact:
     """The impact of actions; validators of a whole model have to see all of the item."""
-    in_part = (*actions.adds, *actions.appends, *actions.deletes)
-    return _impact(schema, (*actions.sets, *actions.removes), in_part, has_model_validators)
+    in_part = (*actions.adds, *actions.appends, *actions.deletes, *actions.computed)
+    operands = tuple(actions.operands) if actions.computed else ()
+    return _impact(schema, (*actions.sets, *actions.removes), in_part, operands, has_model_validators)
 
 
 @lru_cache(maxsize=4096)
-def _impact(schema: Schema, replaced: tuple[str, ...], in_part: tuple[str, ...], has_model_validators: bool) -> Impact:
+def _impact(
+    schema: Schema,
+    replaced: tuple[str, ...],
+    in_part: tuple[str, ...],
+    operands: tuple[str, ...],
+    has_model_validators: bool,
+) -> Impact:
+    """``operands`` are the attributes that values are computed from, which have to be known if a key follows."""
     follow = dependencies(schema)
     changed = frozenset(map(attribute_of, (*replaced, *in_part)))
     affected = follow.affected(changed)
@@ -83,6 +91,8 @@ def _impact(schema: Schema, replaced: tuple[str, ...], in_part: tuple[str, ...],
     sources.difference_update(replaced)
     if follow.guards & changed:
         sources |= follow.guards
+    if affected or follow.guards & changed or follow.identity & changed:
+        sources.update(operands)
     if schema.numbered and not changed.isdisjoint(counted := counted_attributes(schema)):
         sources |= counted
     if has_model_validators:

@@ -21,7 +21,8 @@ from pydantic.fields import FieldInfo
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from tablewright.dynamo import AttributeValue
-from tablewright.model import Entity, ModelError, schema_of
+from tablewright.model.errors import ModelError
+from tablewright.model.schema import schema_of
 from tablewright.model.values.attribute_codec import (
     Encoder,
     encode,
@@ -29,6 +30,8 @@ from tablewright.model.values.attribute_codec import (
     stored_members,
     stored_types,
 )
+
+__all__ = ["Place", "Variant", "cached", "markers_of", "path_around", "place_of"]
 
 _STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 _PATH = re.compile(r"[^.\[\]]+(\[\d+\])*(\.[^.\[\]]+(\[\d+\])*)*")
@@ -88,7 +91,7 @@ def cached(function: F) -> F:
 
 
 @cached
-def place_of(entity: type[Entity], path: str) -> Place:
+def place_of(entity: type[BaseModel], path: str) -> Place:
     """The place that a path of fields leads to."""
     way = _followed(entity, path)
     annotation = way.annotation
@@ -110,7 +113,7 @@ def place_of(entity: type[Entity], path: str) -> Place:
 
 
 @cached
-def markers_of(entity: type[Entity], path: str) -> tuple[Any, ...]:
+def markers_of(entity: type[BaseModel], path: str) -> tuple[Any, ...]:
     """What bounds the value that a path of fields leads to: the markers of its type, also beside a None."""
     annotation = _followed(entity, path).annotation
     markers: list[Any] = []
@@ -155,7 +158,7 @@ class _Way:
     variants: list[Variant] = field(default_factory=list)
 
 
-def _followed(entity: type[Entity], path: str) -> _Way:
+def _followed(entity: type[BaseModel], path: str) -> _Way:
     """Where a path is stored, and what is there."""
     if not _PATH.fullmatch(path):
         raise ModelError(f"{path!r} is not a path; write it like address.city or lines[0].quantity")
@@ -174,7 +177,7 @@ def _followed(entity: type[Entity], path: str) -> _Way:
     return way
 
 
-def _begin(way: _Way, entity: type[Entity], name: str) -> None:
+def _begin(way: _Way, entity: type[BaseModel], name: str) -> None:
     spec = schema_of(entity).fields.get(name)
     if spec is None:
         raise ModelError(f"{entity.__name__} has no field {name!r}")

@@ -1,0 +1,105 @@
+"""Conditions on the fields of an entity, and changes of them, as values, which ``attr`` makes.
+
+    (attr(Ticket.status) == "open") & ~(attr(Ticket.count) >= 5)      a FieldCondition
+    attr(Ticket.count).add(1)                                         a FieldChange
+
+Both know the entity that they are about, so that a condition on another one is refused before anything is sent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Generic, TypeVar
+
+from pydantic import BaseModel
+
+from tablewright.dynamo.expressions import And, Condition, Not, Operand, Or
+from tablewright.model.errors import ModelError
+
+__all__ = ["ChangeKind", "FieldChange", "FieldCondition", "FieldPath"]
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+class FieldPath(Generic[T_co]):
+    """What ``Ticket.status`` is at run time, and ``Ticket.lines[0].count``; ``attr`` makes expressions of it."""
+
+    __slots__ = ("_entity", "_path")
+
+    def __init__(self, entity: type[BaseModel], path: str) -> None:
+        self._entity = entity
+        self._path = path
+
+    def __getattr__(self, name: str) -> FieldPath[Any]:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return FieldPath(self._entity, f"{self._path}.{name}")
+
+    def __getitem__(self, position: int | str) -> FieldPath[Any]:
+        step = f"[{position}]" if isinstance(position, int) else f".{position}"
+        return FieldPath(self._entity, self._path + step)
+
+    def __repr__(self) -> str:
+        return f"{self._entity.__name__}.{self._path}"
+
+    def _needs_attr(self, *_: Any) -> Any:
+        raise TypeError(f"{self!r} is a field of the class, without a value; for an expression write attr({self!r})")
+
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __add__ = __sub__ = __contains__ = _needs_attr
+    __bool__ = __iter__ = _needs_attr
+    __hash__ = None  # type: ignore[assignment]
+
+
+@dataclass(frozen=True, slots=True)
+class FieldCondition:
+    """What must hold of an item: made by ``attr``, combined with ``&``, ``|`` and ``~``."""
+
+    entity: type[BaseModel]
+    node: Condition
+    # For messages, and the word that joins its parts, if it has parts.
+    text: str
+    joint: str = ""
+
+    def __and__(self, other: FieldCondition) -> FieldCondition:
+        return self._joined(other, And, "and")
+
+    def __or__(self, other: FieldCondition) -> FieldCondition:
+        return self._joined(other, Or, "or")
+
+    def __invert__(self) -> FieldCondition:
+        return FieldCondition(self.entity, Not(self.node), f"not ({self.text})")
+
+    def __bool__(self) -> bool:
+        raise TypeError(f"whether {self.text} holds is known of a stored item only; combine conditions with &, | and ~")
+
+    def _joined(self, other: FieldCondition, kind: type[And | Or], word: str) -> FieldCondition:
+        if not isinstance(other, FieldCondition):
+            raise ModelError(f"{self.text} {word} {other!r}: both sides must be conditions")
+        if other.entity is not self.entity:
+            names = self.entity.__name__, other.entity.__name__
+            raise ModelError(f"{self.text} {word} {other.text}: one is about {names[0]}, the other about {names[1]}")
+        mine = self.node.parts if isinstance(self.node, kind) else (self.node,)
+        theirs = other.node.parts if isinstance(other.node, kind) else (other.node,)
+        texts = [f"({each.text})" if each.joint not in ("", word) else each.text for each in (self, other)]
+        return FieldCondition(self.entity, kind((*mine, *theirs)), f" {word} ".join(texts), word)
+
+
+class ChangeKind(StrEnum):
+    SET = "set"
+    COMPUTE = "compute"
+    ADD = "add"
+    APPEND = "append"
+    DISCARD = "discard"
+    REMOVE = "remove"
+
+
+@dataclass(frozen=True, slots=True)
+class FieldChange:
+    """One change of an update, made by ``attr``: ``attr(Ticket.count).add(1)``."""
+
+    entity: type[BaseModel]
+    kind: ChangeKind
+    path: str
+    # The value as the field takes it; for what is computed, an operand.
+    value: Any | Operand = None

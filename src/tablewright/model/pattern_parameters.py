@@ -1,0 +1,50 @@
+"""Checks of the parameters that an access pattern declares, against the key that it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tablewright.model.errors import ModelError
+from tablewright.model.pattern_signature import PatternSignature
+from tablewright.model.patterns import BOUNDS, Get, Query
+
+__all__ = ["check_parameters"]
+
+
+def check_parameters(
+    place: str,
+    pattern: Get | Query,
+    signature: PatternSignature,
+    in_partition: Sequence[str],
+    in_sort: Sequence[str],
+    in_states: Sequence[str],
+) -> None:
+    """Check that a pattern takes what its key needs, and nothing else that no filter uses.
+
+    ``in_states`` are fields that the key depends on without containing them (``when(...)``).
+    """
+    fixed = pattern.fixed if isinstance(pattern, Query) else {}
+    is_bounded = isinstance(pattern, Query) and pattern.range is not None
+    needed, further = list(in_partition), list(in_sort)
+    if isinstance(pattern, Get) and pattern.index is None:
+        needed, further = needed + further, []
+    taken = ", ".join(["self", *(name for name in dict.fromkeys([*needed, *further]) if name not in fixed)])
+    for name in needed:
+        if name not in fixed and name not in signature.required:
+            reason = "gives it a default" if name in signature.parameters else "does not take it"
+            raise ModelError(f"{place} needs {name} for the key, and {reason}; declare it as {pattern.name}({taken})")
+    others = []
+    for name in signature.names:
+        if name in fixed:
+            raise ModelError(f"{place}: {name} is fixed, so it cannot be a parameter; remove one of them")
+        if name in (*needed, *further, *in_states):
+            if name in BOUNDS and is_bounded:
+                raise ModelError(f"{place}: {name} is a field of the key and a bound of the range; rename the field")
+        elif name not in BOUNDS or not is_bounded:
+            others.append(name)
+    if others and not signature.returns_filter:
+        hint = f"it as {pattern.name}({taken}), or return a filter that uses {others[0]}"
+        if others[0] in BOUNDS:
+            hint = "range=..."
+        raise ModelError(f"{place} takes {others[0]}, which the key that is read does not need; declare {hint}")
+    signature.filtered_by = frozenset(others)

@@ -1,0 +1,57 @@
+"""Filters of one read: a condition on fields, added to the plan of a pattern or a scan.
+
+The service evaluates it after it has read an item, so it saves what is sent and not what is charged. What an index does
+not have, the service cannot filter by: that is evaluated here, on the item from the table.
+"""
+
+from __future__ import annotations
+
+from tablewright.dynamo import Item
+from tablewright.dynamo.expressions.builder import Placeholders, attributes_in, holds, render
+from tablewright.model import FieldCondition, ModelError
+from tablewright.store.read.planning.read_plan import ReadPlan
+
+__all__ = ["filtered"]
+
+
+def filtered(plan: ReadPlan, where: FieldCondition | None) -> ReadPlan:
+    """The plan with a filter; the same plan without one."""
+    if where is None or not plan.bodies:
+        return plan
+    target, node = plan.target, where.node
+    schema, name = target.schema, target.schema.entity.__name__
+    if not issubclass(schema.entity, getattr(where, "entity", type(None))):
+        raise ModelError(f"{target.pattern} takes a condition on {name}, such as attr({name}.x) == 1, not {where!r}")
+    attributes = attributes_in(node)
+    body = plan.bodies[0]
+    index = schema.table.index(body["IndexName"]) if "IndexName" in body else None
+    if target.operation == "Query":
+        read_by = schema.table.key if index is None else (*index.partition, *index.sort)
+        for attribute in attributes:
+            if attribute in read_by:
+                field = schema.by_attribute[attribute].name
+                raise ModelError(
+                    f"{target.pattern}: {field} is part of the key that is read, so it cannot be in where; "
+                    "give it to the pattern"
+                )
+    available = None if index is None or index.include is None else {*target.key, *index.include}
+    if available is not None and not available.issuperset(attributes):
+        if not target.fetches_from_table:
+            lacking = ", ".join(schema.by_attribute[each].name for each in attributes if each not in available)
+            raise ModelError(f"{target.pattern}: the index does not have {lacking}, so it cannot be in where")
+
+        def accepts(item: Item) -> bool:
+            return holds(node, item)
+
+        return ReadPlan(target, plan.bodies, [*plan.checks, accepts], plan.partitions)
+    bodies = []
+    for each in plan.bodies:
+        names, values = each.get("ExpressionAttributeNames", {}), each.get("ExpressionAttributeValues", {})
+        placeholders = Placeholders(
+            dict(names), dict(values), {name: placeholder for placeholder, name in names.items()}
+        )
+        text = render(node, placeholders)
+        before = each.get("FilterExpression")
+        changed = {**each, "FilterExpression": text if before is None else f"({before}) AND ({text})"}
+        bodies.append(placeholders.into(changed))
+    return ReadPlan(target, bodies, plan.checks, plan.partitions)

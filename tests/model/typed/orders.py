@@ -1,0 +1,92 @@
+"""A small design with declared patterns, which the snippets of ``test_typed_fields`` use."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from decimal import Decimal
+from enum import StrEnum
+
+from pydantic import BaseModel, Field
+
+from tablewright.model import (
+    Collection,
+    CollectionQuery,
+    Entity,
+    FieldCondition,
+    Get,
+    GlobalIndex,
+    Keys,
+    Query,
+    Table,
+    attr,
+)
+
+shop = Table("Shop", "PK", "SK", indexes=[GlobalIndex("byStatus", "GSI1PK", "GSI1SK")])
+
+
+class Status(StrEnum):
+    OPEN = "open"
+    PAID = "paid"
+
+
+class Line(BaseModel):
+    product: str
+    quantity: int = 1
+
+
+class Address(BaseModel):
+    city: str
+    street: str | None = None
+
+
+class Customer(Entity, table=shop):
+    customer_id: str
+    name: str
+
+    keys = Keys(PK="CUSTOMER#{customer_id}", SK="PROFILE")
+
+    @Get()
+    def by_id(self, customer_id: str) -> None:
+        """A customer."""
+
+
+class Order(Entity, table=shop):
+    customer_id: str
+    number: int
+    status: Status = Status.OPEN
+    placed_at: datetime
+    total: Decimal = Decimal(0)
+    visits: int = 0
+    note: str | None = None
+    tags: set[str] = Field(default_factory=set)
+    lines: list[Line] = Field(default_factory=list)
+    address: Address
+    counts: dict[str, int] = Field(default_factory=dict)
+
+    keys = Keys(PK="CUSTOMER#{customer_id}", SK="ORDER#{number:06}", GSI1PK="STATUS#{status}", GSI1SK="{placed_at}")
+
+    @Get()
+    def by_number(self, customer_id: str, number: int) -> None:
+        """An order of a customer."""
+
+    @Query(range="number", newest_first=True)
+    def of_customer(self, customer_id: str, *, since: int | None = None) -> None:
+        """The orders of a customer, newest first."""
+
+    @Query("byStatus", range="placed_at")
+    def by_status(self, status: Status, *, since: datetime | None = None, before: datetime | None = None) -> None:
+        """The orders of a status, in the order of time."""
+
+    @Query("byStatus", fixed={"status": Status.OPEN})
+    def large_open(self, at_least: Decimal) -> FieldCondition:
+        """Open orders from an amount."""
+        return attr(self.total) >= at_least
+
+
+class Account(Collection):
+    customer: Customer
+    orders: list[Order]
+
+    @CollectionQuery()
+    def of_customer(self, customer_id: str) -> None:
+        """A customer and all orders."""
