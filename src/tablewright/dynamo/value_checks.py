@@ -38,17 +38,15 @@ _MEMBER_SIZES = {"SS": text_size, "NS": number_size, "BS": binary_size}
 
 def checked_item(item: Mapping[str, AttributeValue]) -> tuple[Item, int]:
     """A canonical copy of the item and its size; the 400 KB bound is the caller's to apply."""
-    result: Item = {}
-    size = 0
+    result: Item = dict(item)
     if "" in item:
         raise RequestValidationException(_EMPTY_NAME)
     try:
+        size = _names_size(item)
         for name, value in item.items():
-            size += len(name) if type(name) is str and name.isascii() else text_size(name)
             # Most attributes are text, which stays as it is; the loop is not worth a call for each of them.
-            text = value.get("S") if len(value) == 1 else None
-            if text is not None and text.isascii():
-                result[name] = value
+            text = value.get("S")
+            if text is not None and len(value) == 1 and text.isascii():
                 size += len(text)
             else:
                 result[name], value_size = checked(value)
@@ -61,6 +59,15 @@ def checked_item(item: Mapping[str, AttributeValue]) -> tuple[Item, int]:
     if size > MAX_NAME_BYTES:
         _check_names(item)
     return result, size
+
+
+def _names_size(content: Mapping[str, AttributeValue]) -> int:
+    """The bytes of all names in an item or map."""
+    try:
+        names = "".join(content)
+    except TypeError:
+        return sum(map(text_size, content))  # raises, for the one that is no text
+    return len(names) if names.isascii() else text_size(names)
 
 
 def check_name(name: str) -> None:
@@ -89,16 +96,22 @@ def levels(value: AttributeValue) -> int:
 def checked(value: AttributeValue, depth: int = 0) -> tuple[AttributeValue, int]:
     """The canonical value and its size, or DynamoDB's error; ``depth`` is that of what holds the value."""
     if len(value) == 1:
-        # The common scalars first: this runs for every attribute of every write.
+        # The common types first: this runs for every attribute of every write.
+        canonical: Any
         ((tag, content),) = value.items()
         if tag == "S":
             return value, len(content) if content.isascii() else text_size(content)
         if tag == "N":
-            number, size = sized_number(content)
-            return (value if number == content else {"N": number}), size
+            canonical, size = sized_number(content)
+            return (value if canonical == content else {"N": canonical}), size
         if depth >= MAX_NESTING:
             raise RequestValidationException(NESTED_TOO_DEEPLY)
-        canonical, size = _checked_content(tag, content, depth)
+        if tag == "M":
+            canonical, size = _checked_map(content, depth + 1)
+        elif tag == "L":
+            canonical, size = _checked_list(content, depth + 1)
+        else:
+            canonical, size = _checked_content(tag, content, depth)
         return (value if canonical is content else {tag: canonical}), size
     if not value:
         raise RequestValidationException(
@@ -132,13 +145,12 @@ def _checked_content(tag: str, content: Any, depth: int) -> tuple[Any, int]:
 
 
 def _checked_map(content: Item, depth: int) -> tuple[Item, int]:
-    size = 3
+    size = 3 + len(content) + _names_size(content)
     result = content
     for name, member in content.items():
-        size += 1 + (len(name) if type(name) is str and name.isascii() else text_size(name))
         # As in an item, most are text.
-        text = member.get("S") if len(member) == 1 else None
-        if text is not None and text.isascii():
+        text = member.get("S")
+        if text is not None and len(member) == 1 and text.isascii():
             size += len(text)
             continue
         canonical, member_size = checked(member, depth)

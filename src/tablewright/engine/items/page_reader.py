@@ -14,6 +14,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from time import thread_time
 from typing import Any
 from zlib import crc32
@@ -116,33 +117,24 @@ class Page:
 def read_page(db: Database, read: PageRead) -> Sliced[Page]:
     """Read one page; ``last`` is set unless it is the last page of the range."""
     source = read.source
-    index = source.index
-    if index is None:
-        columns, table = "size, item", source.table.rows
-        key = row_key = "key"
-    else:
-        columns, table = (
-            # Where an entry points to no row, its columns are NULL.
-            "row.size, row.item",
-            f"{index.rows} AS entry LEFT JOIN {source.table.rows} AS row ON row.id = entry.id",
-        )
-        key, row_key = "entry.key", "row.key"
-    order = "ASC" if read.forward else "DESC"
+    table, index = source.table, source.index
     page = Page()
     is_whole = index is None or index.projected is None
-    fill = PageFill(source.table.key.sort)
+    fill = PageFill(table.key.sort)
     take = _take_stored if is_whole and read.condition is None and read.projection is None else _take_parsed
+    entries = None if index is None else index.rows
     low, high = read.low, read.high
     while True:
-        upper = "" if high is None else f" AND {key} < ?"
-        selected = f"{columns} FROM {table} WHERE {key} >= ?{upper} ORDER BY {key} {order}"
-        parameters = (low,) if high is None else (low, high)
-        rows = db.storage.execute(f"SELECT {selected}", parameters)
+        # As bytearrays: sqlite3 binds them as they are, and looks for an adapter of bytes first.
+        parameters = (bytearray(low),) if high is None else (bytearray(low), bytearray(high))
+        statement = _statement(table.rows, entries, high is not None, read.forward)
+        rows = db.storage.execute(statement, parameters)
         try:
             last = take(rows, read, page, fill)
         except _NotWhole:
             rows.close()
-            raise _damage(source, db.storage.execute(f"SELECT {key}, {row_key}, {selected}", parameters)) from None
+            with_keys = _statement(table.rows, entries, high is not None, read.forward, with_keys=True)
+            raise _damage(source, db.storage.execute(with_keys, parameters)) from None
         rows.close()
         if last is None:
             return page
@@ -156,6 +148,20 @@ def read_page(db: Database, read: PageRead) -> Sliced[Page]:
             low = source.position(item) + b"\x00"
         else:
             high = source.position(item)
+
+
+@lru_cache(maxsize=1024)
+def _statement(rows: str, entries: str | None, is_bounded: bool, forward: bool, *, with_keys: bool = False) -> str:
+    """Reads the rows of a table in the order of their keys or, through its entries, in that of an index."""
+    if entries is None:
+        key, columns, keys, source = "key", "size, item", "key, key, ", rows
+    else:
+        # Where an entry points to no row, its columns are NULL.
+        key, columns, keys = "entry.key", "row.size, row.item", "entry.key, row.key, "
+        source = f"{entries} AS entry LEFT JOIN {rows} AS row ON row.id = entry.id"
+    upper = f" AND {key} < ?" if is_bounded else ""
+    order = "ASC" if forward else "DESC"
+    return f"SELECT {keys if with_keys else ''}{columns} FROM {source} WHERE {key} >= ?{upper} ORDER BY {key} {order}"
 
 
 class _NotWhole(Exception):

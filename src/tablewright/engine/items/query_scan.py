@@ -67,9 +67,10 @@ def query(db: Database, request: dict[str, Any]) -> Steps:
     source = _source(db, request)
     if start is not None:
         check_query_start(source, start)
-    partition, sort = bind_bounds(conditions, source.key.partition, source.key.sort)
-    check_key_conditions(source.key, source.index, partition, sort)
-    low, high = key_range(source.key, partition, sort)
+    key = source.key
+    partition, sort = bind_bounds(conditions, key.partition, key.sort)
+    check_key_conditions(key, source.index, partition, sort)
+    low, high = key_range(key, partition, sort)
     read = PageRead(
         source,
         low,
@@ -87,7 +88,7 @@ def query(db: Database, request: dict[str, Any]) -> Steps:
         check_key_paths(source.table, projection)
     if condition is not None:
         name = "QueryFilter" if "QueryFilter" in request else "Filter Expression"
-        for attribute in source.key.names:
+        for attribute in key.names:
             if attribute in condition.top_level_attributes:
                 raise ValidationException(
                     f"{name} can only contain non-primary key attributes: Primary key attribute: {attribute}"

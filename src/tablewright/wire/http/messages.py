@@ -14,6 +14,7 @@ import time
 import zlib
 from collections.abc import Sequence
 from email.utils import formatdate
+from functools import lru_cache
 from http import HTTPStatus
 from typing import Final
 
@@ -156,6 +157,8 @@ def render_unavailable(request: Request) -> bytes:
     return render(request, 503, _UNAVAILABLE, JSON_1_0)
 
 
+# Each client sends the same with all of its requests.
+@lru_cache(maxsize=64)
 def accepted_coding(accept_encoding: bytes) -> tuple[bytes | None, bool]:
     """The content coding that the client prefers, None for the body as it is; and whether it has to be encoded."""
     weights: dict[bytes, float] = {}
