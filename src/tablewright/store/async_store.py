@@ -61,7 +61,7 @@ class AsyncStore(BaseStore):
 
     async def run_flow(self, flow: Flow[T]) -> T:
         """Run a flow to its end on the backend of this store; consumers and tolerant readers are built on it."""
-        return await run_async(flow, self.backend)
+        return await run_async(flow, self.backend, self.context.deadline)
 
     def close(self) -> None:
         """Close the engine if the store opened it, or the connections."""

@@ -6,6 +6,8 @@ import os
 import random
 import time
 from collections.abc import Callable, Mapping
+from copy import copy
+from dataclasses import replace
 from typing import Any, Self, TypedDict, Unpack, cast
 
 from tablewright.engine import Engine
@@ -23,6 +25,8 @@ class _ContextSettings(TypedDict, total=False):
     table_names: Mapping[str, str]
     strict: bool
     on_capacity: CapacityHook | None
+    deadline: float | None
+    hedge_after: float | None
 
 
 class Settings(_ContextSettings, total=False):
@@ -47,6 +51,15 @@ class BaseStore:
         self.context.blobs = blob_store_at(blobs) if isinstance(blobs, str | os.PathLike) else blobs
         if not self.context.cursor_secret:
             self.context.cursor_secret = self.context.entropy.randbytes(32)
+
+    def within(self, seconds: float) -> Self:
+        """The same store, of which every call ends within so many seconds, or raises ``DeadlineExceeded``.
+
+        It has the backend of this one, so it is this one that is to be closed.
+        """
+        bounded = copy(self)
+        bounded.context = replace(self.context, deadline=seconds)
+        return bounded
 
     @classmethod
     def open(cls, path: str | os.PathLike[str] | None = None, **settings: Unpack[Settings]) -> Self:

@@ -12,6 +12,7 @@ from typing import Any
 from tablewright.model import Table
 from tablewright.store.blobs.blob_store import BlobStore
 from tablewright.store.errors import StoreError
+from tablewright.store.flow.pacing import Pacing
 
 # Called for every response with the access pattern ("Call.upcoming"), the operation, and DynamoDB's ConsumedCapacity.
 CapacityHook = Callable[[str, str, Any], None]
@@ -30,6 +31,11 @@ class Context:
     # Whether a write that has to read the item first is refused.
     strict: bool = False
     on_capacity: CapacityHook | None = None
+    # How many seconds a call may take, with all its requests, retries and waits.
+    deadline: float | None = None
+    # Seconds after which a read that has no response yet is sent to its endpoint a second time.
+    hedge_after: float | None = None
+    pacing: Pacing = field(default_factory=Pacing)
     # Where large values are offloaded to; None: nowhere, so they have to fit into their items.
     blobs: BlobStore | None = None
 

@@ -22,7 +22,9 @@
     ├── RebuildUnfinished         a rebuild of the consumer was started and not finished
     ├── Unavailable               raised by a handler: something that it needs cannot be reached now
     └── ServiceError              any other error of the service; code, message, details
-        └── TableNotFound         a table of the request does not exist; tables
+        ├── TableNotFound         a table of the request does not exist; tables
+        ├── OutcomeUnknown        a write was sent and its response got lost: it may have been executed
+        └── DeadlineExceeded      a call did not end by its deadline
 
 Errors name the entity, the field and the reason; none of them shows an expression or a key.
 """
@@ -190,3 +192,24 @@ class TableNotFound(ServiceError):
             f"the table {' or '.join(tables)} does not exist; store.ensure_tables(...) creates it",
         )
         self.tables = tuple(tables)
+
+
+class OutcomeUnknown(ServiceError):
+    """A write was sent, its response got lost, and it cannot be sent again: read the item before you write again."""
+
+    def __init__(self, operation: str, lost: ServiceError) -> None:
+        super().__init__(
+            lost.code,
+            f"the response to {operation} got lost ({lost.message}), so it may or may not have been executed; read the "
+            "item before you write again",
+        )
+        self.operation = operation
+
+
+class DeadlineExceeded(ServiceError):
+    """A call did not end within the ``seconds`` that it was given; what it sent last may have been executed."""
+
+    def __init__(self, seconds: float, last: ServiceError | None) -> None:
+        why = "" if last is None else f"; the last attempt ended with {last}"
+        super().__init__("DeadlineExceeded", f"the call did not end within {seconds:g} seconds{why}")
+        self.seconds = seconds

@@ -62,7 +62,7 @@ class Store(BaseStore):
 
     def run_flow(self, flow: Flow[T]) -> T:
         """Run a flow to its end on the backend of this store; consumers and tolerant readers are built on it."""
-        return run(flow, self.backend)
+        return run(flow, self.backend, self.context.deadline)
 
     def close(self) -> None:
         """Close the engine if the store opened it, or the connections."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import http.client
 import ipaddress
 import socket
 import ssl
@@ -144,6 +145,37 @@ def answering(*responses: bytes) -> Script:
             number += 1
 
     return script
+
+
+class LossyWay:
+    """A script between a client and a server: requests arrive, and the next ``losses`` responses get lost.
+
+    ``executed`` has the operations that the server has answered.
+    """
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self.losses = 0
+        self.executed: list[str] = []
+
+    def __call__(self, peer: Peer) -> None:
+        server = http.client.HTTPConnection("127.0.0.1", self._port, timeout=LONGEST)
+        try:
+            while True:
+                head, body = peer.read_request()
+                lines = (line.split(": ", 1) for line in head.decode("latin-1").split("\r\n")[1:])
+                headers = dict(lines)
+                server.request("POST", "/", body, headers)
+                found = server.getresponse()
+                content = found.read()
+                self.executed.append(headers["X-Amz-Target"].partition(".")[2])
+                if self.losses:
+                    self.losses -= 1
+                    peer.reset()
+                    return
+                peer.send(response(content, f"{found.status} {found.reason}"))
+        finally:
+            server.close()
 
 
 # -- certificates ---------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tablewright.store.context import Context
-from tablewright.store.errors import ServiceError
+from tablewright.store.errors import OutcomeUnknown, ServiceError
 from tablewright.store.flow.driver import Request, Response, Sleep, run
 from tablewright.store.flow.retry import MAX_REQUEST_ATTEMPTS, backoff, is_transient, retrying
 
@@ -119,3 +119,109 @@ def test_operations_that_consume_nothing_are_not_asked() -> None:
     context = Context(on_capacity=lambda *_: None)
     request = Request("DescribeTable", {"TableName": "t"})
     assert next(retrying(context, request)) == request
+
+
+# -- writes whose response got lost -----------------------------------------------------------------------------------
+
+LOST = [refused("ConnectionError"), refused("InternalServerError"), refused("502"), refused("DeadlineExceeded")]
+UNDONE = [refused("NotConnected"), refused("ThrottlingException")]
+WRITE = Request("UpdateItem", {"TableName": "t"})
+
+
+@pytest.mark.parametrize("lost", LOST, ids=str)
+def test_what_would_count_twice_is_not_sent_again_once_it_may_have_been_executed(lost: ServiceError) -> None:
+    flow = retrying(Context(), WRITE, repeatable=False)
+    next(flow)
+    with pytest.raises(OutcomeUnknown, match="may or may not have been executed") as unknown:
+        flow.throw(lost)
+    assert unknown.value.code == lost.code
+
+
+@pytest.mark.parametrize("error", UNDONE, ids=str)
+def test_what_has_not_been_executed_is_sent_again_whatever_it_is(error: ServiceError) -> None:
+    flow = retrying(Context(), WRITE, repeatable=False)
+    next(flow)
+    assert isinstance(flow.throw(error), Sleep)
+    assert flow.send(None) == WRITE
+
+
+@pytest.mark.parametrize("lost", LOST, ids=str)
+def test_a_write_that_is_refused_after_its_response_got_lost_may_have_refused_itself(lost: ServiceError) -> None:
+    flow = retrying(Context(), WRITE)
+    next(flow)
+    assert isinstance(flow.throw(lost), Sleep)
+    assert flow.send(None) == WRITE
+    # Even if it was throttled in between.
+    assert isinstance(flow.throw(refused("ThrottlingException")), Sleep)
+    assert flow.send(None) == WRITE
+    with pytest.raises(OutcomeUnknown):
+        flow.throw(refused("ConditionalCheckFailedException"))
+
+
+def test_a_write_that_was_throttled_and_is_then_refused_is_refused() -> None:
+    flow = retrying(Context(), WRITE)
+    next(flow)
+    flow.throw(refused("ThrottlingException"))
+    flow.send(None)
+    with pytest.raises(ServiceError, match="ConditionalCheckFailed") as found:
+        flow.throw(refused("ConditionalCheckFailedException"))
+    assert not isinstance(found.value, OutcomeUnknown)
+
+
+# -- a service that fails ---------------------------------------------------------------------------------------------
+
+
+def test_a_service_that_keeps_failing_is_not_hammered() -> None:
+    service, context = Busy(), Context(entropy=Hasty())
+    for _ in range(200):
+        with pytest.raises(ServiceError):
+            run(retrying(context, Request("ListTables", {})), service)
+    # A hundred retries, and then none.
+    assert service.requests == 200 + 100
+
+
+def test_successes_give_retries_back() -> None:
+    service, context = Busy(), Context(entropy=Hasty())
+    for _ in range(200):
+        with pytest.raises(ServiceError):
+            run(retrying(context, REQUEST), service)
+    before = service.requests
+    for _ in range(10):
+        flow = retrying(context, REQUEST)
+        next(flow)
+        with pytest.raises(StopIteration):
+            flow.send({})
+    context.pacing.rates.clear()
+    with pytest.raises(ServiceError):
+        run(retrying(context, REQUEST), service)
+    assert service.requests == before + 1 + 2
+
+
+def test_contention_between_writers_costs_no_budget() -> None:
+    context = Context(entropy=Hasty())
+    for _ in range(200):
+        flow = retrying(context, WRITE)
+        next(flow)
+        assert isinstance(flow.throw(refused("TransactionConflictException")), Sleep)
+
+
+def test_a_table_that_throttles_is_asked_less_and_others_are_not() -> None:
+    context = Context()
+    context.pacing.throttled(["t"])
+    rate = context.pacing.rates["t"]
+    rate._measured = 10.0
+    context.pacing.throttled(["t"])
+    waits = [context.pacing.wait(["t"]) for _ in range(20)]
+    assert waits[-1] > 1.0
+    assert context.pacing.wait(["other"]) == 0.0
+    step = next(retrying(context, REQUEST))
+    assert isinstance(step, Sleep)
+    assert isinstance(next(retrying(context, Request("GetItem", {"TableName": "other"}))), Request)
+
+
+def test_reads_are_hedged_by_choice_and_writes_never() -> None:
+    context = Context(hedge_after=0.05)
+    read, write = next(retrying(context, Request("GetItem", {"TableName": "t"}))), next(retrying(context, WRITE))
+    assert isinstance(read, Request)
+    assert isinstance(write, Request)
+    assert (read.hedge_after, write.hedge_after) == (0.05, None)

@@ -127,7 +127,7 @@ class EndpointBackend:
         target, content = _PREFIXES[service] + operation, orjson.dumps(body)
         for correction in (True, False):
             data = signer.request(target, content, time.time() + self._skew)
-            response = yield Exchange(signer.destination, data)
+            response = yield Exchange(signer.destination, data, request.deadline, request.hedge_after)
             if response.status == _OK:
                 try:
                     result: Response = orjson.loads(response.body) if response.body else {}

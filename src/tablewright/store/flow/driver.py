@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from tablewright.model import ModelError
-from tablewright.store.errors import ServiceError
+from tablewright.store.errors import DeadlineExceeded, ServiceError
 
 T = TypeVar("T")
 Response = dict[str, Any]
@@ -25,11 +25,18 @@ Response = dict[str, Any]
 # Not frozen, though its fields never change: one is made for every call, and a frozen one takes three times as long.
 @dataclass(slots=True)
 class Request:
-    """One operation of DynamoDB, with its JSON body; ``pattern`` names the access pattern that it serves."""
+    """One operation of DynamoDB, with its JSON body; ``pattern`` names the access pattern that it serves.
+
+    A backend may leave ``deadline`` and ``hedge_after`` alone, if it always answers at once.
+    """
 
     operation: str
     body: dict[str, Any]
     pattern: str = ""
+    # By when there has to be a response, as a time of time.monotonic.
+    deadline: float | None = None
+    # Seconds after which a read that has no response yet is sent a second time.
+    hedge_after: float | None = None
 
 
 @dataclass(slots=True)
@@ -93,8 +100,10 @@ def relay(
 # -- threads and asyncio: what differs between them is here, in pairs ------------------------------------------------
 
 
-def run(flow: Flow[T], backend: Backend) -> T:
-    """Run a flow to its end."""
+def run(flow: Flow[T], backend: Backend, seconds: float | None = None) -> T:
+    """Run a flow to its end, within so many seconds."""
+    if seconds is not None:
+        flow = _bounded(flow, seconds)
     response: Response | None
     try:
         step = next(flow)
@@ -117,8 +126,10 @@ def run(flow: Flow[T], backend: Backend) -> T:
         return result
 
 
-async def run_async(flow: Flow[T], backend: Backend) -> T:
-    """Run a flow to its end, without blocking the event loop."""
+async def run_async(flow: Flow[T], backend: Backend, seconds: float | None = None) -> T:
+    """Run a flow to its end, within so many seconds, without blocking the event loop."""
+    if seconds is not None:
+        flow = _bounded(flow, seconds)
     response: Response | None
     try:
         step = next(flow)
@@ -132,6 +143,31 @@ async def run_async(flow: Flow[T], backend: Backend) -> T:
                 else:
                     response = await backend.call_async(step)
             except ServiceError as error:
+                step = flow.throw(error)
+            else:
+                step = flow.send(response)
+    except StopIteration as end:
+        result: T = end.value
+        return result
+
+
+def _bounded(flow: Flow[T], seconds: float) -> Flow[T]:
+    """The same flow with a deadline: its requests have it, and it is sent an error instead of waiting or going on."""
+    deadline = time.monotonic() + seconds
+    last: ServiceError | None = None
+    try:
+        step = next(flow)
+        while True:
+            wait = step.seconds if isinstance(step, Sleep) else 0.0
+            if time.monotonic() + wait >= deadline:
+                step = flow.throw(DeadlineExceeded(seconds, last))
+                continue
+            if isinstance(step, Request):
+                step.deadline = deadline
+            try:
+                response = yield step
+            except ServiceError as error:
+                last = error
                 step = flow.throw(error)
             else:
                 step = flow.send(response)

@@ -1,14 +1,19 @@
 """How every request is sent: metered, and retried when the service is busy.
 
 All flows send their requests through ``retrying``. The backoff is exponential with full jitter: a random time up to a
-ceiling that doubles, so that clients that failed together do not retry together.
+ceiling that doubles, so that clients that failed together do not retry together. How much a service that fails or
+throttles is asked of is bounded for the store as a whole (``pacing``).
+
+A write whose response got lost may have been executed. It is sent again where that does no harm: the same item is put,
+a condition refuses it, a transaction has a token. What would count twice is not sent again, and a write that is refused
+after its response got lost may have refused itself: both are ``OutcomeUnknown``.
 """
 
 from __future__ import annotations
 
 from tablewright.store.context import Context
-from tablewright.store.errors import ServiceError, TableNotFound
-from tablewright.store.flow.driver import Flow, Request, Response, Sleep
+from tablewright.store.errors import OutcomeUnknown, ServiceError, TableNotFound
+from tablewright.store.flow.driver import Flow, Request, Response, Sleep, Work
 
 MAX_REQUEST_ATTEMPTS = 8
 _FIRST_CEILING = 0.05
@@ -29,6 +34,7 @@ _TRANSIENT = frozenset(
         "TransactionConflictException",
         "TransactionInProgressException",
         "ReplicatedWriteConflictException",
+        "DeadlineExceeded",
         "NotConnected",
         "ConnectionError",
         # A response that has a status and no code, of something in front of the service.
@@ -49,12 +55,30 @@ _UNCERTAIN = frozenset(
         "ServiceUnavailableException",
         "TransactionInProgressException",
         "ConnectionError",
+        "DeadlineExceeded",
         "500",
         "502",
         "503",
         "504",
     }
 )
+# The table is asked for more than it gives.
+_THROTTLED = frozenset(
+    {
+        "ProvisionedThroughputExceededException",
+        "ThrottlingException",
+        "Throttling",
+        "ThrottledException",
+        "RequestThrottled",
+        "RequestLimitExceeded",
+        "429",
+    }
+)
+# Others write the same items: nothing is wrong with the service.
+_CONTENTION = frozenset(
+    {"TransactionConflictException", "TransactionCanceledException", "ReplicatedWriteConflictException"}
+)
+_CONDITION_FAILED = "ConditionalCheckFailedException"
 # Reasons of a cancelled transaction that may pass.
 _TRANSIENT_REASONS = frozenset({"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"})
 
@@ -74,22 +98,49 @@ _METERED = frozenset(
 )
 
 
-def retrying(context: Context, request: Request, attempts: int = MAX_REQUEST_ATTEMPTS) -> Flow[Response]:
-    """Send a request, and retry it while it fails for a temporary reason; reports consumed capacity to the hook."""
-    hook = context.on_capacity
+# Reads that are answered alike by whoever answers first.
+_HEDGED = frozenset({"BatchGetItem", "GetItem", "Query", "TransactGetItems"})
+
+
+def retrying(
+    context: Context, request: Request, attempts: int = MAX_REQUEST_ATTEMPTS, *, repeatable: bool = True
+) -> Flow[Response]:
+    """Send a request, and retry it while it fails for a temporary reason; reports consumed capacity to the hook.
+
+    ``repeatable``: whether executing it twice is the same as once. If not, it is not retried when it may have been
+    executed.
+    """
+    hook, pacing = context.on_capacity, context.pacing
     if hook is not None and request.operation in _METERED:
         body = {**request.body, "ReturnConsumedCapacity": "INDEXES"}
         request = Request(request.operation, body, request.pattern)
+    if context.hedge_after is not None and request.operation in _HEDGED:
+        request.hedge_after = context.hedge_after
+    budget = pacing.blob_budget if isinstance(request, Work) else pacing.budget
     attempt = 0
+    lost: ServiceError | None = None
     while True:
+        if pacing.rates and (seconds := pacing.wait(_tables(request))):
+            yield Sleep(seconds)
         try:
             response: Response = yield request
         except ServiceError as error:
             attempt += 1
-            if attempt >= attempts or not is_transient(error):
+            if not is_undone(error):
+                if not repeatable:
+                    raise OutcomeUnknown(request.operation, error) from error
+                lost = error
+            elif lost is not None and error.code == _CONDITION_FAILED:
+                raise OutcomeUnknown(request.operation, lost) from error
+            if error.code in _THROTTLED:
+                pacing.throttled(_tables(request))
+            if attempt >= attempts or not is_transient(error) or not (error.code in _CONTENTION or budget.take()):
                 _check_tables(error, request)
                 raise
         else:
+            budget.succeeded(attempt > 0)
+            if pacing.rates:
+                pacing.succeeded(_tables(request))
             if hook is not None and "ConsumedCapacity" in response:
                 hook(request.pattern, request.operation, response["ConsumedCapacity"])
             return response

@@ -25,6 +25,7 @@ from tablewright.store.errors import (
     LeaseLost,
     LimitExceeded,
     NotFound,
+    OutcomeUnknown,
     ServiceError,
     StoreError,
     Unavailable,
@@ -155,6 +156,9 @@ class BatchHandler:
                 raise
             if not (yield from self.leases.has_reached(checkpoint, sequence)):
                 raise LeaseLost from None
+        except OutcomeUnknown:
+            if not (yield from self.leases.has_reached(checkpoint, sequence)):
+                raise
         return self.leases.advanced(checkpoint, sequence)
 
     # -- dead letters -------------------------------------------------------------------------------------------

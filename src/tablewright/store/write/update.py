@@ -353,6 +353,16 @@ class Update(Operation):
         preconditions += expected_preconditions(schema, self.expect, key)
         return preconditions + field_preconditions(schema, self.updates, key)
 
+    def _is_repeatable(self, actions: UpdateActions) -> bool:
+        """Whether a second execution changes nothing more: nothing is counted or appended, or a version refuses it.
+
+        A version that is counted up once more, although nobody has asked for it, does no harm.
+        """
+        if self.version is not None:
+            return True
+        own = None if self.schema.version is None else self.schema.version.attribute
+        return not actions.appends and not any("N" in value for path, value in actions.adds.items() if path != own)
+
     def _in_place(self, attempt: Attempt, draft: _Draft) -> WritePlan:
         context, schema, follow = attempt.context, self.schema, dependencies(self.schema)
         stored, actions, complete = draft.stored, draft.actions, draft.complete
@@ -392,7 +402,7 @@ class Update(Operation):
             return None if attributes is None else self._result(attributes)
 
         body = {"TableName": context.name_of(schema.table), "Key": key}
-        update = action("Update", body, preconditions, actions)
+        update = action("Update", body, preconditions, actions, repeatable=self._is_repeatable(actions))
         load_result = self._loader(context, after, placement) if schema.large else None
         return WritePlan([update], guards, result, placement, load_result)
 

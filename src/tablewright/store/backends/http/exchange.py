@@ -14,6 +14,8 @@ from tablewright.store.errors import ServiceError
 NOT_CONNECTED = "NotConnected"
 NO_RESPONSE = "ConnectionError"
 
+_MAX_HEDGES = 10.0
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Proxy:
@@ -53,11 +55,35 @@ class Destination:
 
 @dataclass(slots=True)
 class Exchange:
-    """A request, ready to be sent; ``deadline`` is a time of ``time.monotonic``, if the caller has set one."""
+    """A request, ready to be sent.
+
+    ``deadline`` is a time of ``time.monotonic``, if the caller has set one. With ``hedge_after``, the request is sent a
+    second time, on another connection, if there is no response after so many seconds.
+    """
 
     destination: Destination
     data: bytes
     deadline: float | None = None
+    hedge_after: float | None = None
+
+
+class HedgeBudget:
+    """One of ten requests may be sent twice: an endpoint that is slow as a whole must not get twice the load."""
+
+    __slots__ = ("_tokens",)
+
+    def __init__(self) -> None:
+        self._tokens = _MAX_HEDGES
+
+    def asked(self) -> None:
+        """One more request that could be hedged."""
+        self._tokens = min(_MAX_HEDGES, self._tokens + 0.1)
+
+    def take(self) -> bool:
+        if self._tokens < 1.0:
+            return False
+        self._tokens -= 1.0
+        return True
 
 
 def not_connected(destination: Destination, reason: object) -> ServiceError:

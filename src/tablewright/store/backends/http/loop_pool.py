@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import cast
 
 from tablewright.store.backends.http.channel import Channel, Opening, TunnelError
-from tablewright.store.backends.http.exchange import Destination, Exchange, no_response, not_connected
+from tablewright.store.backends.http.exchange import Destination, Exchange, HedgeBudget, no_response, not_connected
 from tablewright.store.backends.http.response_reader import BrokenResponseError, HttpResponse, ResponseReader
 
 MAX_IDLE_SECONDS = 30.0
@@ -185,12 +185,36 @@ class LoopPool:
         # How many more connections may be in use, and those who wait for one of them.
         self._free = destination.max_connections
         self._waiting: deque[asyncio.Future[None]] = deque()
+        self._hedges = HedgeBudget()
         self._closed = False
 
     async def exchange(self, exchange: Exchange) -> HttpResponse:
         until = self.loop.time() + self._destination.response_seconds
         if exchange.deadline is not None:
             until = min(until, self.loop.time() + exchange.deadline - time.monotonic())
+        if exchange.hedge_after is not None:
+            return await self._hedged(exchange.data, until, exchange.hedge_after)
+        return await self._exchange(exchange.data, until)
+
+    async def _hedged(self, data: bytes, until: float, hedge_after: float) -> HttpResponse:
+        """The first of two responses; the second request is sent only if there is none after a while."""
+        self._hedges.asked()
+        tasks = {asyncio.ensure_future(self._exchange(data, until))}
+        try:
+            pending = (await asyncio.wait(tasks, timeout=hedge_after))[1]
+            if pending and self._hedges.take():
+                tasks.add(asyncio.ensure_future(self._exchange(data, until)))
+            pending = tasks
+            while True:
+                done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+                answered = [task for task in done if task.exception() is None]
+                if answered or not pending:
+                    return (answered or list(done))[0].result()
+        finally:
+            for task in tasks:
+                task.cancel()
+
+    async def _exchange(self, data: bytes, until: float) -> HttpResponse:
         if self._free:
             self._free -= 1
         else:
@@ -199,7 +223,7 @@ class LoopPool:
         response: HttpResponse | None = None
         try:
             connection = self._idle_connection() or await self._open(until)
-            response = await connection.send(exchange.data, until)
+            response = await connection.send(data, until)
         except TunnelError as error:
             raise not_connected(self._destination, error) from error
         except (OSError, BrokenResponseError) as error:

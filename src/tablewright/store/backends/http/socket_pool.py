@@ -16,8 +16,9 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 
 from tablewright.store.backends.http.channel import Channel, TunnelError
-from tablewright.store.backends.http.exchange import Destination, Exchange, no_response, not_connected
+from tablewright.store.backends.http.exchange import Destination, Exchange, HedgeBudget, no_response, not_connected
 from tablewright.store.backends.http.response_reader import BrokenResponseError, HttpResponse, ResponseReader
+from tablewright.store.errors import ServiceError
 
 MAX_IDLE_SECONDS = 30.0
 _RECEIVE_SIZE = 64 * 1024
@@ -71,13 +72,15 @@ class SocketConnection:
         """Whether a request can be sent: nothing has come since the last response, not even the end."""
         return time.monotonic() - self.idle_since < MAX_IDLE_SECONDS and not self._poll.poll(0)
 
-    def exchange(self, data: bytes, until: float) -> HttpResponse:
+    def send(self, data: bytes, until: float) -> None:
         try:
             self._socket.settimeout(_left(until))
             self._socket.sendall(self._channel.seal(data) if self._channel.layers else data)
         except OSError as error:
             # Part of it may have arrived, which is not a request yet.
             raise not_connected(self._destination, error) from error
+
+    def receive(self, until: float) -> HttpResponse:
         try:
             return self._receive(until)
         except (OSError, BrokenResponseError) as error:
@@ -101,9 +104,13 @@ class SocketConnection:
             if response is not None:
                 return response
 
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
     def close(self) -> None:
-        self._reader.close()
-        self._socket.close()
+        if self.fileno() >= 0:
+            self._reader.close()
+            self._socket.close()
 
 
 class SocketPool:
@@ -116,6 +123,7 @@ class SocketPool:
         self._permits: SimpleQueue[None] = SimpleQueue()
         for _ in range(destination.max_connections):
             self._permits.put(None)
+        self._hedges = HedgeBudget()
         self._closed = False
         _pools.add(self)
 
@@ -129,19 +137,52 @@ class SocketPool:
             raise not_connected(self._destination, "all connections are in use") from None
         try:
             connection = self._connection(until)
+            response: HttpResponse | None = None
             try:
-                response = connection.exchange(exchange.data, until)
-            except BaseException:
-                connection.close()
-                raise
-            if response.keep_alive and not self._closed:
-                connection.idle_since = time.monotonic()
-                self._idle.append(connection)
-            else:
-                connection.close()
+                connection.send(exchange.data, until)
+                if exchange.hedge_after is not None and self._is_slow(connection, exchange.hedge_after):
+                    response = self._hedged(connection, exchange.data, until)
+                if response is None:
+                    response = connection.receive(until)
+            finally:
+                self._keep(connection, response)
             return response
         finally:
             self._permits.put(None)
+
+    def _is_slow(self, connection: SocketConnection, seconds: float) -> bool:
+        self._hedges.asked()
+        return not _readable([connection], seconds) and self._hedges.take()
+
+    def _hedged(self, first: SocketConnection, data: bytes, until: float) -> HttpResponse | None:
+        """The response of a second connection, if it is there before that of the first; the first is closed then."""
+        try:
+            self._permits.get_nowait()
+        except Empty:
+            return None
+        try:
+            second = self._connection(until)
+            response: HttpResponse | None = None
+            try:
+                second.send(data, until)
+                if first not in _readable([first, second], _left(until)):
+                    response = second.receive(until)
+                    first.close()
+            finally:
+                self._keep(second, response)
+            return response
+        except ServiceError:
+            # There is still the first.
+            return None
+        finally:
+            self._permits.put(None)
+
+    def _keep(self, connection: SocketConnection, response: HttpResponse | None) -> None:
+        if response is not None and response.keep_alive and not self._closed and connection.fileno() >= 0:
+            connection.idle_since = time.monotonic()
+            self._idle.append(connection)
+        else:
+            connection.close()
 
     def _connection(self, until: float) -> SocketConnection:
         with suppress(IndexError):  # until there are none
@@ -164,6 +205,15 @@ class SocketPool:
         for connection in self._idle:
             connection.close()
         self._idle.clear()
+
+
+def _readable(connections: list[SocketConnection], seconds: float) -> list[SocketConnection]:
+    """Those of some connections that something has come on, after so many seconds at most."""
+    poll = select.poll()
+    for connection in connections:
+        poll.register(connection, select.POLLIN)
+    ready = {number for number, _ in poll.poll(seconds * 1000)}
+    return [connection for connection in connections if connection.fileno() in ready]
 
 
 def _left(until: float) -> float:

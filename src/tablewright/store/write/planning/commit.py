@@ -85,7 +85,8 @@ def _commit_one(context: Context, number: int, action: Action, pattern: str) -> 
     if "ConditionExpression" in body:
         body["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
     try:
-        response = yield from retrying(context, Request(_SINGLE[action.kind], body, pattern))
+        request = Request(_SINGLE[action.kind], body, pattern)
+        response = yield from retrying(context, request, repeatable=action.repeatable)
     except ServiceError as error:
         if error.code == CONDITION_FAILED:
             return None, [Refused(number, action, error.details.get("Item"))]

@@ -44,14 +44,21 @@ class Action:
     preconditions: Sequence[Precondition] = ()
     # The action is on an item that the store keeps for itself, which says nothing of the operation's own.
     internal: bool = False
+    # Whether executing it twice is the same as once.
+    repeatable: bool = True
 
 
 def action(
-    kind: str, body: dict[str, Any], preconditions: Sequence[Precondition], update: UpdateActions | None = None
+    kind: str,
+    body: dict[str, Any],
+    preconditions: Sequence[Precondition],
+    update: UpdateActions | None = None,
+    *,
+    repeatable: bool = True,
 ) -> Action:
     """An action, with its expressions rendered."""
     condition = all_of([each.condition for each in preconditions])
-    return Action(kind, with_expressions(body, condition, update), preconditions)
+    return Action(kind, with_expressions(body, condition, update), preconditions, repeatable=repeatable)
 
 
 @dataclass(frozen=True, slots=True)
