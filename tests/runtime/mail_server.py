@@ -29,6 +29,8 @@ class Received:
     sender: str
     recipients: list[str]
     message: EmailMessage
+    # Whether it came over TLS.
+    encrypted: bool = False
 
     @property
     def recipient(self) -> str:
@@ -50,12 +52,17 @@ class MailServer:
 
     port: int = field(default_factory=free_port)
     received: list[Received] = field(default_factory=list)
-    # Answers other than 250, by what they are an answer to: an address, MAIL, or DATA.
+    # The recipients that were named, whether they were accepted or not.
+    asked: list[str] = field(default_factory=list)
+    # Answers other than 250, by what they are an answer to: an address, MAIL, or DATA. An empty one ends the session.
     answers: dict[str, str] = field(default_factory=dict)
-    # Called when a message has been accepted, before that is said.
+    # Called when a recipient was named, and when a message has been accepted, before that is said.
+    on_asked: Callable[[], object] = lambda: None
     on_accept: Callable[[], None] = lambda: None
-    # With these, it wants a login, and lets nobody log in without TLS.
+    # With this, it offers STARTTLS, or has TLS from the start.
     tls: ssl.SSLContext | None = None
+    implicit_tls: bool = False
+    # With this, it wants a login, and lets nobody log in without TLS.
     login: tuple[bytes, bytes] | None = None
     _controller: Controller | None = None
 
@@ -68,8 +75,10 @@ class MailServer:
 
     def start(self) -> MailServer:
         options: dict[str, Any] = {}
+        if self.tls is not None:
+            options["ssl_context" if self.implicit_tls else "tls_context"] = self.tls
         if self.login is not None:
-            options = {"tls_context": self.tls, "authenticator": self._admit, "auth_required": True}
+            options |= {"authenticator": self._admit, "auth_required": True}
         self._controller = Controller(_Handler(self), hostname="127.0.0.1", port=self.port, **options)
         self._controller.start()
         return self
@@ -103,8 +112,13 @@ class _Handler:
         self, server: SMTP, session: Session, envelope: Envelope, address: str, options: list[str]
     ) -> str:
         answer = self._server.answers.get(address, "250 OK")
+        self._server.asked.append(address)
+        self._server.on_asked()
         if answer.startswith("250"):
             envelope.rcpt_tos.append(address)
+        if not answer:
+            assert server.transport is not None
+            server.transport.close()
         return answer
 
     async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:
@@ -114,6 +128,7 @@ class _Handler:
             assert isinstance(content, bytes)
             message = message_from_bytes(content, policy=default)
             assert isinstance(message, EmailMessage)
-            self._server.received.append(Received(envelope.mail_from or "", envelope.rcpt_tos, message))
+            encrypted = session.ssl is not None or self._server.implicit_tls
+            self._server.received.append(Received(envelope.mail_from or "", envelope.rcpt_tos, message, encrypted))
             self._server.on_accept()
         return answer

@@ -110,6 +110,7 @@ class Settings(BaseSettings):
     smtp_url: SecretStr | None = Field(
         None, description="smtp://user:password@host:port or smtps://...; without it mail goes to a folder"
     )
+    smtp_verify: bool = Field(True, description="verify the certificate of the mail server")
     ses: bool = Field(False, description="send mail through Amazon SES")
     mail_from: str = Field("tablewright@localhost", max_length=320, description="sender of mail")
     mail_folder: Path | None = Field(None, description="folder of .eml files (default: mail in the data folder)")

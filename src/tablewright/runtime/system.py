@@ -293,7 +293,7 @@ def _transport(settings: Settings) -> mail_transport.Transport:
         return mail_transport.SesTransport(settings.region, settings.aws_endpoint)
     if settings.smtp_url is not None:
         try:
-            return mail_transport.SmtpTransport(settings.smtp_url.get_secret_value())
+            return mail_transport.SmtpTransport(settings.smtp_url.get_secret_value(), verify=settings.smtp_verify)
         except ValueError as error:
             raise SettingsError(f"TABLEWRIGHT_SMTP_URL: {error}") from None
     return mail_transport.FolderTransport(settings.mail_folder or _mail_folder(settings))

@@ -6,58 +6,24 @@ import socket
 import ssl
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from contextlib import contextmanager, nullcontext
+from datetime import timedelta
 from email import message_from_bytes
 from email.policy import default
 from pathlib import Path
 from typing import Any
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import rsa
-from cryptography.x509.oid import NameOID
 
-from tablewright.runtime.events.event_log import Event
 from tablewright.runtime.internal_tables import internal_table
 from tablewright.runtime.mail import mail_transport
-from tablewright.runtime.mail.event_mail import Mailer, MailRecord, Message, digest, is_address, sender_from
-from tablewright.runtime.mail.mail_transport import FolderTransport, SmtpTransport, Transport
+from tablewright.runtime.mail.event_mail import Message, digest, is_address, sender_from
+from tablewright.runtime.mail.mail_transport import FolderTransport, SmtpTransport
 from tablewright.runtime.settings import Settings
 from tablewright.runtime.system import Runtime, SettingsError
 from tablewright.store import Store, Unavailable
+from tests.runtime.mail.office import EVENT, MESSAGE, NOON, Office
 from tests.runtime.mail_server import MailServer
-
-NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
-EVENT = Event(event_id="e-1", source="tests", type="Happened", at=NOON, sequence="1", detail={})
-MESSAGE = Message("grace@example.org", "It happened", "At last.\n")
-
-
-class Office:
-    """A mailer with a clock that is moved on, and what it counts."""
-
-    def __init__(
-        self, carrier: Transport, store: Store | None = None, *, sole_sender_since: datetime | None = None
-    ) -> None:
-        self.now = NOON
-        self.counted: list[str] = []
-        self.store = store or Store.open(None, clock=lambda: self.now.timestamp())
-        self.store.ensure_tables(internal_table)
-        sender = sender_from("Tasks <tasks@example.org>")
-        self.mailer = Mailer(
-            self.store,
-            carrier,
-            sender,
-            count=self.counted.append,
-            clock=lambda: self.now,
-            sole_sender_since=sole_sender_since,
-        )
-
-    def delivery(self, recipient: str = MESSAGE.recipient) -> MailRecord:
-        found = self.store.get(MailRecord.by_recipient(event_id=EVENT.event_id, recipient=digest(recipient)))
-        assert found is not None
-        return found
 
 
 @pytest.fixture
@@ -351,36 +317,6 @@ def _drain(connection: socket.socket) -> None:
         pass
 
 
-@pytest.fixture
-def certified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ssl.SSLContext:
-    """A certificate for 127.0.0.1, which this process trusts."""
-    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
-    now = datetime.now(UTC)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    pem = tmp_path / "certificate.pem"
-    pem.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
-    secret = tmp_path / "key.pem"
-    secret.write_bytes(
-        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    )
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(pem, secret)
-    monkeypatch.setenv("SSL_CERT_FILE", str(pem))
-    return context
-
-
 @pytest.mark.requirement("TM8")
 def test_a_login_goes_over_tls(certified: ssl.SSLContext) -> None:
     with MailServer(tls=certified, login=(b"tasks", b"p@ss/word")) as server:
@@ -392,6 +328,43 @@ def test_a_login_goes_over_tls(certified: ssl.SSLContext) -> None:
         with pytest.raises(Unavailable, match=r"\(535\)"):
             wrong.mailer.send(EVENT, MESSAGE)
         assert wrong.delivery().state == "sending"
+
+
+@pytest.mark.requirement("TM8")
+@pytest.mark.parametrize("scheme", ["smtp", "smtps"])
+def test_tls_is_used_where_the_server_has_it_and_its_certificate_is_verified(
+    certified: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch, scheme: str
+) -> None:
+    """STARTTLS is used wherever it is offered, also without a login."""
+    with MailServer(tls=certified, implicit_tls=scheme == "smtps") as server:
+        url = f"{scheme}://localhost:{server.port}"
+        Office(SmtpTransport(url)).mailer.send(EVENT, MESSAGE)
+        monkeypatch.delenv("SSL_CERT_FILE")
+        with pytest.raises(Unavailable, match=r"its certificate is not trusted: .*; the setting smtp_verify"):
+            Office(SmtpTransport(url)).mailer.send(EVENT, MESSAGE)
+        Office(SmtpTransport(url, verify=False)).mailer.send(EVENT, MESSAGE)
+        assert [mail.encrypted for mail in server.received] == [True, True]
+    with MailServer() as plain:
+        Office(SmtpTransport(plain.url)).mailer.send(EVENT, MESSAGE)
+        assert [mail.encrypted for mail in plain.received] == [False]
+
+
+def test_whether_certificates_are_verified_is_a_setting(
+    certified: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SSL_CERT_FILE")
+    with MailServer(tls=certified) as server:
+        options: dict[str, Any] = {"memory": True, "smtp_url": f"smtp://localhost:{server.port}"}
+        options |= {"issuer": "https://issuer.example.org", "audience": "tests"}
+        for verify in (True, False):
+            runtime = Runtime.open(Settings(smtp_verify=verify, **options), [])
+            try:
+                runtime.sync_store.ensure_tables(internal_table)
+                with pytest.raises(Unavailable) if verify else nullcontext():
+                    runtime.mailer.send(EVENT, MESSAGE)
+            finally:
+                runtime.close()
+        assert len(server.received) == 1
 
 
 @pytest.mark.requirement("TM8")

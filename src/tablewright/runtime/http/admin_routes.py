@@ -1,4 +1,4 @@
-"""Admin routes: health, metrics, events, consumers and dead letters.
+"""Admin routes: health, metrics, events, consumers, and dead letters of consumers and of mail.
 
 ``/healthz`` responds while the process runs, ``/readyz`` only if the database responds and no consumer is failing. They
 and ``/metrics`` show no data of users, and are open; the rest is for the runtime's own role, which no system gives.
@@ -16,12 +16,20 @@ from starlette.responses import JSONResponse, Response
 
 from tablewright.model import Selection
 from tablewright.runtime.consumer_threads import ConsumerThreads
-from tablewright.runtime.errors import ResourceNotFound, StateConflict
+from tablewright.runtime.errors import ResourceNotFound, ServiceUnavailable, StateConflict
 from tablewright.runtime.events.event_log import Event
 from tablewright.runtime.http.dependencies import Cursor, Limit, Probe, allow, runtime_of
 from tablewright.runtime.identity.access import RUNTIME_ADMINS, Caller
 from tablewright.runtime.internal_tables import internal_table
-from tablewright.store import AsyncTolerantReader, CheckpointTable, DeadLetter, StoreError
+from tablewright.runtime.mail.mail_records import DeadMail, MailRecord
+from tablewright.store import (
+    AsyncTolerantReader,
+    CheckpointTable,
+    DeadLetter,
+    StoreError,
+    Unavailable,
+    Unreadable,
+)
 
 router = APIRouter()
 
@@ -53,6 +61,23 @@ class DeadLetterPage(BaseModel):
     dead_letters: list[DeadLetterView]
     cursor: str | None = None
     # Items that are left out as they cannot be read, and why.
+    unreadable: list[str] = []
+
+
+class DeadMailView(BaseModel):
+    id: str
+    event_id: str
+    recipient: str
+    subject: str
+    # What the mail server responded with last.
+    reason: str | None
+    attempts: int
+    failed_at: datetime
+
+
+class DeadMailPage(BaseModel):
+    dead_letters: list[DeadMailView]
+    cursor: str | None = None
     unreadable: list[str] = []
 
 
@@ -146,6 +171,44 @@ async def replay(name: str, sequence: str, request: Request, _: Admin) -> None:
         await asyncio.to_thread(threads.consumer(name).replay, dead_letter)
     except Exception as error:
         raise StateConflict(f"the dead letter failed again: {type(error).__name__}") from error
+
+
+@router.get("/runtime/mail/dead-letters")
+async def dead_mail(request: Request, _: Admin, limit: Limit = 20, cursor: Cursor = None) -> DeadMailPage:
+    """Mail that was refused for good, or by its mailbox for a day, newest first."""
+    reader = _reader(request)
+    page = await reader.page(DeadMail.newest(), limit=limit, cursor=cursor)
+    lookups = [MailRecord.by_recipient(event_id=each.event_id, recipient=each.recipient) for each in page.items]
+    found = await reader.each(lookups)
+    errors = [*page.unreadable, *(each for each in found if isinstance(each, Unreadable))]
+    return DeadMailPage(
+        dead_letters=[
+            DeadMailView(
+                id=f"{each.event_id}.{each.recipient}",
+                event_id=each.event_id,
+                recipient=each.letter.address,
+                subject=each.letter.subject,
+                reason=each.reason,
+                attempts=each.attempts,
+                failed_at=each.failed_at,
+            )
+            for each in found
+            # What was sent since is one no longer.
+            if isinstance(each, MailRecord) and each.letter is not None and each.failed_at is not None
+        ],
+        cursor=page.cursor,
+        unreadable=[str(error) for error in errors],
+    )
+
+
+@router.post("/runtime/mail/dead-letters/{id}/replay", status_code=204)
+async def replay_mail(id: str, request: Request, _: Admin) -> None:
+    """Send a message again; if the mail server accepts it, it is a dead letter no longer."""
+    event_id, _dot, recipient = id.rpartition(".")
+    try:
+        await asyncio.to_thread(runtime_of(request).mailer.replay, event_id, recipient)
+    except Unavailable as error:
+        raise ServiceUnavailable(f"the message could not be sent now: {error}") from error
 
 
 def _dead_letters_of(name: str) -> Selection[DeadLetter]:

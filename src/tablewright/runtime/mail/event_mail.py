@@ -1,21 +1,25 @@
 """Mail because of events: once for each event and recipient.
 
-    event ──▶ each of its messages: claim (a record: sending) ──▶ transport ──▶ record: sent
+    event ──▶ each of its messages: claim ──▶ transport ──▶ record: sent
+                                                │ the mailbox does not accept it now: queued, tried again
+                                                └ refused for good: a dead letter
           ──▶ record: completed, in the same transaction as the consumer's checkpoint
 
 A process that finds the record ``sent`` sends nothing. One that finds a claim waits until it expires: its owner may be
 alive. So a message is sent twice only if a process dies, or the server's response is lost, between the server's
 acceptance and the record; both then have the same Message-ID, which is derived from the event and the recipient.
 
-A transport that is unavailable makes the consumer wait (``Unavailable``). A message that is refused permanently is
-recorded as refused, and mail goes on. If a single mailbox accepts nothing for a long time, the event becomes a dead
-letter once all other recipients have got theirs; replaying it sends that message.
+A transport that is unavailable makes the consumer wait (``Unavailable``). A mailbox holds up nobody but itself: its
+messages are queued in the order of their events, and tried again after a minute, two, four, up to an hour
+(``MailRetries``). What is refused for good, or was not accepted for a day, is a dead letter: an admin sees it, and
+sends it again.
 """
 
 from __future__ import annotations
 
 import logging
 import re
+import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -23,20 +27,43 @@ from email.headerregistry import Address
 from email.message import EmailMessage
 from email.policy import EmailPolicy
 from email.utils import format_datetime
-from hashlib import sha256
-from typing import Annotated, Any, Literal
+from itertools import chain, groupby
+from typing import Any
 
-from tablewright.model import Entity, EpochMillis, EpochSeconds, Expiry, Get, Keys
+from tablewright.runtime.errors import ResourceNotFound, StateConflict
 from tablewright.runtime.events.event_log import KEPT_FOR, Event
-from tablewright.runtime.internal_tables import internal_table
+from tablewright.runtime.mail.mail_records import (
+    DeadMail,
+    Letter,
+    MailCompleted,
+    MailRecord,
+    QueuedMail,
+    digest,
+    queued,
+)
 from tablewright.runtime.mail.mail_transport import SENT_WITHIN, Deferred, MailRefused, Transport
-from tablewright.store import AlreadyExists, ConditionFailed, Effects, NotFound, Put, Store, Unavailable
+from tablewright.store import (
+    AlreadyExists,
+    Cancelled,
+    ConditionFailed,
+    Delete,
+    Effects,
+    NotFound,
+    Operation,
+    Put,
+    Store,
+    Unavailable,
+    Update,
+)
 
 # What other packages use.
 __all__ = [
     "ADDRESS",
     "MAX_ADDRESS_LENGTH",
     "DeadLettered",
+    "MailRecord",
+    "MailRetries",
+    "digest",
     "is_address",
 ]
 
@@ -54,8 +81,14 @@ _CLAIM_LASTS = timedelta(seconds=2 * SENT_WITHIN)
 _MAX_SUBJECT_LENGTH = 200
 # A line of mail has 998 characters at most, with the name of the header.
 _MAX_LINK_LENGTH = 970
-# How long all mail waits for one mailbox: longer than greylisting takes.
-_WAITS_FOR_MAILBOX = timedelta(minutes=30)
+# When a mailbox that did not accept a message is tried again: after so long, then twice as long, and so on.
+_FIRST_RETRY = timedelta(minutes=1)
+_LAST_RETRY = timedelta(hours=1)
+# For how long a message waits for its mailbox.
+_WAITS_FOR_MAILBOX = timedelta(days=1)
+# How often the queue is looked at, in seconds.
+_RETRY_EVERY = 1.0
+_STOP_WITHIN = 20.0
 
 _log = logging.getLogger(__name__)
 
@@ -79,7 +112,7 @@ _POLICY = _UnfoldedLinks(linesep="\r\n")
 
 
 class DeadLettered(Exception):
-    """A mailbox has not accepted a message for so long that others no longer wait: its event becomes a dead letter."""
+    """A mailbox has not accepted a message for so long that nobody tries any more; the text is its last response."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,34 +124,6 @@ class Message:
     text: str
     # The address by which the recipient unsubscribes with one click (RFC 8058).
     unsubscribe_url: str | None = None
-
-
-class MailRecord(Entity, table=internal_table):
-    """The record of a message: being sent, sent, or refused."""
-
-    event_id: str
-    # A digest, as addresses are personal data.
-    recipient: str
-    state: Literal["sending", "sent", "refused"] = "sending"
-    claimed_until: EpochMillis
-    # Why it was refused: the server's code.
-    reason: str | None = None
-    ttl: Annotated[EpochSeconds | None, Expiry(KEPT_FOR)] = None
-
-    keys = Keys(PK="MAIL#{event_id}", SK="TO#{recipient}")
-
-    by_recipient = Get(consistent=True)
-
-
-class MailCompleted(Entity, table=internal_table):
-    """A record: all messages about an event have been sent."""
-
-    event_id: str
-    ttl: Annotated[EpochSeconds | None, Expiry(KEPT_FOR)] = None
-
-    keys = Keys(PK="MAIL#{event_id}", SK="COMPLETED")
-
-    by_event = Get(consistent=True)
 
 
 class Mailer:
@@ -134,7 +139,7 @@ class Mailer:
         clock: Callable[[], datetime],
         sole_sender_since: datetime | None = None,
     ) -> None:
-        """``clock`` gives the time with its zone; ``count`` is called with each outcome: sent, refused, repeated.
+        """``clock`` gives the time with its zone; ``count`` is called with sent, queued, refused or repeated.
 
         ``sole_sender_since`` is when this process became the only one that can be sending: the owners of earlier claims
         are dead, so that those need not expire first.
@@ -146,64 +151,164 @@ class Mailer:
         self._clock = clock
         self._dead_until = None if sole_sender_since is None else sole_sender_since + _CLAIM_LASTS
 
+    # -- messages about an event --------------------------------------------------------------------------------
+
     def send_all(self, event: Event, messages: Iterable[Message], effects: Effects) -> None:
         """Send all messages about an event, unless that has been done; ``messages`` is not iterated then.
 
-        So a repeated event reaches nobody new, such as a user who was not active when it happened.
+        So a repeated event reaches nobody new, such as a user who was not active when it happened. A message whose
+        mailbox does not accept it waits in the queue; one that is refused for good is a dead letter.
         """
         if self._store.get(MailCompleted.by_event(event_id=event.event_id)) is not None:
             self._count("repeated")
             return
-        undelivered: DeadLettered | None = None
         for message in messages:
-            try:
-                self.send(event, message)
-            except DeadLettered as error:
-                undelivered = error
-        if undelivered is not None:
-            raise undelivered
+            self._send_or_queue(event, message)
         effects.do(Put(MailCompleted(event_id=event.event_id)))
 
+    def _send_or_queue(self, event: Event, message: Message) -> None:
+        letter = _letter(event, message)
+        claim = self._claim(event.event_id, digest(letter.address))
+        if claim is None:
+            self._count("repeated")
+            return
+        now = self._clock()
+        if self._store.query(QueuedMail.waiting(recipient=claim.recipient), limit=1).items:
+            # In the order of events: what came before is still waiting.
+            self._settle(claim, Put(queued(claim, event, now, now, 0)), state="queued", letter=letter)
+            self._count("queued")
+            return
+        try:
+            self._transmit(claim, letter)
+        except MailRefused as refusal:
+            self._bury(claim, letter, str(refusal), 1)
+        except Deferred as error:
+            place = queued(claim, event, now, now + _pause(1), 1)
+            self._settle(claim, Put(place), state="queued", letter=letter, reason=str(error))
+            self._count("queued")
+        else:
+            self._store.update(claim, state="sent")
+            self._count("sent")
+
     def send(self, event: Event, message: Message) -> None:
-        """Send a message, unless it was sent."""
-        recipient = digest(message.recipient)
-        mail = self._compose(event, message, recipient) if is_address(message.recipient) else None
-        claim = self._claim(event, recipient)
+        """Send a message now, unless it was sent, for who tries again and keeps refusals himself.
+
+        Deferred if the mailbox does not accept it now, DeadLettered if that is so a day after the event; a refusal for
+        good is in its record, and nowhere else.
+        """
+        letter = _letter(event, message)
+        claim = self._claim(event.event_id, digest(letter.address))
         if claim is None:
             self._count("repeated")
             return
         try:
-            if mail is None:
-                raise MailRefused("no address")
-            self._transport.send(mail)
+            self._transmit(claim, letter)
         except MailRefused as refusal:
             self._store.update(claim, state="refused", reason=str(refusal))
-            self._count("refused")
-            _log.warning("mail was refused", extra={"event_id": event.event_id, "code": str(refusal)})
-        except Exception as error:
-            # It was not accepted, as far as is known: the next try need not wait for the claim to expire.
+            self._refused(claim, str(refusal))
+        except Deferred as error:
             self._store.update(claim, claimed_until=self._clock())
-            if isinstance(error, Deferred) and self._clock() - event.at > _WAITS_FOR_MAILBOX:
+            if self._clock() - event.at >= _WAITS_FOR_MAILBOX:
                 raise DeadLettered(str(error)) from error
             raise
         else:
             self._store.update(claim, state="sent")
             self._count("sent")
 
-    def _claim(self, event: Event, recipient: str) -> MailRecord | None:
-        """Claim the right to send; None if the message has been sent or refused."""
+    # -- the queue ----------------------------------------------------------------------------------------------
+
+    def retry(self, is_stopped: Callable[[], bool] = lambda: False) -> None:
+        """Try every mailbox that is due: its messages in their order, until it does not accept one."""
+        now = self._clock()
+        for _, entries in groupby(self._store.iterate(QueuedMail.waiting()), lambda entry: entry.recipient):
+            first = next(entries)
+            if first.next_at > now:
+                continue
+            for entry in chain([first], entries):
+                if is_stopped():
+                    return
+                if not self._retry(entry):
+                    break
+
+    def _retry(self, entry: QueuedMail) -> bool:
+        """Try a message that waits; whether those behind it may be tried."""
+        record = self._store.get(MailRecord.by_recipient(event_id=entry.event_id, recipient=entry.recipient))
+        if record is None or record.letter is None or record.state in ("sent", "refused"):
+            self._store.delete(entry)
+            return True
+        try:
+            claim = self._take(record)
+        except Unavailable:
+            # Another process is at it.
+            return False
+        try:
+            self._transmit(claim, record.letter, state="queued")
+        except MailRefused as refusal:
+            self._bury(claim, record.letter, str(refusal), entry.attempts + 1, Delete(entry))
+        except Deferred as error:
+            now, attempts = self._clock(), entry.attempts + 1
+            if now - entry.since >= _WAITS_FOR_MAILBOX:
+                self._bury(claim, record.letter, str(error), attempts, Delete(entry))
+                return True
+            later = Update(entry, attempts=attempts, next_at=now + _pause(attempts))
+            self._settle(claim, later, state="queued", reason=str(error))
+            return False
+        else:
+            self._settle(claim, Delete(entry), state="sent", letter=None, reason=None)
+            self._count("sent")
+        return True
+
+    # -- dead letters -------------------------------------------------------------------------------------------
+
+    def replay(self, event_id: str, recipient: str) -> None:
+        """Send a dead letter again; it is one no longer if that succeeds, and StateConflict says why it did not."""
+        record = self._store.get(MailRecord.by_recipient(event_id=event_id, recipient=recipient))
+        if record is None or record.failed_at is None or record.letter is None or record.state == "sent":
+            raise ResourceNotFound(f"there is no dead letter {event_id}.{recipient}")
+        claim = self._take(record)
+        place = DeadMail(failed_at=record.failed_at, event_id=event_id, recipient=recipient)
+        try:
+            self._transmit(claim, record.letter, state="refused")
+        except (MailRefused, Deferred) as error:
+            reason, attempts = str(error), record.attempts + 1
+            self._settle(claim, state="refused", reason=reason, attempts=attempts)
+            raise StateConflict(f"the message was not accepted: {reason}") from error
+        self._settle(claim, Delete(place), state="sent", letter=None, reason=None, failed_at=None)
+        self._count("sent")
+
+    def _bury(self, claim: MailRecord, letter: Letter, reason: str, attempts: int, *others: Operation) -> None:
+        """Make a message a dead letter."""
+        now = self._clock()
+        place = DeadMail(failed_at=now, event_id=claim.event_id, recipient=claim.recipient)
+        fields = {"reason": reason, "failed_at": now, "attempts": attempts, "letter": letter, "ttl": now + KEPT_FOR}
+        self._settle(claim, Put(place), *others, state="refused", **fields)
+        self._refused(claim, reason)
+
+    def _refused(self, claim: MailRecord, reason: str) -> None:
+        self._count("refused")
+        _log.warning("mail was refused", extra={"event_id": claim.event_id, "code": reason})
+
+    # -- claims -------------------------------------------------------------------------------------------------
+
+    def _claim(self, event_id: str, recipient: str) -> MailRecord | None:
+        """Claim the right to send a message; None if it has been sent, refused or queued."""
         until = self._clock() + _CLAIM_LASTS
         try:
-            return self._store.create(MailRecord(event_id=event.event_id, recipient=recipient, claimed_until=until))
+            return self._store.create(MailRecord(event_id=event_id, recipient=recipient, claimed_until=until))
         except AlreadyExists:
-            found = self._store.get(MailRecord.by_recipient(event_id=event.event_id, recipient=recipient))
-        if found is not None and found.state != "sending":
-            return None
-        if found is None or self._may_be_alive(found):
+            found = self._store.get(MailRecord.by_recipient(event_id=event_id, recipient=recipient))
+        if found is None:
             raise Unavailable("another process may be sending this message")
+        return self._take(found) if found.state == "sending" else None
+
+    def _take(self, found: MailRecord) -> MailRecord:
+        """Claim a message as it was found; Unavailable if somebody else has it, or may have."""
+        if found.state == "sending" and self._may_be_alive(found):
+            raise Unavailable("another process may be sending this message")
+        until = self._clock() + _CLAIM_LASTS
         try:
-            expected = {"state": "sending", "claimed_until": found.claimed_until}
-            return self._store.update(found, claimed_until=until, expect=expected)
+            expected = {"state": found.state, "claimed_until": found.claimed_until}
+            return self._store.update(found, state="sending", claimed_until=until, expect=expected)
         except (ConditionFailed, NotFound):
             raise Unavailable("another process has begun to send this message") from None
 
@@ -213,20 +318,94 @@ class Mailer:
             return False
         return claim.claimed_until > self._clock()
 
-    def _compose(self, event: Event, message: Message, recipient: str) -> EmailMessage:
+    def _transmit(self, claim: MailRecord, letter: Letter, state: str = "sending") -> None:
+        """Hand a message to the transport; MailRefused or Deferred leave the claim to the caller.
+
+        After anything else it was not accepted, as far as is known: the record is what it was, and the next try need
+        not wait for the claim to expire.
+        """
+        try:
+            if not is_address(letter.address):
+                raise MailRefused("no address")
+            self._transport.send(self._compose(claim, letter))
+        except (MailRefused, Deferred):
+            raise
+        except Exception:
+            self._store.update(claim, state=state, claimed_until=self._clock())
+            raise
+
+    def _settle(self, claim: MailRecord, *others: Operation, **fields: Any) -> None:
+        """Write what became of a message, and what follows, in one transaction; the claim ends with it."""
+        change = Update(
+            claim,
+            expect={"state": "sending", "claimed_until": claim.claimed_until},
+            claimed_until=self._clock(),
+            **fields,
+        )
+        try:
+            self._store.transact(change, *others)
+        except Cancelled as cancelled:
+            if isinstance(cancelled.reasons[0], ConditionFailed | NotFound):
+                # It took so long that somebody else has taken over.
+                raise Unavailable("another process has begun to send this message") from None
+            raise
+
+    def _compose(self, record: MailRecord, letter: Letter) -> EmailMessage:
         mail = EmailMessage(policy=_POLICY)
         mail["From"] = self._sender
-        mail["To"] = Address(addr_spec=message.recipient)
-        mail["Subject"] = _line(message.subject)
-        mail["Date"] = format_datetime(event.at)
-        mail["Message-ID"] = f"<{event.event_id}.{recipient}@{self._sender.domain}>"
-        if message.unsubscribe_url is not None and len(message.unsubscribe_url) <= _MAX_LINK_LENGTH:
-            mail[_LIST_UNSUBSCRIBE] = f"<{message.unsubscribe_url}>"
+        mail["To"] = Address(addr_spec=letter.address)
+        mail["Subject"] = _line(letter.subject)
+        mail["Date"] = format_datetime(letter.at)
+        mail["Message-ID"] = f"<{record.event_id}.{record.recipient}@{self._sender.domain}>"
+        if letter.unsubscribe_url is not None and len(letter.unsubscribe_url) <= _MAX_LINK_LENGTH:
+            mail[_LIST_UNSUBSCRIBE] = f"<{letter.unsubscribe_url}>"
             mail["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
         # So that no out-of-office reply is sent.
         mail["Auto-Submitted"] = "auto-generated"
-        mail.set_content(_CONTROLS.sub("\ufffd", message.text))
+        mail.set_content(_CONTROLS.sub("\ufffd", letter.text))
         return mail
+
+
+class MailRetries:
+    """A thread that tries mailboxes again; a system that sends mail has it among its background work."""
+
+    def __init__(self, mailer: Mailer, *, every: float = _RETRY_EVERY) -> None:
+        self._mailer = mailer
+        self._every = every
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._work, name="mail.retries", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stop.set()
+        if self._thread.ident is not None:
+            self._thread.join(_STOP_WITHIN)
+
+    def _work(self) -> None:
+        while not self._stop.wait(self._every):
+            try:
+                self._mailer.retry(self._stop.is_set)
+            except Unavailable as error:
+                _log.info("queued mail is waiting", extra={"reason": str(error)})
+            except Exception as error:
+                _log.error("queued mail could not be sent", exc_info=error)
+
+
+def _letter(event: Event, message: Message) -> Letter:
+    return Letter(
+        address=message.recipient,
+        subject=message.subject,
+        text=message.text,
+        unsubscribe_url=message.unsubscribe_url,
+        at=event.at,
+    )
+
+
+def _pause(attempts: int) -> timedelta:
+    """How long a mailbox is left alone after so many attempts."""
+    return min(_FIRST_RETRY * (1 << min(attempts - 1, 20)), _LAST_RETRY)
 
 
 def sender_from(text: str) -> Address:
@@ -239,11 +418,6 @@ def sender_from(text: str) -> Address:
 
 def is_address(text: str) -> bool:
     return len(text) <= MAX_ADDRESS_LENGTH and re.fullmatch(ADDRESS, text) is not None
-
-
-def digest(recipient: str) -> str:
-    """Stands for a recipient in the record of a delivery."""
-    return sha256(recipient.strip().lower().encode()).hexdigest()[:32]
 
 
 def _line(text: str) -> str:

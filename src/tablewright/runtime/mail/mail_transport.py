@@ -1,7 +1,7 @@
 """Transports of mail: a mail server, Amazon SES, or a folder of .eml files where neither is set.
 
 Unavailable   no mail can be sent now: the server cannot be reached, or somebody has to fix a password or a sender
-Deferred      one recipient cannot get mail now; mail waits for that as well, for some time
+Deferred      this message is not accepted now, from when its recipient was named: others may be
 MailRefused   this message will never be accepted, because of its recipient or its contents
 """
 
@@ -12,6 +12,7 @@ import re
 import smtplib
 import ssl
 import time
+from collections.abc import Sequence
 from email.message import EmailMessage
 from hashlib import sha256
 from pathlib import Path
@@ -49,12 +50,13 @@ class Transport(Protocol):
 
 
 class SmtpTransport:
-    """A mail server: ``smtp://host:port``, or ``smtps://`` with TLS from the start.
+    """A mail server: ``smtp://host:port``, with TLS where the server offers it (STARTTLS), or ``smtps://``, with TLS
+    from the start.
 
-    With ``user:password@`` it logs in, never without TLS.
+    With ``user:password@`` it logs in, never without TLS. Certificates are verified, unless ``verify`` is False.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, verify: bool = True) -> None:
         try:
             parts = urlsplit(url)
             host, port = parts.hostname, parts.port
@@ -68,6 +70,7 @@ class SmtpTransport:
                 "a letter nor a digit in a user name or a password (%2F for a slash)"
             )
         self._secure = parts.scheme == "smtps"
+        self._verify = verify
         self._host = host
         self._port = port or (465 if self._secure else 25)
         self._user = unquote(parts.username or "")
@@ -84,30 +87,44 @@ class SmtpTransport:
             server.send_message(message, sender_of(message), [recipient_of(message)])
         except smtplib.SMTPRecipientsRefused as error:
             server.close()
-            code = next(code for code, _ in error.recipients.values())
-            raise (Deferred(f"a mailbox responded with {code}") if 450 <= code < 460 else _outcome(code)) from error
+            raise _outcome(next(code for code, _ in error.recipients.values())) from error
         except smtplib.SMTPDataError as error:
             server.close()
             raise _outcome(error.smtp_code) from error
         except (smtplib.SMTPException, OSError) as error:
             server.close()
-            raise Unavailable(f"the mail server did not accept the message ({_describe(error)})") from error
+            # A server that ends the session whenever a certain recipient is named still takes the mail of others.
+            kind = Deferred if server.has_named_recipient else Unavailable
+            raise kind(f"the mail server did not accept the message ({_describe(error)})") from error
         # The server has accepted the message, whatever becomes of the session.
         server.quit_in_time()
 
     def _connect(self) -> _Session:
-        kind = _SecureSession if self._secure else _Session
-        server = kind(self._host, self._port, local_hostname=self._name, timeout=SENT_WITHIN)
+        context = self._tls()
+        if self._secure:
+            server: _Session = _SecureSession(
+                self._host, self._port, local_hostname=self._name, timeout=SENT_WITHIN, context=context
+            )
+        else:
+            server = _Session(self._host, self._port, local_hostname=self._name, timeout=SENT_WITHIN)
         try:
             self._name = server.local_hostname
+            server.ehlo_or_helo_if_needed()
+            if not self._secure and (self._user or server.has_extn("starttls")):
+                server.starttls(context=context)
             if self._user:
-                if not self._secure:
-                    server.starttls(context=ssl.create_default_context())
                 server.login(self._user, self._password)
         except BaseException:
             server.close()
             raise
         return server
+
+    def _tls(self) -> ssl.SSLContext:
+        context = ssl.create_default_context()
+        if not self._verify:
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        return context
 
 
 class _Session(smtplib.SMTP):
@@ -115,7 +132,13 @@ class _Session(smtplib.SMTP):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         self._ends_at = time.monotonic() + SENT_WITHIN
+        # Whether what goes wrong may be because of the recipient.
+        self.has_named_recipient = False
         super().__init__(*args, **options)
+
+    def rcpt(self, recip: str, options: Sequence[str] = ()) -> tuple[int, bytes]:
+        self.has_named_recipient = True
+        return super().rcpt(recip, options)
 
     def send(self, s: Any) -> None:
         self._limit_time()
@@ -145,13 +168,16 @@ class _SecureSession(_Session, smtplib.SMTP_SSL):
 
 
 def _outcome(code: int) -> Exception:
-    if 500 <= code < 600 and code not in _LOGIN_CODES:
-        return MailRefused(str(code))
-    return Unavailable(f"the mail server responded with {code}")
+    """What a response means that was given to a recipient, or to the message for her."""
+    if code in _LOGIN_CODES:
+        return Unavailable(f"the mail server responded with {code}")
+    return MailRefused(str(code)) if 500 <= code < 600 else Deferred(str(code))
 
 
 def _describe(error: Exception) -> str:
     """The code or type of an error, without the server's text, which may quote an address."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"its certificate is not trusted: {error.verify_message}; the setting smtp_verify is about that"
     return str(error.smtp_code) if isinstance(error, smtplib.SMTPResponseException) else type(error).__name__
 
 

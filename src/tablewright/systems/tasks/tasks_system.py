@@ -6,6 +6,7 @@ from contextlib import suppress
 
 from tablewright.runtime import Caller, DemoUser, OnProgress, Responder, Runtime, StateConflict, System
 from tablewright.runtime.idempotency import UNKEYED
+from tablewright.runtime.mail.event_mail import MailRetries
 from tablewright.systems.tasks import handlers
 from tablewright.systems.tasks.api import router
 from tablewright.systems.tasks.model import Priority, Status, Task, design
@@ -66,6 +67,7 @@ system = System(
     roles=ROLES,
     admit=Tasks.admit,
     consumers=lambda runtime, service: handlers.consumers(runtime, service.unreadable_log),
+    background=lambda runtime, service: [MailRetries(runtime.mailer)],
     demo=_demo,
     demo_users=_USERS,
 )
