@@ -4,6 +4,7 @@
     system              System: an application as the runtime knows it; Runtime: what the systems of a process use
     errors              what services raise, without HTTP
     idempotency         requests that have an effect once
+    audit               who changed what of a thing, written with the change
     entity_tags         what a caller saw of a thing, as a condition of its change
     internal_tables     the tables of the runtime itself
     consumer_threads    stream consumers, each in a thread

@@ -10,6 +10,7 @@ from tablewright.engine import Engine
 from tablewright.model import (
     Table,
 )
+from tablewright.runtime.internal_tables import internal_table
 from tablewright.store import AsyncStore, Store
 from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.store.blobs.memory_blob_store import MemoryBlobStore
@@ -78,16 +79,16 @@ def allowed(policy: dict[str, Any]) -> Permissions:
 
 
 def asked_by(system: str, use: Callable[[AsyncStore], Awaitable[None]]) -> Permissions:
-    """What the use of a system asks of its tables."""
+    """What the use of a system asks of its tables; what is written to the internal table is the runtime's."""
     (design,) = load(system)
 
     async def run() -> Permissions:
         backend = RecordingBackend(Engine.open())
         store = AsyncStore(backend)
-        await store.ensure_tables(*design.tables)
+        await store.ensure_tables(internal_table, *design.tables)
         backend.asked.clear()
         await use(store)
         store.close()
-        return backend.asked
+        return {(action, resource) for action, resource in backend.asked if internal_table.name not in resource}
 
     return asyncio.run(run())

@@ -15,6 +15,7 @@ import duckdb
 import pytest
 
 from tablewright.cli import main
+from tablewright.runtime.internal_tables import internal_table
 from tablewright.store import Create, Store
 from tablewright.systems.engagement.configuration import Configuration
 from tablewright.systems.engagement.model import (
@@ -60,7 +61,7 @@ def prepared(folder: Path, number: int, **changes: Any) -> Path:
         program_id="coffee", marketplace_id="EU", number=1, configuration=configuration, changed_by="test", at=NOON
     )
     with Store.open(folder) as store:
-        store.ensure_tables(candidates, programs, scores)
+        store.ensure_tables(internal_table, candidates, programs, scores)
         store.transact(Create(Program(program_id="coffee", marketplace_id="EU", **values)), Create(version))
     return folder
 

@@ -14,6 +14,7 @@ import httpx
 
 from tablewright.engine import Engine
 from tablewright.model import Entity
+from tablewright.runtime.internal_tables import internal_table
 from tablewright.store import Create, Store
 from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.store.flow.driver import Backend
@@ -134,7 +135,7 @@ class Workshop:
         self.engine = Engine.open(None, clock=self.seconds)
         self.now = NOON
         self.store = self.store_on(EmbeddedBackend(self.engine, owned=False))
-        self.store.ensure_tables(candidates, programs, scores)
+        self.store.ensure_tables(internal_table, candidates, programs, scores)
         self.outbound = Outbound(["127.0.0.1"])
 
     def __enter__(self) -> Workshop:

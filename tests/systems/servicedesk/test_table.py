@@ -74,7 +74,7 @@ def test_the_table_that_is_there_is_that_table(served: Served) -> None:
 
 
 @pytest.mark.requirement("SD1")
-def test_an_item_has_the_seven_attributes_and_no_other(agent: httpx.Client, served: Served) -> None:
+def test_an_item_has_the_seven_attributes_and_who_wrote_it(agent: httpx.Client, served: Served) -> None:
     ticket = open_ticket(agent)
     agent.post(f"/tickets/{ticket['ticket_id']}/comments", json={"comment_text": "Tried restarting"})
     ticket = agent.patch(f"/tickets/{ticket['ticket_id']}", json={"status": "in_progress"}).json()
@@ -86,7 +86,18 @@ def test_an_item_has_the_seven_attributes_and_no_other(agent: httpx.Client, serv
         "status": {"S": "in_progress"},
         "created_at": {"S": ticket["created_at"]},
         "updated_at": {"S": ticket["updated_at"]},
-        "comments": {"L": [{"M": {"comment_text": {"S": "Tried restarting"}, "added_at": {"S": comment["added_at"]}}}]},
+        "comments": {
+            "L": [
+                {
+                    "M": {
+                        "comment_text": {"S": "Tried restarting"},
+                        "added_at": {"S": comment["added_at"]},
+                        "added_by": {"S": "sam"},
+                    }
+                }
+            ]
+        },
+        "created_by": {"S": "sam"},
     }
 
 

@@ -14,6 +14,7 @@ from tablewright.engine import Engine
 from tablewright.runtime.events.event_log import Event
 from tablewright.runtime.idempotency import UNKEYED
 from tablewright.runtime.identity.access import Caller
+from tablewright.runtime.internal_tables import internal_table
 from tablewright.store import AsyncStore, Store, TolerantReader
 from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.store.flow.driver import Request, Response
@@ -146,7 +147,7 @@ def test_checks_are_strongly_consistent_and_listings_are_not() -> None:
         return found
 
     with Engine.open() as engine:
-        Store.on(engine).ensure_tables(task_management)
+        Store.on(engine).ensure_tables(internal_table, task_management)
         backend = Watched(engine, owned=False)
         backend.requests = []
         found = asyncio.run(work(Tasks(AsyncStore(backend), time.time), backend.requests))
@@ -158,10 +159,12 @@ def test_checks_are_strongly_consistent_and_listings_are_not() -> None:
         "ConditionCheck",
         "ConditionCheck",
         "Put",
+        # The entry of the audit.
+        "Put",
     ]
     *reads, change = found["move"]
     assert [(read.operation, read.body["ConsistentRead"]) for read in reads] == [("GetItem", True)] * 2
-    assert [next(iter(action)) for action in change.body["TransactItems"]] == ["Update", "ConditionCheck"]
+    assert [next(iter(action)) for action in change.body["TransactItems"]] == ["Update", "ConditionCheck", "Put"]
     assert [(read.operation, read.body["ConsistentRead"]) for read in found["admit"]] == [("GetItem", True)]
     for name in ("by status", "of user", "assignments", "users", "full"):
         assert found[name], name

@@ -15,6 +15,7 @@ from starlette.requests import HTTPConnection
 
 from tablewright.runtime.errors import Unauthenticated
 from tablewright.runtime.identity.access import Caller, Grant, Role
+from tablewright.runtime.identity.actor import Actor, acting
 from tablewright.runtime.system import Runtime
 
 
@@ -68,6 +69,7 @@ def allow(*granted: Role | Grant) -> Any:
         if state.admit is not None:
             caller = await state.admit(state.service, caller)
             caller.require(*roles)
+        acting.set(Actor(caller.user_id, request.scope["route"].name))
         return caller
 
     setattr(admitted, GRANTS, grants)

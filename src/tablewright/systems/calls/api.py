@@ -33,6 +33,7 @@ from tablewright.runtime import (
     documented,
     service_of,
 )
+from tablewright.runtime.audit import AuditPage
 from tablewright.store import TolerantPage
 from tablewright.systems.calls.model import DEFAULT_MINUTES, MAX_MINUTES, MAX_VERSIONS, Call, Status
 from tablewright.systems.calls.roles import ADMINS, CUSTOMERS, SCHEDULERS
@@ -238,6 +239,12 @@ async def cancel(
     """Cancel a scheduled call: it stays, as CANCELLED, and its time is free. Admins delete any other for good."""
     basis = _basis(version, changing, "query.version")
     await service.cancel(call_id, basis=basis, owner=_owner(caller), may_delete=caller.has(ADMINS))
+
+
+@router.get("/calls/{callId}/audit", responses=documented(400, 404), tags=["calls"])
+async def audit(call_id: CallId, service: Service, _: Admin, limit: Limit = 50, cursor: Cursor = None) -> AuditPage:
+    """Who changed what of a call, when and by which call, newest first; also of one that was deleted. Admins only."""
+    return await service.audit(call_id, limit=limit, cursor=cursor)
 
 
 # -- calls of a user, and of a provider -----------------------------------------------------------------------------

@@ -36,6 +36,7 @@ from tablewright.runtime import (
     ServiceProblem,
     StateConflict,
 )
+from tablewright.runtime.audit import Audit, AuditPage, Recorded
 from tablewright.store import (
     AlreadyExists,
     AsyncStore,
@@ -118,6 +119,7 @@ class Calls:
         self._reader = AsyncTolerantReader(store, self.unreadable_log.add)
         self._clock = clock
         self._idempotency = Idempotency("calls")
+        self._audit = Audit("calls", clock)
 
     # -- reading ------------------------------------------------------------------------------------------------
 
@@ -224,15 +226,18 @@ class Calls:
 
         async def write() -> R:
             self._require_future(call.scheduled_for, owner)
-            await self._store.transact(Create(made), *await days_to_write(self._store, None, call))
+            entry = self._audit.created(_thing(call.call_id), call)
+            await self._store.transact(Create(made), *await days_to_write(self._store, None, call), entry)
             return responder.view(made)
 
         async def write_once() -> R:
             async def work() -> Outcome:
                 self._require_future(call.scheduled_for, owner)
                 days = await days_to_write(self._store, None, call)
+                entry = self._audit.created(_thing(call.call_id), call)
                 # Writing it counts its version up.
-                return Outcome(responder.view(call.model_copy(update={"version": 1})), Create(call.model_copy()), *days)
+                shown = responder.view(call.model_copy(update={"version": 1}))
+                return Outcome(shown, Create(call.model_copy()), *days, entry)
 
             return await self._keyed(responder, new, work)
 
@@ -308,7 +313,7 @@ class Calls:
         if call.status is Status.SCHEDULED:
             await self._change(call, basis, status=Status.CANCELLED)
         elif may_delete:
-            await self._write(call, None, Delete(call), basis)
+            await self._write(call, None, Delete(call), self._audit.deleted(_thing(call_id), call), basis)
         elif call.status is Status.CANCELLED:
             raise StateConflict(f"call {call_id} is already {call.status}")
         else:
@@ -332,14 +337,17 @@ class Calls:
         return call
 
     async def _change(self, call: Call, basis: Basis, **fields: Any) -> Call:
-        await self._write(call, call.model_copy(update=fields), Update(call, **fields), basis)
+        entry = self._audit.changed(_thing(call.call_id), call, **fields)
+        await self._write(call, call.model_copy(update=fields), Update(call, **fields), entry, basis)
         return call
 
-    async def _write(self, before: Call, after: Call | None, operation: Operation, basis: Basis) -> None:
-        """Make a change, and book what follows from it."""
+    async def _write(
+        self, before: Call, after: Call | None, operation: Operation, entry: Operation, basis: Basis
+    ) -> None:
+        """Make a change, record who made it, and book what follows from it."""
 
         async def write() -> None:
-            await self._store.transact(operation, *await days_to_write(self._store, before, after))
+            await self._store.transact(operation, *await days_to_write(self._store, before, after), entry)
 
         try:
             await self._booking(write, before, after)
@@ -359,12 +367,22 @@ class Calls:
             await asyncio.sleep(random.uniform(0, min(_MAX_WAIT, 0.01 * 2**attempt)))
         raise StateConflict(f"many calls of {' and '.join(people_of(*calls))} are being booked; try again")
 
+    async def audit(self, call_id: str, *, limit: int, cursor: str | None) -> AuditPage:
+        """Who changed what of a call, newest first; also of one that was deleted."""
+        call = await self._reader.one(Call.by_id(call_id=call_id))
+        recorded: list[Recorded] | None = None if call is None else []
+        return await self._audit.page(self._store, _thing(call_id), recorded, limit=limit, cursor=cursor)
+
     def _require_future(self, moment: datetime, owner: str | None) -> None:
         if owner is not None and moment < self._now():
             raise PastTime
 
     def _now(self) -> datetime:
         return datetime.fromtimestamp(self._clock(), UTC)
+
+
+def _thing(call_id: str) -> str:
+    return f"calls/{call_id}"
 
 
 def _new_call(new: NewCall) -> Call:

@@ -29,8 +29,10 @@ from tablewright.runtime import (
     documented,
     service_of,
 )
+from tablewright.runtime.audit import AuditPage
 from tablewright.store import Unreadable
 from tablewright.systems.engagement import views
+from tablewright.systems.engagement.audit_names import candidate_thing, program_thing
 from tablewright.systems.engagement.configuration import Name
 from tablewright.systems.engagement.consent.customer_preferences import Scope, unsubscribed
 from tablewright.systems.engagement.consent.unsubscribe_links import (
@@ -151,6 +153,16 @@ async def versions(
     )
 
 
+@router.get(_PROGRAM + "/audit", tags=["programs"], responses=documented(400, 404))
+async def program_audit(
+    program_id: Name, marketplace_id: Name, here: Here, _: Admin, limit: Limit = 50, cursor: Cursor = None
+) -> AuditPage:
+    """Who changed what of a program and its runs, when and by which call, newest first."""
+    thing = program_thing(program_id, marketplace_id)
+    lookup = Program.by_id(program_id=program_id, marketplace_id=marketplace_id)
+    return await here.engagement.audit(thing, lookup, limit=limit, cursor=cursor)
+
+
 # -- candidates ---------------------------------------------------------------------------------------------------
 
 
@@ -248,6 +260,25 @@ async def delete_candidate(
     """Delete a candidate; a later run may make it again."""
     subject = Subject(type=subject_type, id=subject_id)
     await here.engagement.delete(customer_id, program_id, marketplace_id, subject, changing.seen)
+
+
+@router.get(_CANDIDATE + "/audit", tags=["candidates"], responses=documented(400, 404))
+async def candidate_audit(
+    program_id: Name,
+    marketplace_id: Name,
+    customer_id: views.Id,
+    subject_type: views.SubjectType,
+    subject_id: views.SubjectId,
+    here: Here,
+    _: Admin,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> AuditPage:
+    """Who rejected or deleted a candidate, newest first; also of one that is gone."""
+    subject = Subject(type=subject_type, id=subject_id)
+    thing = candidate_thing(customer_id, program_id, marketplace_id, subject)
+    lookup = here.engagement.candidate_lookup(customer_id, program_id, marketplace_id, subject)
+    return await here.engagement.audit(thing, lookup, limit=limit, cursor=cursor)
 
 
 # -- scores and customers -----------------------------------------------------------------------------------------

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any
 
-from tablewright.model import Entity
+from tablewright.model import Entity, Lookup
 from tablewright.runtime import UNSEEN, PreconditionFailed, ResourceNotFound, Seen, StateConflict
+from tablewright.runtime.audit import Audit, AuditPage
 from tablewright.store import (
     AlreadyExists,
     AsyncStore,
@@ -26,6 +27,7 @@ from tablewright.store import (
     Update,
     VersionConflict,
 )
+from tablewright.systems.engagement.audit_names import candidate_thing, program_thing
 from tablewright.systems.engagement.configuration import Configuration
 from tablewright.systems.engagement.consent.customer_preferences import CustomerPreferences, is_wanted
 from tablewright.systems.engagement.model import (
@@ -84,6 +86,7 @@ class Engagement:
         self._clock = clock
         self._check = check
         self.preferences = CustomerPreferences(store, self._reader, self.now)
+        self._audit = Audit("engagement", clock)
 
     def now(self) -> datetime:
         return datetime.fromtimestamp(self._clock(), UTC)
@@ -135,8 +138,11 @@ class Engagement:
             changed_by=by,
             at=self.now(),
         )
+        found = await self._reader.one(place, consistent=True)
+        before: Program | dict[str, Any] = found if isinstance(found, Program) else {}
+        entry = self._audit.changed(program_thing(program_id, marketplace_id), before, **values)
         # One without a version is new, or was written by another program, whose item is replaced.
-        operations: list[Operation] = [Put(program), Create(record) if version else Put(record)]
+        operations: list[Operation] = [Put(program), Create(record) if version else Put(record), entry]
         operations += await self._scheduled(program)
         try:
             await self._store.transact(*operations)
@@ -231,16 +237,21 @@ class Engagement:
 
     # -- candidates ---------------------------------------------------------------------------------------------
 
-    async def candidate(
-        self, customer_id: str, program_id: str, marketplace_id: str, subject: Subject, *, consistent: bool = False
-    ) -> Candidate:
-        lookup = Candidate.by_subject(
+    def candidate_lookup(
+        self, customer_id: str, program_id: str, marketplace_id: str, subject: Subject
+    ) -> Lookup[Candidate]:
+        return Candidate.by_subject(
             customer_id=customer_id,
             program_id=program_id,
             marketplace_id=marketplace_id,
             subject__type=subject.type,
             subject__id=subject.id,
         )
+
+    async def candidate(
+        self, customer_id: str, program_id: str, marketplace_id: str, subject: Subject, *, consistent: bool = False
+    ) -> Candidate:
+        lookup = self.candidate_lookup(customer_id, program_id, marketplace_id, subject)
         found = await self._store.get(lookup, consistent=consistent)
         if found is None:
             raise ResourceNotFound("there is no such candidate, or it has expired")
@@ -314,7 +325,9 @@ class Engagement:
             history = [*found.rejection_history, rejection][-MAX_REJECTIONS:]
             entries = [Delete(entry_of(found, channel)) for channel in found.channels]
             change = Update(found, rejected=True, channels=[], rejection_history=history)
-            if await self._done(change, *entries):
+            thing = candidate_thing(customer_id, program_id, marketplace_id, subject)
+            entry = self._audit.changed(thing, {"rejected": found.rejected}, rejected=True, reason=reason)
+            if await self._done(change, *entries, entry):
                 return await self.candidate(customer_id, program_id, marketplace_id, subject, consistent=True)
         raise StateConflict("other requests keep changing this candidate; try again")
 
@@ -328,7 +341,8 @@ class Engagement:
                 return await self._delete_unread(customer_id, program_id, marketplace_id, subject)
             seen.require(found)
             entries = [Delete(entry_of(found, channel)) for channel in found.channels]
-            if await self._done(Delete(found), *entries):
+            thing = candidate_thing(customer_id, program_id, marketplace_id, subject)
+            if await self._done(Delete(found), *entries, self._audit.deleted(thing, found)):
                 return None
         raise StateConflict("other requests keep changing this candidate; try again")
 
@@ -344,7 +358,9 @@ class Engagement:
         program = await self._reader.one(Program.by_id(program_id=program_id, marketplace_id=marketplace_id))
         channels = program.channels if isinstance(program, Program) else []
         entries = [ChannelEntry.by_channel(**place, channel_id=each.channel_id) for each in channels]
-        await self._store.transact(Delete(Candidate.by_subject(**place)), *map(Delete, entries))
+        thing = candidate_thing(customer_id, program_id, marketplace_id, subject)
+        entry = self._audit.changed(thing, {"unreadable": True}, unreadable=None)
+        await self._store.transact(Delete(Candidate.by_subject(**place)), *map(Delete, entries), entry)
 
     async def _done(self, *operations: Operation) -> bool:
         """Whether writes were made; False if the candidate has changed since it was read."""
@@ -369,6 +385,13 @@ class Engagement:
     async def scores(self, customer_id: str, subject_id: str) -> TolerantPage[Score]:
         """All scores of a customer and subject that the cache has."""
         return await self._reader.all(Score.of_subject(customer_id=customer_id, subject_id=subject_id))
+
+    # -- audit --------------------------------------------------------------------------------------------------
+
+    async def audit(self, thing: str, lookup: Lookup[Any], *, limit: int, cursor: str | None) -> AuditPage:
+        """Who changed what of a thing, newest first; also of one that was deleted."""
+        there = await self._reader.one(lookup, consistent=True) is not None
+        return await self._audit.page(self._store, thing, [] if there else None, limit=limit, cursor=cursor)
 
     # -- runs and deliveries ------------------------------------------------------------------------------------
 

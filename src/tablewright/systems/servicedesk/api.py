@@ -24,6 +24,7 @@ from tablewright.runtime import (
     documented,
     service_of,
 )
+from tablewright.runtime.audit import AuditPage
 from tablewright.runtime.http.json_values import SEEN
 from tablewright.systems.response_views import page_end
 from tablewright.systems.servicedesk.model import Comment, Status, Ticket
@@ -53,6 +54,7 @@ _EXAMPLE: dict[str, Any] = {
     "created_at": "2026-02-09T12:20:25.343883Z",
     "updated_at": "2026-02-09T12:20:25.343883Z",
     "comments": [],
+    "created_by": "voice-agent",
     "masked": [],
 }
 
@@ -82,6 +84,7 @@ class CommentView(TypedDict):
 
     comment_text: str
     added_at: Time
+    added_by: Annotated[str | None, Field(description="the `sub` of whoever added it", examples=["sam"])]
 
 
 @with_config(ConfigDict(json_schema_extra={"examples": [_EXAMPLE]}))
@@ -95,6 +98,7 @@ class TicketView(TypedDict):
     created_at: Time
     updated_at: Time
     comments: list[CommentView]
+    created_by: Annotated[str | None, Field(description="the `sub` of whoever opened it")]
     masked: NotRequired[
         Annotated[list[str], Field(description="the kinds of secrets that were masked in the text that was just sent")]
     ]
@@ -163,6 +167,12 @@ async def change_status(ticket_id: UUID, body: StatusChange, desk: Desk, _: Pers
     return _view(changing.of(ticket))
 
 
+@router.get("/tickets/{ticket_id}/audit", responses=documented(400, 404), tags=["tickets"])
+async def audit(ticket_id: UUID, desk: Desk, _: Admin, limit: Limit = 50, cursor: Cursor = None) -> AuditPage:
+    """Who changed what of a ticket, when and by which call, newest first. Admins only."""
+    return await desk.audit(ticket_id, limit=limit, cursor=cursor)
+
+
 @router.get("/unreadable", tags=["maintenance"])
 async def unreadable(desk: Desk, _: Admin) -> UnreadableList:
     """Items that could not be read since this process started, the latest first: which, what is wrong, how often."""
@@ -182,12 +192,14 @@ def _view(ticket: Ticket, masked: Sequence[str] = ()) -> TicketView:
         "created_at": _time(ticket.created_at),
         "updated_at": _time(ticket.updated_at),
         "comments": [_comment(comment) for comment in ticket.comments],
+        "created_by": ticket.created_by,
         "masked": [*masked],
     }
 
 
 def _comment(comment: Comment) -> CommentView:
-    return {"comment_text": comment.comment_text, "added_at": _time(comment.added_at)}
+    added_at = _time(comment.added_at)
+    return {"comment_text": comment.comment_text, "added_at": added_at, "added_by": comment.added_by}
 
 
 def _time(value: datetime | None) -> Time:

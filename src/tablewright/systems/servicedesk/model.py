@@ -57,6 +57,8 @@ class Comment(BaseModel):
 
     comment_text: str
     added_at: datetime
+    # The sub of the token; None in what another program wrote.
+    added_by: str | None = None
 
 
 class Ticket(Entity, table=tickets):
@@ -70,6 +72,8 @@ class Ticket(Entity, table=tickets):
     created_at: CreatedAt = None
     updated_at: UpdatedAt = None
     comments: list[Comment] = Field(default_factory=list)
+    # Beyond the seven of the document: who opened it, by the sub of the token.
+    created_by: str | None = None
 
     by_id = Get()
     of_caller = Query("CallerIdIndex", range="created_at", newest_first=True, expected=10)

@@ -10,6 +10,8 @@ from typing import TypeVar
 from uuid import UUID, uuid4
 
 from tablewright.runtime import UNSEEN, Idempotency, ResourceNotFound, Responder, Seen, StateConflict, TooLarge
+from tablewright.runtime.audit import Audit, AuditPage, Recorded, own_error
+from tablewright.runtime.identity.actor import acting
 from tablewright.store import (
     AsyncStore,
     AsyncTolerantReader,
@@ -56,11 +58,17 @@ class ServiceDesk:
         self._caller_ids = caller_ids
         self._clock = clock
         self._idempotency = Idempotency("servicedesk")
+        self._audit = Audit("servicedesk", clock)
 
     async def create(self, caller: str, issue: str, responder: Responder[Written, R]) -> R:
         """Open a ticket; the response to it."""
         cleaned = await _cleaned(issue)
-        ticket = Ticket(ticket_id=uuid4(), caller_id=self._caller_ids.of(caller), issue_description=cleaned.text)
+        ticket = Ticket(
+            ticket_id=uuid4(),
+            caller_id=self._caller_ids.of(caller),
+            issue_description=cleaned.text,
+            created_by=acting.get().user_id,
+        )
         if responder.key is None:
             return responder.view(Written(await self._store.create(ticket), cleaned.kinds))
 
@@ -89,10 +97,9 @@ class ServiceDesk:
         async def work() -> Outcome:
             ticket, comment = await self.get(ticket_id, consistent=True), self._comment(cleaned)
             seen.require(ticket)
-            added = {"comments": [comment]}
             update = {"comments": [*ticket.comments, comment], "updated_at": comment.added_at}
             written = Written(ticket.model_copy(update=update), cleaned.kinds)
-            change = Update(lookup, append=added, expect=seen.unchanged(ticket))
+            change = Update(lookup, append={"comments": [comment]}, expect=seen.unchanged(ticket))
             return Outcome(responder.view(written), change, at=comment.added_at)
 
         try:
@@ -116,7 +123,7 @@ class ServiceDesk:
             ) from None
 
     def _comment(self, cleaned: Masked) -> Comment:
-        return Comment(comment_text=cleaned.text, added_at=self._now())
+        return Comment(comment_text=cleaned.text, added_at=self._now(), added_by=acting.get().user_id)
 
     def _now(self) -> datetime:
         return datetime.fromtimestamp(self._clock(), UTC)
@@ -140,15 +147,33 @@ class ServiceDesk:
             allowed = " or ".join(sorted(FOLLOWING[ticket.status]))
             raise StateConflict(f"ticket {ticket_id} is {ticket.status}; it can become {allowed}, not {status}")
         try:
-            return await self._store.update(
+            change = Update(
                 Ticket.by_id(ticket_id=ticket_id),
                 status=status,
                 expect={"status": ticket.status, **seen.unchanged(ticket)},
             )
+            with own_error():
+                await self._store.transact(change, self._audit.changed(_thing(ticket_id), ticket, status=status))
+            return await self.get(ticket_id, consistent=True)
         except ConditionFailed:
             raise seen.outrun(f"somebody else changed the status of ticket {ticket_id}; read it again") from None
         except NotFound:
             raise ResourceNotFound(f"there is no ticket {ticket_id}") from None
+
+    async def audit(self, ticket_id: UUID, *, limit: int, cursor: str | None) -> AuditPage:
+        """Who changed what of a ticket, newest first."""
+        ticket = await self._reader.one(Ticket.by_id(ticket_id=ticket_id), consistent=True)
+        recorded: list[Recorded] | None = [] if ticket is not None else None
+        if isinstance(ticket, Ticket):
+            recorded = [Recorded(ticket.created_by, ticket.created_at, "create_ticket")]
+            for number, comment in enumerate(ticket.comments, 1):
+                text = {"comment_text": comment.comment_text}
+                recorded.append(Recorded(comment.added_by, comment.added_at, "add_comment", text, number))
+        return await self._audit.page(self._store, _thing(ticket_id), recorded, limit=limit, cursor=cursor)
+
+
+def _thing(ticket_id: UUID) -> str:
+    return f"tickets/{ticket_id}"
 
 
 async def _cleaned(text: str) -> Masked:

@@ -35,6 +35,7 @@ from tablewright.runtime import (
     runtime_of,
     service_of,
 )
+from tablewright.runtime.audit import AuditPage
 from tablewright.runtime.http.json_values import Shown
 from tablewright.runtime.http.path_ids import Id, is_id
 from tablewright.store import Unreadable
@@ -205,6 +206,12 @@ async def get_case(
     shown = [each for each in case.feedback if _may_see(caller, each)]
     reading.of(case.ticket, [*case.events, *shown])
     return views.CaseView.of(case, shown, unreadable)
+
+
+@router.get("/tickets/{ticket_id}/audit", tags=["tickets"], responses=documented(400, 404))
+async def audit(ticket_id: Id, here: Here, _: Admin, limit: Limit = 50, cursor: Cursor = None) -> AuditPage:
+    """Who changed what of a ticket, when and by which call, newest first. Events and feedback name their authors."""
+    return await here.support.audit(ticket_id, limit=limit, cursor=cursor)
 
 
 # -- escalations --------------------------------------------------------------------------------------------------

@@ -196,6 +196,10 @@ class Ticket(Entity, table=tickets, type_name="ticket"):
     )
 
 
+# What the system writes itself, with the change that it tells of.
+SYSTEM_EVENTS = frozenset({"ticket_created", "status_changed", "reassigned"})
+
+
 class Event(Entity, table=tickets, type_name="event"):
     """Something that happened to a ticket."""
 
@@ -207,6 +211,8 @@ class Event(Entity, table=tickets, type_name="event"):
     old_status: Status | None = None
     new_status: Status | None = None
     details: dict[str, Any] = Field(default_factory=dict)
+    # The sub of whoever it is by; None in what another program wrote.
+    author: str | None = None
 
     keys = Keys(PK="TICKET#{ticket_id}", SK="EVENT#{day}#{number:06}")
 

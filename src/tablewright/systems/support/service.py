@@ -20,6 +20,8 @@ from tablewright.runtime import (
     Seen,
     StateConflict,
 )
+from tablewright.runtime.audit import Audit, AuditPage, Recorded, own_error
+from tablewright.runtime.identity.actor import acting
 from tablewright.store import (
     AsyncStore,
     AsyncTolerantReader,
@@ -60,6 +62,9 @@ _MAX_CACHED = timedelta(days=1)
 # How often an event is tried that others keep crowding out; the store tries each time for a while.
 _ATTEMPTS = 5
 
+# Beside the status, what a change of it says.
+_AUDITED = ("assigned_to", "escalation_reason")
+
 R = TypeVar("R")
 
 
@@ -99,6 +104,7 @@ class Support:
         self._clock = clock
         self._locks = TicketLocks()
         self._idempotency = Idempotency("support", TicketIdempotency)
+        self._audit = Audit("support", clock)
 
     def now(self) -> datetime:
         return datetime.fromtimestamp(self._clock(), UTC)
@@ -226,9 +232,10 @@ class Support:
         if before == engineer:
             raise StateConflict(f"ticket {ticket_id} is escalated to {engineer} already")
         change = Update(Ticket.by_id(ticket_id=ticket_id), expect={**basis.expect, "assigned_to": before}, **fields)
-        event = self._event(ticket_id, "reassigned", details={**details, "assigned_before": before})
+        event = self._event(ticket_id, "reassigned", by=by, details={**details, "assigned_before": before})
+        entry = self._audit.changed(_thing(ticket_id), basis.ticket, assigned_to=engineer, escalation_reason=reason)
         return await self._commit(
-            ticket_id, basis, change, event, [by, engineer], f"assigned to {before} since it was escalated"
+            ticket_id, basis, [change, entry], event, [by, engineer], f"assigned to {before} since it was escalated"
         )
 
     async def _basis(self, ticket_id: str, expected: Status | None, seen: Seen, *, read: bool = False) -> _Basis:
@@ -255,11 +262,21 @@ class Support:
             allowed = " or ".join(sorted(FOLLOWING[before]))
             raise StateConflict(f"a ticket that is {before} can become {allowed}, not {status}")
         change = Update(Ticket.by_id(ticket_id=ticket_id), expect=basis.expect, status=status, **fields)
-        event = self._event(ticket_id, "status_changed", old_status=before, new_status=status, details=details)
-        return await self._commit(ticket_id, basis, change, event, helpers, before)
+        event = self._event(
+            ticket_id, "status_changed", by=helpers[0], old_status=before, new_status=status, details=details
+        )
+        told = {"status": status} | {name: fields[name] for name in _AUDITED if name in fields}
+        entry = self._audit.changed(_thing(ticket_id), basis.ticket or {"status": before}, **told)
+        return await self._commit(ticket_id, basis, [change, entry], event, helpers, before)
 
     async def _commit(
-        self, ticket_id: str, basis: _Basis, change: Update, event: Event, helpers: Sequence[str], state: str
+        self,
+        ticket_id: str,
+        basis: _Basis,
+        changes: Sequence[Operation],
+        event: Event,
+        helpers: Sequence[str],
+        state: str,
     ) -> Ticket:
         """Make a change of a ticket, its event and the records of its helpers, together; the ticket after it.
 
@@ -267,7 +284,7 @@ class Support:
         """
         try:
             async with self._locks.of(ticket_id):
-                await self._store.transact(change, Create(event), *_helped(ticket_id, *helpers))
+                await self._store.transact(*changes, Create(event), *_helped(ticket_id, *helpers))
         except Cancelled as cancelled:
             reason = cancelled.reasons[0]
             if isinstance(reason, NotFound):
@@ -280,8 +297,13 @@ class Support:
     async def attach(self, ticket_id: str, data: str, seen: Seen = UNSEEN) -> Ticket:
         """Logs and traces of a ticket, in place of those that it has."""
         unchanged = await seen.expected(partial(self.ticket, ticket_id, consistent=True))
+        change = Update(Ticket.by_id(ticket_id=ticket_id), data=data, expect=unchanged)
+        # What was there may be far away; how much there is now is enough.
+        entry = self._audit.changed(_thing(ticket_id), {}, data=f"{len(data)} characters")
         try:
-            return await self._store.update(Ticket.by_id(ticket_id=ticket_id), data=data, expect=unchanged)
+            with own_error():
+                await self._store.transact(change, entry)
+            return await self.ticket(ticket_id, consistent=True)
         except ConditionFailed:
             raise seen.outrun(f"somebody else changed ticket {ticket_id}; read it again") from None
         except NotFound:
@@ -297,7 +319,7 @@ class Support:
     # -- events and feedback ------------------------------------------------------------------------------------
 
     async def add_event(self, ticket_id: str, event_type: str, details: dict[str, Any], *, by: str) -> Event:
-        event = self._event(ticket_id, event_type, details=details)
+        event = self._event(ticket_id, event_type, by=by, details=details)
         there = Check(Ticket.by_id(ticket_id=ticket_id))
         for attempt in range(1, _ATTEMPTS + 1):
             try:
@@ -413,6 +435,7 @@ class Support:
         ticket_id: str,
         event_type: str,
         *,
+        by: str | None = None,
         at: datetime | None = None,
         old_status: Status | None = None,
         new_status: Status | None = None,
@@ -427,7 +450,20 @@ class Support:
             old_status=old_status,
             new_status=new_status,
             details=details or {},
+            author=by or acting.get().user_id,
         )
+
+    # -- audit --------------------------------------------------------------------------------------------------
+
+    async def audit(self, ticket_id: str, *, limit: int, cursor: str | None) -> AuditPage:
+        """Who changed what of a ticket, newest first; its first event says who opened it."""
+        ticket = await self._reader.one(Ticket.summary(ticket_id=ticket_id), consistent=True)
+        recorded: list[Recorded] | None = None if ticket is None else []
+        if isinstance(ticket, Ticket):
+            first = await self._reader.page(Event.between(ticket_id=ticket_id), limit=1)
+            opened = [each.author for each in first.items if each.event_type == "ticket_created"]
+            recorded = [Recorded(each, ticket.created_at, "create_ticket") for each in opened]
+        return await self._audit.page(self._store, _thing(ticket_id), recorded, limit=limit, cursor=cursor)
 
     # -- sessions and cache -------------------------------------------------------------------------------------
 
@@ -506,6 +542,10 @@ class Support:
             average_operator_rating=_average(Decimal(operators.total_ratings), operators.count_value),
             operator_ratings=operators.count_value,
         )
+
+
+def _thing(ticket_id: str) -> str:
+    return f"tickets/{ticket_id}"
 
 
 def _helped(ticket_id: str, *helpers: str) -> list[Operation]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import date, datetime
 from typing import Annotated, NotRequired
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from tablewright.runtime.http.json_values import JsonObject, Shown, Text
@@ -14,7 +14,7 @@ from tablewright.runtime.http.path_ids import Id
 from tablewright.store import Unreadable, offloaded_sizes
 from tablewright.systems.json_numbers import Whole
 from tablewright.systems.response_views import LEFT_OUT, EntityView
-from tablewright.systems.support.model import Case, Feedback, Priority, Status, Ticket
+from tablewright.systems.support.model import SYSTEM_EVENTS, Case, Feedback, Priority, Status, Ticket
 from tablewright.systems.unreadable_log import UnreadableItem, unreadable_items
 
 
@@ -52,8 +52,20 @@ class Data(Strict):
     data: Text = Field(description="logs and traces; as large as a request may be (the setting max_body)")
 
 
+def _of_a_client(event_type: str) -> str:
+    if event_type in SYSTEM_EVENTS:
+        raise ValueError(f"{event_type} is written by the system, when it happens; choose another word")
+    return event_type
+
+
 class NewEvent(Strict):
-    event_type: str = Field(min_length=1, max_length=100, pattern=r"^[a-z0-9_.-]+$", examples=["customer_called"])
+    event_type: Annotated[str, AfterValidator(_of_a_client)] = Field(
+        min_length=1,
+        max_length=100,
+        pattern=r"^[a-z0-9_.-]+$",
+        description=f"any word but {', '.join(sorted(SYSTEM_EVENTS))}, which are written with what they tell of",
+        examples=["customer_called"],
+    )
     details: JsonObject = Field(default_factory=dict)
 
 
@@ -154,6 +166,7 @@ class EventView(EntityView):
     old_status: Status | None
     new_status: Status | None
     details: Shown
+    author: str | None = Field(description="the `sub` of whoever it is by", examples=["op_9"])
 
 
 class EventPage(BaseModel):

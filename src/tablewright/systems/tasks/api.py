@@ -22,6 +22,7 @@ from tablewright.runtime import (
     documented,
     service_of,
 )
+from tablewright.runtime.audit import AuditPage
 from tablewright.runtime.http.json_values import SEEN
 from tablewright.runtime.http.path_ids import not_dots
 from tablewright.runtime.mail.event_mail import ADDRESS, MAX_ADDRESS_LENGTH
@@ -265,6 +266,12 @@ async def change_status(
     return _task(changing.of(task))
 
 
+@tasks_router.get("/tasks/{taskId}/audit", responses=documented(400, 404))
+async def audit(task_id: TaskId, tasks: Service, _: Admin, limit: Limit = 50, cursor: Cursor = None) -> AuditPage:
+    """Who changed what of a task and its assignments, when and by which call, newest first. Admins only."""
+    return await tasks.audit(task_id, limit=limit, cursor=cursor)
+
+
 # -- assignments ----------------------------------------------------------------------------------------------------
 
 
@@ -342,6 +349,12 @@ async def list_users(
 async def get_user(user_id: UserId, tasks: Service, caller: Concerned, reading: Reading) -> UserView:
     """A user's profile; for that user, and for Admins."""
     return _user(reading.of(await tasks.user(user_id, caller=caller)))
+
+
+@users_router.get("/users/{userId}/audit", responses=documented(400, 404))
+async def user_audit(user_id: UserId, tasks: Service, _: Admin, limit: Limit = 50, cursor: Cursor = None) -> AuditPage:
+    """Who changed what of a user, when and by which call, newest first. Admins only."""
+    return await tasks.user_audit(user_id, limit=limit, cursor=cursor)
 
 
 @users_router.patch("/users/{userId}", responses=documented(404, 409))

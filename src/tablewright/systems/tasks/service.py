@@ -34,6 +34,7 @@ from tablewright.runtime import (
     Seen,
     StateConflict,
 )
+from tablewright.runtime.audit import Audit, AuditPage, Recorded, own_error
 from tablewright.runtime.identity.deny_list import DeactivatedUser, DenyList
 from tablewright.store import (
     AlreadyExists,
@@ -108,6 +109,7 @@ class Tasks:
         self._clock = clock
         self._reader = AsyncTolerantReader(store, self.unreadable_log.add)
         self._idempotency = Idempotency("tasks")
+        self._audit = Audit(SYSTEM, clock)
 
     async def admit(self, caller: Caller) -> Admitted:
         """The caller with the roles that count here; Forbidden for one who was deactivated."""
@@ -170,20 +172,26 @@ class Tasks:
 
     async def change(self, task_id: str, changes: dict[str, Any], *, admin: Caller, seen: Seen = UNSEEN) -> Task:
         """Change title, description or priority of a task that is not closed."""
-        # An update would find out that a task cannot be read when it is done.
-        task = await self.get(task_id, consistent=True)
-        seen.require(task)
-        if task.status is Status.CLOSED:
-            raise _closed(task_id)
-        expect = {"status": _NOT_CLOSED, **seen.unchanged(task)}
-        try:
-            return await self._store.update(
-                Task.by_id(task_id=task_id), updated_by=admin.user_id, expect=expect, **changes
-            )
-        except NotFound:
-            raise _no_task(task_id) from None
-        except ConditionFailed:
-            raise seen.outrun(str(_closed(task_id))) from None
+        for _ in range(_ATTEMPTS):
+            # An update would find out that a task cannot be read when it is done.
+            task = await self.get(task_id, consistent=True)
+            seen.require(task)
+            if task.status is Status.CLOSED:
+                raise _closed(task_id)
+            # As it was read: the audit says what each field was.
+            known = {name: getattr(task, name) for name in changes}
+            expect = {"status": _NOT_CLOSED, **known, **seen.unchanged(task)}
+            entry = self._audit.changed(_task_thing(task_id), task, **changes)
+            try:
+                with own_error():
+                    await self._store.transact(Update(task, updated_by=admin.user_id, expect=expect, **changes), entry)
+                return await self.get(task_id, consistent=True)
+            except NotFound:
+                raise _no_task(task_id) from None
+            except ConditionFailed:
+                # Somebody else was faster; whether that matters is seen when it is read again.
+                continue
+        raise StateConflict(f"other requests keep changing task {task_id}; try again")
 
     async def change_status(
         self, task_id: str, status: Status, *, caller: Caller, expected: Status | None = None, seen: Seen = UNSEEN
@@ -202,10 +210,11 @@ class Tasks:
             hint = f"it can become {allowed}, not {status}" if allowed else "it cannot be changed"
             raise StateConflict(f"task {task_id} is {task.status}; {hint}")
         expect = {"status": task.status, **seen.unchanged(task)}
+        entry = self._audit.changed(_task_thing(task_id), task, status=status)
         change = Update(task, status=status, updated_by=caller.user_id, expect=expect)
         checks = [] if is_admin else [Check(lookup)]
         try:
-            await self._store.transact(change, *checks)
+            await self._store.transact(change, *checks, entry)
         except Cancelled as cancelled:
             changed, *unassigned = cancelled.reasons
             if any(unassigned):
@@ -226,6 +235,7 @@ class Tasks:
             Check(Task.by_id(task_id=task_id), status=_NOT_CLOSED),
             Check(User.by_id(user_id=user_id), user_status=UserStatus.ACTIVE),
             Create(assignment),
+            self._audit.changed(_task_thing(task_id), {}, assigned_to=user_id),
         )
 
         async def work() -> Outcome:
@@ -239,7 +249,7 @@ class Tasks:
             request = {"task_id": task_id, "user_id": user_id}
             return await self._idempotency.execute(self._store, "assignment", request, responder, work)
         except Cancelled as cancelled:
-            task, user, existing = cancelled.reasons
+            task, user, existing, _ = cancelled.reasons
             if isinstance(task, NotFound):
                 raise _no_task(task_id) from None
             if isinstance(user, NotFound):
@@ -256,8 +266,13 @@ class Tasks:
             raise
 
     async def unassign(self, task_id: str, user_id: str) -> None:
-        if not await self._store.delete(Assignment.by_id(task_id=task_id, assigned_to=user_id)):
-            raise ResourceNotFound(f"task {task_id} is not assigned to {user_id}")
+        gone = Delete(Assignment.by_id(task_id=task_id, assigned_to=user_id), expect={"assigned_to": user_id})
+        entry = self._audit.changed(_task_thing(task_id), {"assigned_to": user_id}, assigned_to=None)
+        try:
+            with own_error():
+                await self._store.transact(gone, entry)
+        except NotFound:
+            raise ResourceNotFound(f"task {task_id} is not assigned to {user_id}") from None
 
     async def assignments(
         self, task_id: str, *, limit: int = 25, cursor: str | None = None
@@ -300,13 +315,16 @@ class Tasks:
 
         async def work() -> Outcome:
             user.created_at = user.updated_at = now = self._now()
-            return Outcome(responder.view(user), Create(user), at=now)
+            return Outcome(responder.view(user), Create(user), entry, at=now)
 
+        entry = self._audit.created(_user_thing(user_id), user)
         try:
-            if responder.key is None:
-                return responder.view(await self._store.create(user))
-            request = {"user_id": user_id, "email": email, "groups": sorted(groups)}
-            return await self._idempotency.execute(self._store, "user", request, responder, work)
+            with own_error():
+                if responder.key is None:
+                    await self._store.transact(Create(user), entry)
+                    return responder.view(user)
+                request = {"user_id": user_id, "email": email, "groups": sorted(groups)}
+                return await self._idempotency.execute(self._store, "user", request, responder, work)
         except AlreadyExists:
             raise StateConflict(f"user {user_id} already exists", kind="already-exists") from None
 
@@ -380,7 +398,7 @@ class Tasks:
         if "user_status" in changes:
             # Also if it is no change: what every system refuses is what the profile says.
             operations.append(_denial(after, admin))
-        return tuple(operations)
+        return *operations, self._audit.changed(_user_thing(user.user_id), user, **changes)
 
     async def _another_admin(self, user_id: str, admin: Caller) -> str:
         """An active admin with a profile, other than a user; StateConflict if there is none."""
@@ -395,6 +413,22 @@ class Tasks:
             cursor = page.cursor
             if cursor is None:
                 raise StateConflict(f"{user_id} is the last active admin; make somebody else an admin first")
+
+    # -- audit --------------------------------------------------------------------------------------------------
+
+    async def audit(self, task_id: str, *, limit: int, cursor: str | None) -> AuditPage:
+        """Who changed what of a task and of its assignments, newest first."""
+        task = await self._reader.one(Task.by_id(task_id=task_id), consistent=True)
+        recorded: list[Recorded] | None = None if task is None else []
+        if isinstance(task, Task):
+            recorded = [Recorded(task.created_by, task.created_at, "create_task")]
+        return await self._audit.page(self._store, _task_thing(task_id), recorded, limit=limit, cursor=cursor)
+
+    async def user_audit(self, user_id: str, *, limit: int, cursor: str | None) -> AuditPage:
+        """Who changed what of a user, newest first."""
+        user = await self._reader.one(User.by_id(user_id=user_id), consistent=True)
+        recorded: list[Recorded] | None = None if user is None else []
+        return await self._audit.page(self._store, _user_thing(user_id), recorded, limit=limit, cursor=cursor)
 
     async def _user(self, user_id: str, *, consistent: bool = True) -> User:
         user = await self._store.get(User.by_id(user_id=user_id), consistent=consistent)
@@ -422,6 +456,14 @@ def _denial(user: User, admin: Caller) -> Operation:
     if user.user_status is UserStatus.DEACTIVATED:
         return Put(DeactivatedUser(user_id=user.user_id, deactivated_by=admin.user_id))
     return Delete(DeactivatedUser.by_id(user_id=user.user_id))
+
+
+def _task_thing(task_id: str) -> str:
+    return f"tasks/{task_id}"
+
+
+def _user_thing(user_id: str) -> str:
+    return f"users/{user_id}"
 
 
 def _no_task(task_id: str) -> ResourceNotFound:

@@ -17,6 +17,7 @@ from typing import Literal
 from uuid import uuid4
 
 from tablewright.runtime import UNSEEN, ResourceNotFound, Seen, StateConflict
+from tablewright.runtime.audit import Audit, own_error
 from tablewright.store import (
     AlreadyExists,
     Cancelled,
@@ -30,6 +31,7 @@ from tablewright.store import (
     TolerantReader,
     Update,
 )
+from tablewright.systems.engagement.audit_names import program_thing
 from tablewright.systems.engagement.model import Program, Run, RunState, Slot
 from tablewright.systems.engagement.runs.failed_customers import failures
 from tablewright.systems.unreadable_log import UnreadableLog
@@ -63,6 +65,7 @@ class Ledger:
         self._store = store
         self._reader = TolerantReader(store, unreadable_log.add)
         self._clock = clock
+        self._audit = Audit("engagement", lambda: clock().timestamp())
         self._lease = lease
 
     def opening(self, program: Program, trigger: Literal["manual", "schedule"]) -> tuple[Held, list[Operation]]:
@@ -82,7 +85,7 @@ class Ledger:
             updated=now,
         )
         slot = self._slot(run)
-        return Held(run, slot), [Create(run), Create(slot)]
+        return Held(run, slot), [Create(run), Create(slot), self._entry(run, None, run.state)]
 
     def begin(self, program: Program, trigger: Literal["manual", "schedule"] = "manual", *more: Operation) -> Held:
         """Begin a run; ``more`` is written with it. StateConflict if there is one already."""
@@ -121,6 +124,7 @@ class Ledger:
             raise StateConflict(f"program {run.program_id} is disabled; enable it first")
         if run.state in RESUMABLE or (run.state is RunState.COMPLETED and run.counts.failed):
             slot = self._slot(run)
+            entry = self._entry(run, run.state, RunState.RUNNING)
             change = Update(
                 run,
                 expect={"state": run.state, **seen.unchanged(run)},
@@ -131,7 +135,7 @@ class Ledger:
                 finished=None,
             )
             try:
-                self._store.transact(change, Create(slot))
+                self._store.transact(change, Create(slot), entry)
             except Cancelled as cancelled:
                 if isinstance(cancelled.reasons[0], ConditionFailed | NotFound):
                     raise seen.outrun(f"run {run.run_id} has just been changed; read it again") from None
@@ -177,13 +181,18 @@ class Ledger:
         expect = {"state": run.state, **seen.unchanged(run)}
         if run.state is not RunState.RUNNING:
             if wish == "cancel" and run.state in RESUMABLE:
+                entry = self._entry(run, run.state, RunState.CANCELLED)
+                change = Update(run, expect=expect, state=RunState.CANCELLED, finished=self._clock())
                 try:
-                    return self._store.update(run, expect=expect, state=RunState.CANCELLED, finished=self._clock())
+                    with own_error():
+                        self._store.transact(change, entry)
+                    return run
                 except (ConditionFailed, NotFound):
                     raise seen.outrun(f"run {run.run_id} has just been changed; read it again") from None
             raise StateConflict(f"run {run.run_id} is {run.state}")
         try:
-            run = self._store.update(run, expect=expect, requested=wish)
+            with own_error():
+                self._store.transact(Update(run, expect=expect, requested=wish), self._entry(run, run.state, wish))
         except ConditionFailed:
             raise seen.outrun(f"run {run.run_id} has just ended") from None
         slot = self._store.get(Slot.of_program(program_id=run.program_id, marketplace_id=run.marketplace_id))
@@ -215,6 +224,9 @@ class Ledger:
             operations.append(Delete(Slot.of_program(**place)))
         if not operations:
             raise ResourceNotFound(f"there is no run {run_id} of program {program_id}")
+        before = run.state if isinstance(run, Run) else "unreadable"
+        thing = program_thing(program_id, marketplace_id)
+        operations.append(self._audit.changed(thing, {f"run {run_id}": before}, **{f"run {run_id}": None}))
         try:
             self._store.transact(*operations)
         except Cancelled:
@@ -223,6 +235,12 @@ class Ledger:
         failed = failures(self._reader, program_id, marketplace_id, run_id)
         while batch := list(islice(failed, _FORGOTTEN_AT_ONCE)):
             self._store.write_many(delete=batch)
+
+    def _entry(self, run: Run, before: str | None, after: str) -> Operation:
+        """That somebody began a run, or wants something of it; the audit of its program has it."""
+        thing = program_thing(run.program_id, run.marketplace_id)
+        name = f"run {run.run_id}"
+        return self._audit.changed(thing, {name: before}, **{name: after})
 
     def get(self, run: Run | Slot) -> Run:
         found = self._store.get(

@@ -1,0 +1,243 @@
+"""The audit of a thing: who changed what of it, when, and by which call.
+
+    operation ──┐
+    audit.changed("tickets/t-1", before, status=…) ──┴──▶ one transaction: the change, and the entry of it
+
+An entry is written with its change or not at all, whoever crashes; who it is by comes from the token (``acting``),
+never from a body. What the item itself says, by whom and when, needs no entry: who created it, who added a comment. So
+the busiest calls write nothing more than before, and ``page`` puts what the item says among the entries (``Recorded``).
+
+Values are shown, not kept: long ones are cut, and what is called a secret is hidden.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from operator import itemgetter
+from typing import Annotated, Any
+from uuid import uuid4
+
+import orjson
+from pydantic import Field
+from pydantic_core import to_jsonable_python
+from typing_extensions import TypedDict
+
+from tablewright.model import Entity, ItemWrite, Keys, Query, Write
+from tablewright.runtime.errors import ResourceNotFound
+from tablewright.runtime.identity.actor import acting
+from tablewright.runtime.internal_tables import internal_table
+from tablewright.store import AsyncStore, Cancelled, Create, InvalidCursor
+
+__all__ = ["RECORD_CHANGE", "Audit", "AuditEntry", "AuditPage", "Recorded", "own_error"]
+
+_SECRET = re.compile(r"secret|password|passwd|authorization|token|api[-_]?key", re.IGNORECASE)
+_MAX_TEXT = 1_000
+_MAX_VALUE = 8_000
+_MAX_NAME = 1_000
+_NAME = re.compile(r"[0-9a-f]{1,32}")
+
+
+class AuditEntry(Entity, table=internal_table):
+    """A change of a thing."""
+
+    # The system, what kind of thing, and which: servicedesk/tickets/33567ee8-...
+    thing: str
+    at: datetime
+    entry_id: str
+    by: str
+    call: str
+    # JSON: by field, what it was and what it is.
+    changes: str
+
+    keys = Keys(PK="AUDIT#{thing}", SK="{at}#{entry_id}")
+
+    of_thing = Query(range="at", newest_first=True)
+
+
+RECORD_CHANGE = Write("record change", ItemWrite(AuditEntry, "create"), about="in the transaction of the change")
+"""What a system writes to the internal table because of its audit, for its design."""
+
+
+class ValueChange(TypedDict):
+    """What a field was, and what it is; null where it had no value."""
+
+    old: Any
+    new: Any
+
+
+class AuditEntryView(TypedDict):
+    """A change: who made it, when, by which call, and what it changed."""
+
+    by: Annotated[str, Field(description="the `sub` of the caller's token", examples=["sam"])]
+    at: Annotated[datetime | str, Field(examples=["2026-02-09T12:35:00.123456Z"])]
+    call: Annotated[str, Field(description="the call that was made", examples=["change_status"])]
+    changes: Annotated[dict[str, ValueChange], Field(examples=[{"status": {"old": "open", "new": "in_progress"}}])]
+
+
+# When a change was made, and which of that moment it is.
+_Place = tuple[datetime, str]
+_Placed = tuple[_Place, AuditEntryView]
+_LATEST: _Place = datetime(9999, 12, 31, tzinfo=UTC), ""
+
+
+class AuditPage(TypedDict):
+    """Changes of a thing, newest first."""
+
+    audit: list[AuditEntryView]
+    cursor: Annotated[str | None, Field(description="for older changes; null when there are no more")]
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A change that an item itself tells of; ``number`` orders those of one moment."""
+
+    by: str | None
+    at: datetime | None
+    call: str
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    number: int = 0
+
+
+class Audit:
+    """The audit of the things of one system."""
+
+    def __init__(self, system: str, clock: Callable[[], float]) -> None:
+        self._system = system
+        self._clock = clock
+
+    def created(self, thing: str, entity: Entity) -> Create:
+        """The entry of a thing that is created, where the item does not say by whom."""
+        return self._entry(thing, {}, _fields(entity))
+
+    def changed(self, thing: str, before: Entity | Mapping[str, Any], **after: Any) -> Create:
+        """The entry of a change of some fields."""
+        known = before if isinstance(before, Mapping) else {name: getattr(before, name, None) for name in after}
+        return self._entry(thing, {name: known.get(name) for name in after}, after)
+
+    def deleted(self, thing: str, entity: Entity) -> Create:
+        """The entry of a thing that is deleted, with all that it was."""
+        return self._entry(thing, _fields(entity), {})
+
+    def _entry(self, thing: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Create:
+        actor = acting.get()
+        changes = {
+            name: {"old": _shown(name, before.get(name)), "new": _shown(name, after.get(name))}
+            for name in (before or after)
+            if before.get(name) != after.get(name)
+        }
+        entry = AuditEntry(
+            thing=_name_of(self._system, thing),
+            at=datetime.fromtimestamp(self._clock(), UTC),
+            entry_id=uuid4().hex,
+            by=actor.user_id,
+            call=actor.call,
+            changes=orjson.dumps(changes).decode(),
+        )
+        return Create(entry)
+
+    async def page(
+        self, store: AsyncStore, thing: str, recorded: Iterable[Recorded] | None, *, limit: int, cursor: str | None
+    ) -> AuditPage:
+        """The changes of a thing, newest first; ``recorded`` are those that its item tells of, None without one.
+
+        ResourceNotFound if there is no such thing, and never was.
+        """
+        before = _LATEST if cursor is None else _place_of(cursor)
+        told = [] if recorded is None else [_told(each) for each in recorded if each.at is not None]
+        found = await self._entries(store, _name_of(self._system, thing), before, limit + 1)
+        if recorded is None and cursor is None and not found:
+            raise ResourceNotFound(f"there is no {thing}")
+        places = sorted([*found, *(each for each in told if each[0] < before)], key=itemgetter(0), reverse=True)
+        shown = places[:limit]
+        return {
+            "audit": [view for _, view in shown],
+            "cursor": _cursor_of(shown[-1][0]) if len(places) > limit else None,
+        }
+
+    async def _entries(self, store: AsyncStore, thing: str, before: _Place, number: int) -> list[_Placed]:
+        """So many of the stored entries before a place, newest first."""
+        selection = AuditEntry.of_thing(thing=thing, until=before[0])
+        found: list[_Placed] = []
+        cursor: str | None = None
+        while len(found) < number:
+            page = await store.query(selection, limit=number, cursor=cursor, consistent=True)
+            # Those of the same moment may be behind it.
+            found += [placed for placed in map(_placed, page.items) if placed[0] < before]
+            cursor = page.cursor
+            if cursor is None:
+                break
+        return found[:number]
+
+
+@contextmanager
+def own_error() -> Iterator[None]:
+    """For one operation with its entry: it is refused by its own error, as it would be alone."""
+    try:
+        yield
+    except Cancelled as cancelled:
+        raise cancelled.reasons[0] or cancelled from None
+
+
+def _fields(entity: Entity) -> dict[str, Any]:
+    return {name: getattr(entity, name) for name in type(entity).model_fields if name in entity.__dict__}
+
+
+def _shown(name: str, value: Any) -> Any:
+    """A value as the audit shows it."""
+    plain = _plain(name, to_jsonable_python(value, fallback=str))
+    text = orjson.dumps(plain)
+    return plain if len(text) <= _MAX_VALUE else f"{text[:_MAX_TEXT].decode(errors='ignore')}… ({len(text)} bytes)"
+
+
+def _plain(name: str, value: Any) -> Any:
+    if value is not None and _SECRET.search(name):
+        return "(hidden)"
+    if isinstance(value, dict):
+        return {str(key): _plain(str(key), each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_plain(name, each) for each in value]
+    if isinstance(value, str) and len(value) > _MAX_TEXT:
+        return f"{value[:_MAX_TEXT]}… ({len(value)} characters)"
+    # JSON has numbers of 64 bits.
+    return str(value) if isinstance(value, int) and abs(value) >= 2**63 else value
+
+
+def _placed(entry: AuditEntry) -> _Placed:
+    changes = orjson.loads(entry.changes)
+    return (entry.at, entry.entry_id), {"by": entry.by, "at": entry.at, "call": entry.call, "changes": changes}
+
+
+def _told(recorded: Recorded) -> _Placed:
+    assert recorded.at is not None
+    changes: dict[str, ValueChange] = {
+        name: {"old": None, "new": _shown(name, value)} for name, value in recorded.changes.items()
+    }
+    view: AuditEntryView = {"by": recorded.by or "", "at": recorded.at, "call": recorded.call, "changes": changes}
+    # Of one moment, what the item tells is older than any entry.
+    return (recorded.at, f"{recorded.number:010}"), view
+
+
+def _cursor_of(place: _Place) -> str:
+    return f"{place[0].isoformat()}~{place[1]}"
+
+
+def _place_of(cursor: str) -> _Place:
+    moment, _, name = cursor.partition("~")
+    try:
+        at = datetime.fromisoformat(moment)
+    except ValueError:
+        at = None
+    if at is None or at.utcoffset() != timedelta(0) or not _NAME.fullmatch(name):
+        raise InvalidCursor("the cursor was altered, or belongs to another read")
+    return at.replace(tzinfo=UTC), name
+
+
+def _name_of(system: str, thing: str) -> str:
+    """A thing as keys name it; a digest, where a key has no room for more."""
+    text = thing.encode()
+    return f"{system}/{thing if len(text) <= _MAX_NAME else sha256(text).hexdigest()}"

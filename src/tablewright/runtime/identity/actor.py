@@ -1,0 +1,25 @@
+"""Who acts: the caller and the call that work is done for, known to all that is done for it.
+
+The dependency that admits a caller sets it; tasks and threads that a request starts inherit it. Work of the system
+itself (schedules, consumers, demo data) has no caller, and is done by ``system``.
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+__all__ = ["SYSTEM_ACTOR", "Actor", "acting"]
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who acts, and by which call."""
+
+    user_id: str
+    call: str
+
+
+SYSTEM_ACTOR = Actor("system", "")
+acting: ContextVar[Actor] = ContextVar("acting", default=SYSTEM_ACTOR)
+"""The actor of the work that is going on."""
