@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tablewright.engine import DamagedError, Engine, StorageError, verify_closed
+from tablewright.engine import DamagedError, Engine, StorageError, verify_closed, verify_folder
+from tablewright.engine.storage import group_commit
 from tests.engine.storage.damage import DATABASE, LOG, flip
 from tests.engine.storage.disk import create, put
 
@@ -109,3 +110,24 @@ def test_a_folder_that_may_only_be_read_is_verified(kind: str, request: pytest.F
         )
         folder.chmod(0o755)
     assert finished.stdout.split() == ["True", "1" if kind == "closed" else "2"]
+
+
+def test_progress_moves_on_with_the_records(closed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Engine.open(closed) as engine:
+        for number in range(25):
+            put(engine, str(number))
+    monkeypatch.setattr(verify_folder, "_ROWS_BETWEEN_REPORTS", 10)
+    monkeypatch.setattr(group_commit, "_STEPS_BETWEEN_CALLS", 100)
+    told: list[tuple[str, int, int]] = []
+    assert verify_closed(closed, lambda *state: told.append(state)).ok
+    # 26 items, and as many stream records.
+    assert [done for what, done, _ in told if what == "verifying records"] == [0, 10, 20, 30, 40]
+    structure = [done for what, done, _ in told if what == "verifying the structure"]
+    assert structure == sorted(structure)
+    assert len(structure) > 3
+
+
+def test_progress_moves_on_while_a_folder_with_a_log_is_copied(killed: Path) -> None:
+    told: list[str] = []
+    assert verify_closed(killed, lambda what, done, total: told.append(what)).ok
+    assert told[0] == "copying to read it (MB)"

@@ -224,6 +224,34 @@ def test_the_items_of_a_table_are_counted_in_slices(engine: Engine, monkeypatch:
         resumed(first)
 
 
+def test_a_table_whose_index_is_deleted_meanwhile_is_counted_again_in_slices(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table_description, "_COUNTED_AT_ONCE", 50)
+    monkeypatch.setattr(table_description, "_MEASURED_ROWS", 10)
+    engine.call("DescribeTable", {"TableName": "rows"})
+    outcome = resumed(engine.begin("DescribeTable", {"TableName": "rows"}), ITEMS // 50 + 2)
+    deleting = [{"Delete": {"IndexName": "by-g"}}]
+    counted: list[int] = []
+    execute = engine._storage.execute
+
+    def counting(statement: str, *parameters: Any) -> Any:
+        counted[-1] += statement.startswith("SELECT count(*), max(")
+        return execute(statement, *parameters)
+
+    monkeypatch.setattr(engine._storage, "execute", counting)
+    counted.append(0)
+    engine.call("UpdateTable", {"TableName": "rows", "GlobalSecondaryIndexUpdates": deleting})
+    counted.clear()
+    while isinstance(outcome, Unfinished):
+        counted.append(0)
+        outcome = outcome.resume()
+    assert max(counted) <= 1
+    assert sum(counted) >= ITEMS // 50
+    table = orjson.loads(outcome[0])["Table"]
+    assert (table["ItemCount"], "GlobalSecondaryIndexes" in table) == (ITEMS, False)
+
+
 def test_few_items_that_are_costly_to_filter_are_read_in_slices(engine: Engine) -> None:
     """Each of them is smaller than a slice, and all of them would be fetched together."""
     long_list = {"L": [{"N": str(number % 7)} for number in range(7000)]}

@@ -12,7 +12,7 @@ import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
-from tablewright.engine import StorageError
+from tablewright.engine import Engine, StorageError
 from tablewright.wire import regional_engines
 from tablewright.wire.http.messages import Request
 from tablewright.wire.regional_engines import RegionalEngines, region_folders
@@ -79,6 +79,19 @@ def test_regions_that_have_a_folder_are_opened_at_the_start(tmp_path: Path) -> N
         RegionalEngines(tmp_path)
 
 
+def test_a_new_folder_belongs_to_its_server_from_the_start(tmp_path: Path) -> None:
+    folder = tmp_path / "new"
+    with RegionalEngines(folder):
+        assert folder.is_dir()
+        with pytest.raises(StorageError, match="in use"):
+            RegionalEngines(folder)
+        with pytest.raises(StorageError, match="in use"):
+            Engine.open(folder)
+    with RegionalEngines(folder):
+        pass
+    Engine.open(folder).close()
+
+
 def test_a_presigned_request_has_its_region_in_the_query(url: str) -> None:
     client(url, "eu-west-1").create_table(**TABLE)
     query = (
@@ -98,7 +111,7 @@ def test_what_is_no_region_is_refused(url: str, tmp_path: Path, region: str) -> 
         response = connection.ask(request(authorization=authorization.encode()))
     assert response.status == 400
     assert json.loads(response.body)["message"] == (f"Credential should be scoped to a valid region, not '{region}'. ")
-    assert list(tmp_path.iterdir()) == []
+    assert [each.name for each in tmp_path.iterdir()] == ["tablewright.lock"]
 
 
 def test_a_credential_without_a_scope_is_of_the_default_region(url: str) -> None:

@@ -41,6 +41,7 @@ __all__ = [
     "MAX_TAG_VALUE_LENGTH",
     "MAX_TRANSACTION_ACTIONS",
     "MAX_TRANSACTION_BYTES",
+    "MAX_VARIABLES_BYTES",
     "MIN_EXPONENT",
     "MIN_TABLE_NAME_LENGTH",
 ]
@@ -57,6 +58,8 @@ MAX_NESTING: Final = 32
 """Levels of lists and maps in an item."""
 MAX_NAME_BYTES: Final = 65_535
 """The name of an attribute."""
+MAX_VARIABLES_BYTES: Final = 2 * 1024 * 1024
+"""The names that the placeholders of a request's expressions stand for, with the placeholders."""
 MAX_PARTITION_KEY_BYTES: Final = 2048
 MAX_SORT_KEY_BYTES: Final = 1024
 MAX_DIGITS: Final = 38

@@ -26,7 +26,14 @@ from tablewright.engine.closed_folder import verify_closed
 from tablewright.engine.engine import Engine
 from tablewright.engine.metering import METER_VARIABLE
 from tablewright.engine.slices import Outcome, Unfinished
-from tablewright.engine.storage.data_folder import DamagedError, StorageError, holds_database, resolve_folder
+from tablewright.engine.storage.data_folder import (
+    DamagedError,
+    StorageError,
+    claim_folder,
+    holds_database,
+    resolve_folder,
+)
+from tablewright.engine.storage.folder_lock import FolderLock
 from tablewright.engine.storage.group_commit import Commit, StorageFigures
 from tablewright.engine.verify_folder import VerifyReport
 
@@ -36,11 +43,13 @@ __all__ = [
     "DamagedError",
     "DynamoError",
     "Engine",
+    "FolderLock",
     "Outcome",
     "StorageError",
     "StorageFigures",
     "Unfinished",
     "VerifyReport",
+    "claim_folder",
     "holds_database",
     "resolve_folder",
     "verify_closed",

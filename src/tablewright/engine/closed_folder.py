@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import os
 import random
-import shutil
 import sqlite3
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -23,12 +22,14 @@ from tablewright.engine.storage.checksums import DamagedRecord
 from tablewright.engine.storage.data_folder import DamagedError, Files, StorageError, in_use, log_state, reading
 from tablewright.engine.storage.folder_lock import FolderInUse, FolderLock
 from tablewright.engine.storage.group_commit import Storage
-from tablewright.engine.verify_folder import VerifyReport, verify
+from tablewright.engine.verify_folder import Progress, VerifyReport, verify
 
 __all__ = ["verify_closed"]
 
+_BLOCK = 1024 * 1024
 
-def verify_closed(folder: Path, progress: Callable[[str, int, int], None] | None = None) -> VerifyReport:
+
+def verify_closed(folder: Path, progress: Progress | None = None) -> VerifyReport:
     """Verify a data folder that no engine has open; StorageError where it is in use, or cannot be read.
 
     ``progress`` is told what is being done, how much of it is done, and of how much.
@@ -40,7 +41,7 @@ def verify_closed(folder: Path, progress: Callable[[str, int, int], None] | None
         if state.damage is not None:
             doubt = "unknown" if state.in_doubt is None else state.in_doubt
             report.found(f"the log is damaged: {state.damage}; commits in doubt: {doubt}")
-        with _readable(files, with_log=state.end > 0) as connection:
+        with _readable(files, progress, with_log=state.end > 0) as connection:
             try:
                 storage = Storage(None, connection=connection)
                 # Nothing of it depends on the time.
@@ -69,7 +70,7 @@ def _unused(files: Files) -> Iterator[None]:
 
 
 @contextmanager
-def _readable(files: Files, *, with_log: bool) -> Iterator[sqlite3.Connection]:
+def _readable(files: Files, progress: Progress | None, *, with_log: bool) -> Iterator[sqlite3.Connection]:
     """A connection that reads the folder, or a copy of it, and is closed afterwards."""
     with ExitStack() as held:
         if not os.access(files.database, os.R_OK):
@@ -80,7 +81,7 @@ def _readable(files: Files, *, with_log: bool) -> Iterator[sqlite3.Connection]:
             copy = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="tablewright-verify-")))
             try:
                 for file in (files.database, files.log):
-                    shutil.copyfile(file, copy / file.name)
+                    _copy(file, copy / file.name, progress)
             except OSError as error:
                 raise StorageError(
                     f"cannot copy {files.database} to {copy} to read it with its log: {error}"
@@ -92,3 +93,12 @@ def _readable(files: Files, *, with_log: bool) -> Iterator[sqlite3.Connection]:
             raise DamagedError(f"{files.database} is damaged ({error}); restore a copy of the folder") from error
         held.callback(connection.close)
         yield connection
+
+
+def _copy(source: Path, target: Path, progress: Progress | None) -> None:
+    size = source.stat().st_size
+    with open(source, "rb") as reading_from, open(target, "wb") as writing_to:
+        while block := reading_from.read(_BLOCK):
+            writing_to.write(block)
+            if progress is not None:
+                progress("copying to read it (MB)", writing_to.tell() // _BLOCK, size // _BLOCK)

@@ -15,7 +15,7 @@ done whenever a folder is opened.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -33,7 +33,11 @@ from tablewright.engine.streams.shards import SELECT_RECORD, all_streams, checke
 from tablewright.engine.tables.table_schema import Index, Table
 from tablewright.engine.ttl.time_to_live import is_complete
 
+Progress = Callable[[str, int, int], None]
+
 _MAX_PROBLEMS = 100
+# Some tenths of a second.
+_ROWS_BETWEEN_REPORTS = 10_000
 # What reading a record raises when it is damaged in a way that nobody foresaw.
 _UNREADABLE = (sqlite3.Error, ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
 
@@ -50,10 +54,22 @@ class VerifyReport:
     history_records: int = 0
     backups: int = 0
     problems: list[str] = field(default_factory=list)
+    # Called with the number of records that have been compared so far.
+    progress: Callable[[int], None] | None = field(default=None, repr=False, compare=False)
 
     @property
     def ok(self) -> bool:
         return not self.problems
+
+    def each(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+        """Go through rows, and tell now and then how many there have been."""
+        if self.progress is None:
+            yield from rows
+            return
+        for number, row in enumerate(rows, start=1):
+            if number % _ROWS_BETWEEN_REPORTS == 0:
+                self.progress(_ROWS_BETWEEN_REPORTS)
+            yield row
 
     def found(self, problem: str) -> None:
         if len(self.problems) < _MAX_PROBLEMS:
@@ -72,15 +88,15 @@ class VerifyReport:
             self.found(f"{what} cannot be read: {type(error).__name__}: {error}")
 
 
-def verify(db: Database, progress: Callable[[str, int, int], None] | None = None) -> VerifyReport:
+def verify(db: Database, progress: Progress | None = None) -> VerifyReport:
     """Compare all that is stored; ``progress`` is told what is being done, how much of it is done, and of how much."""
     report = VerifyReport()
-    if progress is not None:
-        progress("verifying the structure", 0, 0)
-    with report.finding("the structure of the database"):
+    with report.finding("the structure of the database"), _watched(db, progress):
         for (finding,) in db.storage.execute("PRAGMA integrity_check"):
             if finding != "ok":
                 report.found(f"SQLite: {finding}")
+    if progress is not None:
+        report.progress = _counting(progress, "verifying records")
     backups: list[Backup] = []
     with report.finding("the backups"):
         # Also those that are due to be deleted.
@@ -94,8 +110,6 @@ def verify(db: Database, progress: Callable[[str, int, int], None] | None = None
         with report.finding(check.__name__.removeprefix("_verify_")):
             check(db, report)
     for table in db.tables.values():
-        if progress is not None:
-            progress("verifying tables", report.tables, len(db.tables))
         report.tables += 1
         if missing.isdisjoint(_rows_of(table)):
             for verify_part in (_verify_items, _verify_stream, _verify_history):
@@ -106,7 +120,35 @@ def verify(db: Database, progress: Callable[[str, int, int], None] | None = None
         if backup.rows not in missing:
             with report.finding(f"backup {backup.arn}"):
                 _verify_backup(db, backup, report)
+    report.progress = None
     return report
+
+
+def _counting(progress: Progress, what: str) -> Callable[[int], None]:
+    """Report what has been done in all, whenever there is more."""
+    done = 0
+
+    def report(more: int) -> None:
+        nonlocal done
+        done += more
+        progress(what, done, 0)
+
+    report(0)
+    return report
+
+
+@contextmanager
+def _watched(db: Database, progress: Progress | None) -> Iterator[None]:
+    """Report what SQLite does inside of a long statement, in millions of its own steps."""
+    if progress is None:
+        yield
+        return
+    report = _counting(progress, "verifying the structure")
+    db.storage.watch(lambda: report(1))
+    try:
+        yield
+    finally:
+        db.storage.watch(None)
 
 
 # -- the schema ----------------------------------------------------------------------------------------------
@@ -224,7 +266,7 @@ def _verify_streams(db: Database, report: VerifyReport) -> None:
 
 def _records(db: Database, stream: int, report: VerifyReport) -> Iterator[Any]:
     """The records of a stream that can be read."""
-    for row in db.storage.execute(f"{SELECT_RECORD} WHERE stream = ? ORDER BY sequence", (stream,)):
+    for row in report.each(db.storage.execute(f"{SELECT_RECORD} WHERE stream = ? ORDER BY sequence", (stream,))):
         report.stream_records += 1
         with report.finding(f"stream record {row[0]}"):
             yield checked_record(*row)
@@ -238,7 +280,7 @@ def _verify_items(db: Database, table: Table, report: VerifyReport) -> None:
     expected = dict.fromkeys(table.indexes, 0)
     expiring = 0
     rows = execute(f"SELECT key, id, size, item FROM {table.rows}")
-    for key, row_id, size, data in rows:
+    for key, row_id, size, data in report.each(rows):
         report.items += 1
         with report.finding(f"{table.name}: item {row_id}"):
             checked_row(table, key, row_id, size, data)
@@ -338,9 +380,10 @@ def _verify_history(db: Database, table: Table, report: VerifyReport) -> None:
         return
     # For each key, whether the last change found an item there.
     found: dict[bytes, bool] = {}
-    for row in db.storage.execute(
+    rows = db.storage.execute(
         f"SELECT sequence, at, id, key, size, checksum, item FROM {table.history} ORDER BY sequence"
-    ):
+    )
+    for row in report.each(rows):
         report.history_records += 1
         sequence, key, size, data = row[0], row[3], row[4], row[6]
         with report.finding(f"{table.name}: change {sequence}"):
@@ -371,7 +414,7 @@ def _verify_backup(db: Database, backup: Backup, report: VerifyReport) -> None:
     )
     items = 0
     rows = db.storage.execute(f"SELECT key, id, size, item FROM {backup.rows}")
-    for key, row_id, size, data in rows:
+    for key, row_id, size, data in report.each(rows):
         items += 1
         with report.finding(f"{name}: item {row_id}"):
             checked_row(table, key, row_id, size, data)

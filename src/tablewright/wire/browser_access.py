@@ -116,7 +116,9 @@ def preflight_headers(request: Request) -> bytes:
 
 def _without_port(host: str) -> str:
     if host.startswith("["):
-        return host[1:].partition("]")[0]
+        address, bracket, port = host[1:].partition("]")
+        # As it is, which is no name: without its closing bracket, or with something behind it that is no port.
+        return address if bracket and (not port or port.startswith(":")) else host
     name = host if host.count(":") > 1 else host.partition(":")[0]
     return name.removesuffix(".")
 

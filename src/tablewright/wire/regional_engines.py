@@ -6,7 +6,8 @@ a folder of its own below the data folder, and its tables, streams, backups and 
     data/eu-west-1/   data/us-east-1/   ...
 
 A region is opened with the first request for it; those that have a folder are opened at the start, since their
-background work goes on. The class is used like one engine, by a server that asks it for the engine of each request.
+background work goes on. The data folder itself is locked from the start, by the lock that an engine of its own would
+have. The class is used like one engine, by a server that asks it for the engine of each request.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 from tablewright.dynamo import LimitExceededException
-from tablewright.engine import Engine, StorageFigures, holds_database
+from tablewright.engine import Engine, FolderLock, StorageFigures, claim_folder, holds_database
 from tablewright.wire.http.messages import Request
 from tablewright.wire.sigv4 import REGION, check_region, region_of
 
@@ -44,6 +45,7 @@ class RegionalEngines:
         self._lock = threading.Lock()
         self._when_failed: list[Callable[[str], None]] = []
         self._sinks: list[Callable[[dict[str, Any]], None]] = []
+        self._lock_of_folder: FolderLock | None = None if folder is None else claim_folder(folder)
         try:
             for found in [] if folder is None else region_folders(folder):
                 self._open(found.name)
@@ -116,6 +118,8 @@ class RegionalEngines:
     def close(self) -> None:
         for engine in self._engines.values():
             engine.close()
+        if self._lock_of_folder is not None:
+            self._lock_of_folder.release()
 
     def __enter__(self) -> Self:
         return self

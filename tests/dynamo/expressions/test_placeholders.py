@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -17,8 +18,10 @@ from tablewright.dynamo.expressions import (
     check_expression_attributes,
     check_parameters,
     check_placeholders,
+    compile_projection,
 )
 from tablewright.dynamo.expressions.placeholders import hash_order
+from tablewright.dynamo.limits import MAX_VARIABLES_BYTES
 
 
 def canonical(value: AttributeValue) -> AttributeValue:
@@ -184,3 +187,57 @@ def test_keys_are_listed_in_the_order_of_a_hash_table() -> None:
     # A table for more keys goes by more bits of the hash.
     assert hash_order(["#r", "#s"], 11) == ["#s", "#r"]
     assert hash_order(["#r", "#s"], 12) == ["#r", "#s"]
+
+
+# -- very many ----------------------------------------------------------------------------------------------
+
+
+def names(count: int, **more: str) -> dict[str, str]:
+    return {**{f"#n{number}": "x" for number in range(count)}, **{f"#{key}": name for key, name in more.items()}}
+
+
+@pytest.mark.parametrize("count", [5, 1500])
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"#a b": "x"}, 'contains invalid key: Syntax error; key: "#a b"'),
+        ({"b": "x"}, 'contains invalid key: Syntax error; key: "b"'),
+        ({"#": "x"}, 'contains invalid key: Syntax error; key: "#"'),
+        ({"#a\n#b": "x"}, "contains invalid key: Syntax error"),
+        ({"#\u00e4": "x"}, "contains invalid key: Syntax error"),
+        ({"#" + "a" * 255: "x"}, "contains a key that is too long; size of key: 256"),
+        ({"#empty": ""}, "Empty attribute name for key #empty"),
+        ({"#long": "x" * 65_536}, "for key #long"),
+        ({"#long": "\u00e4" * 32_768}, "for key #long"),
+    ],
+)
+def test_one_that_is_wrong_is_found_among_few_and_among_very_many(
+    count: int, wrong: dict[str, str], message: str
+) -> None:
+    with pytest.raises(RequestValidationException, match=re.escape(message)):
+        check_placeholders({"ExpressionAttributeNames": {**names(count), **wrong}})
+
+
+@pytest.mark.parametrize("count", [5, 1500])
+def test_good_ones_are_accepted_among_few_and_among_very_many(count: int) -> None:
+    good = {**names(count), "#" + "a" * 254: "x" * 65_535, "#b": "\u00e4" * 32_767}
+    assert check_placeholders({"ExpressionAttributeNames": good}) is None
+
+
+def test_names_have_a_bound_together() -> None:
+    at_most = {f"#{number:06}": "x" * 65_529 for number in range(32)}
+    at_most["#000000"] = "x" * (65_529 - 32 * (65_529 + 7) + MAX_VARIABLES_BYTES)
+    check_placeholders({"ExpressionAttributeNames": at_most})
+    for more in ({**at_most, "#a": "x"}, {f"#n{number:06}": "x" for number in range(300_000)}):
+        with pytest.raises(RequestValidationException, match="ExpressionAttributeNames exceeds max size"):
+            check_placeholders({"ExpressionAttributeNames": more})
+
+
+def test_an_expression_is_compiled_with_the_names_that_it_has() -> None:
+    """Also when there are very many others."""
+    many = names(1500, a="one", b="two")
+    program = compile_projection("#a.#b, #n7", many)
+    assert program.used_names == {"#a", "#b", "#n7"}
+    assert program is compile_projection("#a.#b, #n7", names(2000, a="one", b="two"))
+    with pytest.raises(ValidationException, match="#none"):
+        compile_projection("#none", many)

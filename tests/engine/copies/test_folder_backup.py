@@ -396,3 +396,36 @@ def test_folders_that_will_not_do_are_refused(data: Path, tmp_path: Path) -> Non
 def test_only_one_backup_writes_to_a_folder(data: Path, tmp_path: Path) -> None:
     with CopyFolder(tmp_path / "copies").writing(), pytest.raises(StorageError, match="another backup"):
         back_up(data, tmp_path / "copies")
+
+
+# -- whose copies they are ----------------------------------------------------------------------------------
+
+
+def test_a_folder_of_copies_takes_those_of_one_data_folder(data: Path, tmp_path: Path) -> None:
+    back_up(data, tmp_path / "copies")
+    with Engine.open(tmp_path / "other") as engine:
+        create(engine)
+    before = (CopyFolder(tmp_path / "copies").names(), chunks(tmp_path / "copies"))
+    with pytest.raises(StorageError) as refused:
+        back_up(tmp_path / "other", tmp_path / "copies", keep=1)
+    assert str(refused.value) == (
+        f"the copies in {tmp_path / 'copies'} are of another data folder than {tmp_path / 'other'}; choose another "
+        "folder for copies of this one"
+    )
+    assert (CopyFolder(tmp_path / "copies").names(), chunks(tmp_path / "copies")) == before
+    back_up(tmp_path / "other", tmp_path / "copies of the other")
+
+
+def test_a_restored_folder_goes_on_with_the_copies_of_the_one_that_it_was(data: Path, tmp_path: Path) -> None:
+    first = back_up(data, tmp_path / "copies")
+    again = restored(tmp_path / "copies", tmp_path / "restored")
+    with Engine.open(again) as engine:
+        put(engine, "after")
+    second = back_up(again, tmp_path / "copies")
+    assert first.folder_id == second.folder_id != ""
+    assert CopyFolder(tmp_path / "copies").names() == [first.name, second.name]
+
+
+def test_a_moved_folder_keeps_its_copies(data: Path, tmp_path: Path) -> None:
+    back_up(data, tmp_path / "copies")
+    back_up(data.rename(tmp_path / "elsewhere"), tmp_path / "copies")

@@ -6,6 +6,7 @@ again; so many short ones are cached, a few long ones, and none that came with k
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any, Protocol, TypeVar
@@ -15,6 +16,8 @@ from tablewright.dynamo.expressions.parser import check_size
 _T = TypeVar("_T", bound=Callable[..., Any])
 _P_co = TypeVar("_P_co", covariant=True)
 
+_NAME = re.compile(r"#[A-Za-z0-9_]+", re.ASCII)
+_FEW_NAMES = 32
 _SHORT, _SHORT_KEPT = 256, 2048
 _LONG, _LONG_KEPT = 16 * 1024, 64
 
@@ -36,6 +39,9 @@ def compiler(kind: str) -> Callable[[Callable[[str, Mapping[str, str]], _P_co]],
         @wraps(compile_text)
         def compile_expression(text: str, names: Mapping[str, str] | None = None, /) -> _P_co:
             check_size(kind, text)
+            if names and len(names) > _FEW_NAMES:
+                # What else there is has no meaning for this text, however much it is.
+                names = {name: names[name] for name in _NAME.findall(text) if name in names}
             return compiled(text, tuple(names.items()) if names else ())
 
         return compile_expression

@@ -20,11 +20,15 @@ from typing import Any
 from tablewright.dynamo.attribute_values import AttributeValue
 from tablewright.dynamo.errors import RequestValidationException
 from tablewright.dynamo.item_size import text_size
-from tablewright.dynamo.limits import MAX_NAME_BYTES
+from tablewright.dynamo.limits import MAX_NAME_BYTES, MAX_VARIABLES_BYTES
 from tablewright.dynamo.value_checks import NAME_TOO_LARGE
 
 _KEY = re.compile(r"[#:][A-Za-z0-9_]+", re.ASCII)
 _MAX_KEY_BYTES = 255
+# So many are not too large together, whatever they are.
+_FEW = 31
+# From here on they are looked at together first.
+_MANY = 1000
 # Keys that were found to be well formed, because applications use the same few all the time.
 _WELL_FORMED: dict[str, set[str]] = {"#": set(), ":": set()}
 _MAX_KNOWN = 4096
@@ -97,8 +101,10 @@ def check_placeholders(
     """Step 2. ``canonical`` validates a value and gives the form of it that all of them come back in."""
     names = request.get("ExpressionAttributeNames")
     if names is not None:
+        if len(names) > _FEW:
+            _check_size("ExpressionAttributeNames", names)
         _check_keys("ExpressionAttributeNames", "#", names)
-        for key, name in names.items():
+        for key, name in () if _are_good(names.values()) else names.items():
             if not name:
                 raise RequestValidationException(
                     f"ExpressionAttributeNames contains invalid value: Empty attribute name for key {key}"
@@ -122,6 +128,21 @@ def check_placeholders(
         raise
 
 
+def _check_size(parameter: str, names: Mapping[str, str]) -> None:
+    """The length of all variables of an expression has a bound; that of so many is known before each is looked at."""
+    try:
+        size = sum(len("".join(texts).encode("utf-8", "surrogatepass")) for texts in (names, names.values()))
+    except TypeError:  # one is no text, and refused as such
+        return
+    if size > MAX_VARIABLES_BYTES:
+        raise RequestValidationException(f"{parameter} exceeds max size")
+
+
+def _are_good(names: Collection[str]) -> bool:
+    """Whether all of very many names are good for sure; what looks at each of them takes ten times as long."""
+    return len(names) > _MANY and "".join(names).isascii() and all(names) and max(map(len, names)) <= MAX_NAME_BYTES
+
+
 def _raise_first_invalid(
     values: Mapping[str, AttributeValue], canonical: Callable[[AttributeValue], AttributeValue]
 ) -> None:
@@ -140,6 +161,8 @@ def _check_keys(parameter: str, sigil: str, keys: Collection[str]) -> None:
     known = _WELL_FORMED[sigil]
     if known.issuperset(keys):
         return
+    if len(keys) > _MANY and _are_well_formed(sigil, keys):
+        return
     for key in keys:
         if type(key) is not str or len(key) > _MAX_KEY_BYTES or key[:1] != sigil or not _KEY.fullmatch(key):
             text_size(key)  # raises when it is no text at all
@@ -147,6 +170,18 @@ def _check_keys(parameter: str, sigil: str, keys: Collection[str]) -> None:
     if len(known) + len(keys) > _MAX_KNOWN:
         known.clear()
     known.update(keys if len(keys) <= _MAX_KNOWN else ())
+
+
+def _are_well_formed(sigil: str, keys: Collection[str]) -> bool:
+    try:
+        together = "\n".join(keys)
+    except TypeError:  # one is no text
+        return False
+    return (
+        together.count("\n") == len(keys) - 1
+        and max(map(len, keys)) <= _MAX_KEY_BYTES
+        and re.fullmatch(f"(?:{sigil}[A-Za-z0-9_]+\n)*{sigil}[A-Za-z0-9_]+", together) is not None
+    )
 
 
 def _key_problem(key: str) -> str:

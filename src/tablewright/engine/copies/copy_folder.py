@@ -5,8 +5,9 @@
     work/                               the snapshot that is being verified
     lock                                whoever writes here
 
-A copy is added by one rename, when everything that it refers to is on disk: whatever stops the process, earlier copies
-stay, and a new one is there as a whole or not at all. A chunk goes when the last copy that refers to it has gone.
+All copies are of one data folder, which they name. A copy is added by one rename, when everything that it refers to is
+on disk: whatever stops the process, earlier copies stay, and a new one is there as a whole or not at all. A chunk goes
+when the last copy that refers to it has gone.
 """
 
 from __future__ import annotations
@@ -46,6 +47,8 @@ class FolderCopy:
     problems: list[str] = field(default_factory=list)
     # How many bytes were new when it was taken.
     written: int = 0
+    # The data folder that it is a copy of; empty where that is unknown.
+    folder_id: str = ""
 
     @property
     def name(self) -> str:
@@ -130,6 +133,14 @@ class CopyFolder:
             except DamagedError:
                 continue
         return None
+
+    def check_own(self, newest: FolderCopy | None, data: Path, folder_id: str) -> None:
+        """Refuse a copy of another data folder than those that are here."""
+        if newest is not None and newest.folder_id and folder_id and newest.folder_id != folder_id:
+            raise StorageError(
+                f"the copies in {self.folder} are of another data folder than {data}; choose another folder for copies "
+                "of this one"
+            )
 
     def add(self, copy: FolderCopy) -> None:
         """Make a copy known, durably; its chunks are stored."""

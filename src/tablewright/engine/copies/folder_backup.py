@@ -27,7 +27,7 @@ from tablewright.engine.copies.chunk_store import StoredFile
 from tablewright.engine.copies.copy_folder import WORK, CopyFolder, FolderCopy
 from tablewright.engine.copies.snapshot import opened, take_snapshot
 from tablewright.engine.storage import checkpoint_gate
-from tablewright.engine.storage.data_folder import DamagedError, Files, StorageError
+from tablewright.engine.storage.data_folder import DamagedError, Files, StorageError, folder_id
 from tablewright.engine.storage.durable_files import sync_path
 from tablewright.engine.storage.folder_lock import BLOBS
 
@@ -84,10 +84,11 @@ def back_up(
 
         with database or opened(source.database) as descriptor:
             take_snapshot(source, work, descriptor, reading, instant)
-        progress("verifying", 0, 0)
-        report = verify_closed(work)
+        own_id = folder_id(Files.of(work))
+        copies.check_own(newest, data, own_id)
+        report = verify_closed(work, progress)
         copy = FolderCopy(taken_at, _store(copies, Files.of(work).database, progress), files.found)
-        copy.problems, copy.written = report.problems, copies.chunks.written
+        copy.problems, copy.written, copy.folder_id = report.problems, copies.chunks.written, own_id
         copies.add(copy)
         if keep is not None:
             copies.keep_newest(keep)
@@ -221,7 +222,6 @@ def _assemble(copies: CopyFolder, copy: FolderCopy, work: Path, progress: Progre
         folders.update(parent for parent in path.parents if work in parent.parents)
     for folder in folders:
         sync_path(folder)
-    progress("verifying", 0, 0)
-    problems = verify_closed(work).problems
+    problems = verify_closed(work, progress).problems
     if new := [problem for problem in problems if problem not in copy.problems]:
         raise DamagedError(f"the copy {copy.name} is damaged: {new[0]}")

@@ -21,11 +21,12 @@ import logging
 import os
 import shutil
 import sqlite3
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from zlib import crc32
 
+from tablewright.engine.storage.checksums import record_checksum
 from tablewright.engine.storage.durable_files import sync_path
 from tablewright.engine.storage.folder_lock import FolderInUse, FolderLock
 from tablewright.engine.storage.log_check import EndMark, LogState, check_log, log_frames, read_end_mark
@@ -43,6 +44,8 @@ _HEADER = bytes([0x10, 0, 2, 2, 0, 64, 32, 32])
 # Of auto_vacuum: pages that are free are given back to the system, some at a time.
 _INCREMENTAL = 2
 _APPLICATION_ID = 0x54_42_57_31  # "TBW1"
+# The setting that tells data folders apart.
+_FOLDER_ID = "folder"
 # Beyond this, more cache makes reads of a million items no faster: the file is in the page cache of the system.
 _CACHE_KIB = 96 * 1024
 # A longer log means fewer checkpoints, which write each page once however often it changed.
@@ -199,6 +202,20 @@ def connect(files: Files, *, accept_loss: bool = False) -> tuple[sqlite3.Connect
     A log that is damaged is refused, unless ``accept_loss``.
     """
     _check_sqlite()
+    lock = _claim(files)
+    try:
+        return _connected(files, accept_loss), lock
+    except BaseException:
+        lock.release()
+        raise
+
+
+def claim_folder(folder: Path) -> FolderLock:
+    """Keep every engine out of a folder that is to have data folders below it; create it if there is none."""
+    return _claim(Files.of(folder))
+
+
+def _claim(files: Files) -> FolderLock:
     folder = files.folder
     try:
         _make(files)
@@ -206,16 +223,11 @@ def connect(files: Files, *, accept_loss: bool = False) -> tuple[sqlite3.Connect
         for place in (folder, files.database):
             if place.exists() and not os.access(place, os.W_OK):
                 raise PermissionError(f"{place} is not writable")
-        lock = FolderLock(files.lock)
+        return FolderLock(files.lock)
     except FolderInUse as error:
         raise in_use(folder) from error
     except OSError as error:
         raise StorageError(f"cannot use {folder} as a data folder: {error}") from error
-    try:
-        return _connected(files, accept_loss), lock
-    except BaseException:
-        lock.release()
-        raise
 
 
 def _connected(files: Files, accept_loss: bool) -> sqlite3.Connection:
@@ -378,6 +390,18 @@ def reading(database: Path, files: Files, *, immutable: bool) -> sqlite3.Connect
     return connection
 
 
+def folder_id(files: Files) -> str:
+    """What tells this data folder, with its copies, from all others; empty where that cannot be read."""
+    with (
+        suppress(StorageError, sqlite3.DatabaseError),
+        closing(reading(files.database, files, immutable=True)) as connection,
+    ):
+        found = connection.execute("SELECT * FROM settings WHERE name = ?", (_FOLDER_ID,)).fetchone()
+        if found is not None and record_checksum(*found[:2]) == found[2]:
+            return f"{found[1]:016x}"
+    return ""
+
+
 def _opened(database: str | Path) -> sqlite3.Connection:
     connection = sqlite3.connect(
         database, isolation_level=None, check_same_thread=False, cached_statements=512, timeout=0, uri=True
@@ -407,6 +431,8 @@ def _prepare(connection: sqlite3.Connection, files: Files) -> None:
     if is_new:
         for statement in SCHEMA:
             execute(statement)
+        columns = (_FOLDER_ID, int.from_bytes(os.urandom(8)) >> 1)
+        execute("INSERT INTO settings VALUES (?, ?, ?)", (*columns, record_checksum(*columns)))
         execute(f"PRAGMA application_id = {_APPLICATION_ID}")
         execute(f"PRAGMA user_version = {FORMAT_VERSION}")
     execute("COMMIT")

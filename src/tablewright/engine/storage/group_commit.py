@@ -70,6 +70,8 @@ _UNSURE = "The disk failed to sync, and what it holds is unknown; restart to rea
 # than it gains.
 _SLOW_SYNC = 0.010
 _FAST_SYNC = 0.004
+# Of SQLite's virtual machine.
+_STEPS_BETWEEN_CALLS = 1_000_000
 
 _log = logging.getLogger("tablewright.engine")
 
@@ -255,6 +257,10 @@ class Storage:
     def keep(self) -> None:
         """What this turn has written so far is complete, even if the rest of it fails."""
         self.kept = self.writes
+
+    def watch(self, callback: Callable[[], None] | None) -> None:
+        """Call back now and then while a statement is executed, or no more."""
+        self._connection.set_progress_handler(callback, _STEPS_BETWEEN_CALLS)
 
     def newest_commit(self) -> Commit | None:
         """The newest commit that is not known to be durable."""

@@ -20,6 +20,7 @@ from tablewright.engine.storage import sql_schema
 from tablewright.engine.streams import shards
 from tablewright.engine.tables.table_checks import check_account_limits, check_definition, merged_tags
 from tablewright.engine.tables.table_description import (
+    are_figures_known,
     current_description,
     figures_counted,
     forget_figures,
@@ -117,10 +118,12 @@ def _show_warm_throughput(response: dict[str, Any], request: dict[str, Any]) -> 
 
 
 def describe_table(db: Database, request: dict[str, Any]) -> Steps:
-    table = find_table(db, request["TableName"])
-    yield from figures_counted(db, table)
-    # As it is now, unless it was deleted while its items were counted.
-    return {"Table": current_description(db, find_table(db, request["TableName"]))}
+    while True:
+        yield from figures_counted(db, find_table(db, request["TableName"]))
+        # As it is now, unless it was deleted while its items were counted; its indexes may be others by now.
+        table = find_table(db, request["TableName"])
+        if are_figures_known(db, table):
+            return {"Table": current_description(db, table)}
 
 
 def list_tables(db: Database, request: dict[str, Any]) -> dict[str, Any]:
