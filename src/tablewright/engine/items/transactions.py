@@ -58,6 +58,8 @@ _TOO_LARGE = (
 )
 _REPEATED = "Transaction request cannot include multiple operations on one item"
 _FACTOR = 2
+_PUT_ALONE = frozenset({"TableName", "Item"})
+_NO_PARAMETERS = Parameters({})
 _REASON_CODES = {
     "ConditionalCheckFailedException": "ConditionalCheckFailed",
     "DuplicateItemException": "DuplicateItem",
@@ -310,6 +312,9 @@ def _checked_action(member: dict[str, Any]) -> _Action:
         raise
     if size > MAX_ITEM_SIZE:
         raise ValidationException("Item size has exceeded the maximum allowed size")
+    if request.keys() <= _PUT_ALONE:
+        # Most puts have nothing else, and there is nothing else to check.
+        return _Action(kind, request, _NO_PARAMETERS, None, None, item, size, size)
     parameters, update, condition = _checked_expressions(request)
     texts = [request[name] for name in ("UpdateExpression", "ConditionExpression") if name in request]
     payload = size + text_size("".join([*texts, *parameters.names.values()]))
