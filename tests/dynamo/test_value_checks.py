@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
 
 from tablewright.dynamo import (
     NESTED_TOO_DEEPLY,
@@ -13,8 +14,10 @@ from tablewright.dynamo import (
     ValidationException,
     checked,
     checked_item,
+    plain_size,
     text_size,
 )
+from tests.dynamo.value_strategies import items
 
 
 def problem(value: dict[str, Any]) -> str | None:
@@ -90,3 +93,61 @@ def test_text_that_json_could_not_carry() -> None:
             checked_item({bad: {"S": "x"}})
         with pytest.raises(SerializationException):
             checked({"M": {bad: {"S": "x"}}})
+
+
+@given(items)
+def test_a_plain_item_is_measured_in_one_walk(item: dict[str, Any]) -> None:
+    size = plain_size(item)
+    assert size is None or (item, size) == checked_item(item)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"S": ""},
+        {"S": "é"},
+        {"N": "-1.5"},
+        {"BOOL": False},
+        {"NULL": True},
+        {"M": {}},
+        {"M": {"é": {"L": [{"S": "é"}, {"N": "100"}, {"M": {"a": {"NULL": True}}}]}}},
+    ],
+)
+def test_most_items_are_plain(value: dict[str, Any]) -> None:
+    item = {"pk": {"S": "a"}, "value": value}
+    assert plain_size(item) == checked_item(item)[1]
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        None,
+        [],
+        {"": {"S": "a"}},
+        {1: {"S": "a"}},
+        {"a": {}},
+        {"a": None},
+        {"a": {"S": "a", "N": "1"}},
+        {"a": {"S": None}},
+        {"a": {"S": b"a"}},
+        {"a": {"S": "\ud800"}},
+        {"\ud800": {"S": "a"}},
+        {"a": {"N": 1}},
+        {"a": {"N": b"1"}},
+        {"a": {"N": "1.0"}},
+        {"a": {"N": "x"}},
+        {"a": {"NULL": False}},
+        {"a": {"BOOL": 1}},
+        {"a": {"M": []}},
+        {"a": {"M": {"": {"S": "a"}}}},
+        {"a": {"L": ""}},
+        {"a": {"L": {}}},
+        {"a": {"L": ({"S": "a"},)}},
+        {"a": {"L": [None]}},
+        {"a": {"X": "a"}},
+        {"a": {"SS": "a"}},
+        {"a": {"S": "x" * 70_000}},
+    ],
+)
+def test_all_others_are_not(item: Any) -> None:
+    assert plain_size(item) is None

@@ -55,6 +55,7 @@ from tablewright.dynamo.value_checks import (
     checked,
     checked_item,
     levels,
+    plain_size,
 )
 
 __all__ = [
@@ -107,6 +108,7 @@ __all__ = [
     "non_null_at",
     "number_size",
     "parse_path",
+    "plain_size",
     "read_units",
     "same_item",
     "same_value",

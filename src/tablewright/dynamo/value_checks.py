@@ -7,7 +7,7 @@ together with its size. After that, nothing validates a value again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tablewright.dynamo.attribute_values import AttributeValue, Item, set_order
@@ -19,6 +19,7 @@ from tablewright.dynamo.numbers import canonical_number, sized_number
 BESIDE_ITEM = -1
 """The depth to begin at where a value is not in an item, in which the attribute would be the first level."""
 
+_PLAIN_LEVELS = 8
 _INVALID = "One or more parameter values were invalid: "
 WRITTEN_TOO_DEEPLY = "Nesting Levels have exceeded supported limits"
 """DynamoDB's message for an item that would be written with too many levels."""
@@ -59,6 +60,60 @@ def checked_item(item: Mapping[str, AttributeValue]) -> tuple[Item, int]:
     if size > MAX_NAME_BYTES:
         _check_names(item)
     return result, size
+
+
+def plain_size(item: Any) -> int | None:
+    """The size of an item that is well formed and canonical as it is; None for any other, which needs a closer look.
+
+    This is what the check of its form and ``checked_item`` would find out, in one walk. Large items, deep ones, sets
+    and binaries are left to these.
+    """
+    try:
+        size = _plain_map(item, _PLAIN_LEVELS)
+    except (_NotPlain, RequestValidationException, TypeError, ValueError):
+        return None
+    return size if size <= MAX_NAME_BYTES else None
+
+
+class _NotPlain(Exception):
+    """There is something in the item that has to be looked at closely."""
+
+
+def _plain_map(content: Any, levels: int) -> int:
+    if type(content) is not dict or "" in content:
+        raise _NotPlain
+    names = "".join(content)
+    return (len(names) if names.isascii() else len(names.encode())) + _plain_values(content.values(), levels)
+
+
+def _plain_values(values: Iterable[Any], levels: int) -> int:
+    if not levels:
+        raise _NotPlain
+    size = 0
+    for value in values:
+        if type(value) is not dict or len(value) != 1:
+            raise _NotPlain
+        text = value.get("S")
+        if type(text) is str:
+            size += len(text) if text.isascii() else len(text.encode())
+        else:
+            size += _plain_value(value, levels)
+    return size
+
+
+def _plain_value(value: AttributeValue, levels: int) -> int:
+    ((tag, content),) = value.items()
+    if tag == "N" and type(content) is str:
+        number, size = sized_number(content)
+        if number == content:
+            return size
+    elif tag == "M":
+        return 3 + len(content) + _plain_map(content, levels - 1)
+    elif tag == "L" and type(content) is list:
+        return 3 + len(content) + _plain_values(content, levels - 1)
+    elif (tag == "BOOL" and type(content) is bool) or (tag == "NULL" and content is True):
+        return 1
+    raise _NotPlain
 
 
 def _names_size(content: Mapping[str, AttributeValue]) -> int:

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tablewright.dynamo import DynamoError
-from tablewright.engine.requests import check_request, examine_request
+from tablewright.dynamo import DynamoError, checked_item, plain_size
+from tablewright.engine.requests import ITEM_SIZE, check_request, examine_request
 from tablewright.engine.requests.input_shapes import Boolean, List, Map, Number, Shape, String, Struct
-from tablewright.engine.requests.value_shape import AttributeValue
+from tablewright.engine.requests.value_shape import AttributeValue, is_attribute_map
 from tests.engine.requests.refusals import INPUTS
 
 JUNK = st.sampled_from([None, True, 0, 1, 2.5, "", "a", "AA==", [], {}, [None], {"S": "a"}, {"TableName": 1}])
@@ -71,5 +71,25 @@ def test_the_quick_answer_is_the_careful_one_and_clean_requests_stay_as_they_are
         clean = check_request(operation, request)
     except DynamoError:
         return
+    size = clean.pop(ITEM_SIZE, None)
     assert examine_request(operation, request) == clean
-    assert check_request(operation, clean) == clean
+    assert check_request(operation, clean) == (clean if size is None else {**clean, ITEM_SIZE: size})
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.dictionaries(
+        st.text(max_size=2) | JUNK.filter(lambda junk: not isinstance(junk, (list, dict))), ATTRIBUTE_VALUES
+    )
+)
+def test_what_is_measured_in_one_walk_is_what_two_would_find(item: dict[Any, Any]) -> None:
+    size = plain_size(item)
+    if size is not None:
+        assert is_attribute_map(item)
+        assert checked_item(item) == (item, size)
+
+
+def test_nobody_can_send_the_size_of_an_item() -> None:
+    for item in ({"pk": {"S": "a"}}, {"pk": {"SS": ["a"]}}):
+        request = {"TableName": "table", "Item": item, ITEM_SIZE: 1000}
+        assert check_request("PutItem", request).get(ITEM_SIZE) != 1000

@@ -34,6 +34,7 @@ from tablewright.engine.database import Database, Row
 from tablewright.engine.items import legacy_parameters
 from tablewright.engine.items.consumed_capacity import CHARGES, Meter
 from tablewright.engine.items.request_expressions import Parameters
+from tablewright.engine.requests import ITEM_SIZE
 from tablewright.engine.storage import key_encoding
 from tablewright.engine.tables.table_schema import Table
 
@@ -42,7 +43,7 @@ _TOO_LARGE = "Item size has exceeded the maximum allowed size"
 _NOTHING: Item = {}
 # What a get or a put has that is about the item alone: most have nothing else, and then there is little to check.
 _WHERE = frozenset({"TableName", "Key", "ConsistentRead", "ReturnConsumedCapacity", CHARGES})
-_WHAT = frozenset({"TableName", "Item"})
+_WHAT = frozenset({"TableName", "Item", ITEM_SIZE})
 # The rows of a large item collection that its size is estimated from.
 _SAMPLED_ROWS = 2000
 # Its size is reported as a range of a gigabyte.
@@ -103,7 +104,9 @@ class Write:
 
 
 def put_item(db: Database, request: dict[str, Any]) -> dict[str, Any]:
-    item, size = checked_item(request["Item"])
+    item, size = request["Item"], request.get(ITEM_SIZE)
+    if size is None:
+        item, size = checked_item(item)
     condition: ConditionProgram | None = None
     values: Mapping[str, AttributeValue] = {}
     needs_old = False

@@ -26,6 +26,7 @@ from tablewright.dynamo import (
     UnknownOperationException,
     ValidationException,
     levels,
+    plain_size,
 )
 from tablewright.engine.requests.backup_inputs import BACKUP_INPUTS
 from tablewright.engine.requests.common_shapes import Input
@@ -37,6 +38,7 @@ from tablewright.engine.requests.value_shape import MAX_LEVELS_READ
 
 __all__ = [
     "DYNAMODB_OPERATIONS",
+    "ITEM_SIZE",
     "MAX_LEVELS_READ",
     "STREAMS_OPERATIONS",
     "check_request",
@@ -64,6 +66,13 @@ def _whole_check(declared: Input) -> Check:
     return check if entries is None else lambda request: check(request) and bool(request[entries])
 
 
+ITEM_SIZE = "\0item size"
+"""The member of a checked PutItem that has the size of its item, where that is canonical as it was sent.
+
+No caller can send a member of this name.
+"""
+
+_check_around_item = ITEM_INPUTS["PutItem"].shape.check(but="Item")
 _CHECKS = {operation: _whole_check(declared) for operation, declared in _INPUTS.items()}
 
 
@@ -72,6 +81,11 @@ def check_request(operation: str, request: Any) -> dict[str, Any]:
     check = _CHECKS.get(operation)
     if check is None:
         raise UnknownOperationException(f"Tablewright does not support the operation {operation}")
+    if operation == "PutItem" and type(request) is dict:
+        # Most of what there is to check and to measure is in its item, and for most of them one walk does both.
+        size = plain_size(request.get("Item"))
+        if size is not None and _check_around_item(request):
+            return {**request, ITEM_SIZE: size}
     return dict(request) if check(request) else examine_request(operation, request)
 
 
