@@ -52,6 +52,12 @@ def register(commands: Commands) -> None:
         "--policies", action="store_true", help="include a managed policy for each role (cloudformation only)"
     )
     _add_checkpoints(infra)
+    infra.add_argument(
+        "--no-internal-tables",
+        action="store_false",
+        dest="internal_tables",
+        help="leave out the internal tables, which another system has created already",
+    )
     infra.add_argument("--json", action="store_true", help="print commands (cli) or requests (boto3) as JSON")
     infra.set_defaults(command=_infra, parser=infra)
 
@@ -106,7 +112,7 @@ def _checkpoints(design: Design, options: argparse.Namespace) -> Table | None:
 
     if options.checkpoints is None:
         return None
-    known = next((table for table in design.tables if table.name == options.checkpoints), None)
+    known = next((table for table in design.all_tables if table.name == options.checkpoints), None)
     try:
         return known or Table(options.checkpoints, "PK", "SK")
     except ModelError as error:
@@ -157,7 +163,7 @@ def _deployment(options: argparse.Namespace) -> Deployment:
         read, write = options.provisioned
         max_read, max_write = options.max_capacity or (read * _SCALE, write * _SCALE)
         capacity = ProvisionedCapacity(read, write, max_read, max_write, options.target_utilization)
-    return Deployment(options.environment, options.region, capacity, options.kms_key)
+    return Deployment(options.environment, options.region, capacity, options.kms_key, options.internal_tables)
 
 
 def _written(design: Design, deployment: Deployment, options: argparse.Namespace) -> str:
@@ -266,8 +272,8 @@ def _labels(design: Design, given: list[str]) -> dict[str, str]:
     found = {}
     for text in given:
         name, equals, label = text.partition("=")
-        if not equals or name not in {table.name for table in design.tables}:
-            known = ", ".join(table.name for table in design.tables)
+        if not equals or name not in {table.name for table in design.all_tables}:
+            known = ", ".join(table.name for table in design.all_tables)
             raise UsageError(f"--stream-label {text}: expected TABLE=LABEL, where TABLE is one of {known}")
         found[name] = label
     return found

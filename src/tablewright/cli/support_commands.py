@@ -96,13 +96,15 @@ def _done(settings: Settings, steps: StepProgress, job: str, *, dry_run: bool) -
 
         if job == "rebuild-metrics":
             alone = settings.is_embedded
-            return maintenance_jobs.rebuild_metrics(runtime.sync_store, report, settle=settle_of(runtime), alone=alone)
+            return maintenance_jobs.rebuild_metrics(
+                runtime.maintenance_store, report, settle=settle_of(runtime), alone=alone
+            )
         if job == "migrate-shards":
             try:
-                return maintenance_jobs.migrate_shards(runtime.sync_store, report)
+                return maintenance_jobs.migrate_shards(runtime.maintenance_store, report)
             except maintenance_jobs.Unfinished as error:
                 raise FoundError(str(error)) from None
-        return maintenance_jobs.collect_orphans(runtime.sync_store, report, dry_run=dry_run)
+        return maintenance_jobs.collect_orphans(runtime.maintenance_store, report, dry_run=dry_run)
 
     return _opened(settings, steps, job.replace("-", " "), work, instead="add --url http://127.0.0.1:8080")
 
@@ -128,7 +130,8 @@ def _opened(
             raise
         raise UsageError(f"{error}; if that is `tablewright up`, {instead}") from None
     try:
-        runtime.sync_store.ensure_tables(internal_table, *systems[0].tables)
+        if settings.is_embedded or settings.ensure_tables:
+            runtime.maintenance_store.ensure_tables(internal_table, *systems[0].tables)
         steps.begin(what)
         return work(runtime, lambda done, total: steps.update(what, done, total or done))
     except (StoreError, ModelError) as error:
@@ -149,7 +152,7 @@ def _export(options: argparse.Namespace) -> int:
 
         try:
             export = Export(
-                runtime.sync_store,
+                runtime.consumer_store,
                 Path(options.out),
                 runtime.privacy_secret,
                 runtime.now,

@@ -65,7 +65,7 @@ def check_place(region: str, environment: str | None) -> None:
 def check_names(design: Design) -> None:
     """Refuses tables that would have the same name in another environment."""
     found: dict[str, str] = {}
-    for table in design.tables:
+    for table in design.all_tables:
         other = found.setdefault(bare_name(table.name), table.name)
         if other != table.name:
             raise DesignError(
@@ -76,7 +76,7 @@ def check_names(design: Design) -> None:
 
 def design_environment(design: Design) -> str:
     """The environment of the design's own table names; empty if there is none, or several."""
-    found = {environment_of(table.name) for table in design.tables}
+    found = {environment_of(table.name) for table in design.all_tables}
     return found.pop() if len(found) == 1 else ""
 
 

@@ -42,6 +42,9 @@ Event = Literal["INSERT", "MODIFY", "REMOVE"]
 Effect = Literal["count", "publish", "notify", "export"]
 Source = Literal["stream", "writer"]
 
+# An access pattern, and what it is of.
+Pattern = tuple[Schema | type[Collection], Get | Query | CollectionQuery]
+
 
 def _check_figure(place: str, figure: object, most: int, *, whole: bool = False) -> None:
     """Check a figure: a number that is not negative and not absurdly large."""
@@ -157,9 +160,15 @@ class Reaction:
     source: Source = "stream"
     # Whether a stream record that is delivered twice has its effect once.
     once: bool = True
+    # The consumer that it belongs to: all its reactions have one policy. Without it, all reactions to a table do.
+    consumer: str | None = None
+    # The write that it makes, by name: one for each change, in a transaction with the consumer's checkpoint.
+    write: str | None = None
 
     def __post_init__(self) -> None:
         place = f"reaction {self.name!r}"
+        if self.write is not None and self.source != "stream":
+            raise ModelError(f"{place}: only a reaction to the stream has a write of its own; omit write")
         if not self.events:
             raise ModelError(f"{place} has no events; name at least one, or omit events to react to all of them")
         events = [("an event", event, Event) for event in sorted(self.events)]
@@ -248,11 +257,13 @@ class Design:
         name: str,
         *,
         tables: Sequence[Table],
+        internal_tables: Sequence[Table] = (),
         collections: Sequence[type[Collection]] = (),
         writes: Sequence[Write] = (),
         required_reads: Sequence[RequiredRead] = (),
         reactions: Sequence[Reaction] = (),
         roles: Mapping[str, Sequence[str]] | None = None,
+        tenants: Mapping[str, str] | None = None,
         volume: Mapping[type[Entity], Volume] | None = None,
         traffic: Mapping[str, Traffic] | None = None,
         claims: Sequence[CostClaim] = (),
@@ -261,17 +272,21 @@ class Design:
     ) -> None:
         self.name = name
         self.tables = tuple(tables)
+        # What the runtime needs beside them: created and granted with the others, and perhaps shared by designs.
+        self.internal_tables = tuple(internal_tables)
         self.collections = tuple(collections)
         self.writes = {write.name: write for write in writes}
         self.required_reads = tuple(required_reads)
         self.reactions = tuple(reactions)
         self.roles = dict(roles or {})
+        # The roles that are limited to the items of their own tenant, each with the field that identifies it.
+        self.tenants = dict(tenants or {})
         self.volume = dict(volume or {})
         self.traffic = dict(traffic or {})
         self.claims = tuple(claims)
         self.accepted = tuple(accepted)
         self.about = about
-        kept = [table.name for table in self.tables]
+        kept = [table.name for table in self.all_tables]
         for table in kept:
             if kept.count(table) > 1:
                 raise ModelError(
@@ -287,34 +302,51 @@ class Design:
         self._check()
 
     @property
+    def all_tables(self) -> tuple[Table, ...]:
+        """Its own tables and the internal ones."""
+        return (*self.tables, *self.internal_tables)
+
+    @property
     def schemas(self) -> Iterator[Schema]:
         """Every entity of every table, compiled, in the order of declaration."""
         for table in self.tables:
             yield from schemas_of(table)
 
     @property
-    def patterns(self) -> dict[str, tuple[Schema | type[Collection], Get | Query | CollectionQuery]]:
+    def patterns(self) -> dict[str, Pattern]:
         """Every access pattern, by its name ``Entity.pattern``, with its entity or collection."""
-        found: dict[str, tuple[Schema | type[Collection], Get | Query | CollectionQuery]] = {}
-        for schema in self.schemas:
-            for name, pattern in schema.patterns.items():
-                found[f"{schema.entity.__name__}.{name}"] = schema, pattern
+        found = _patterns(self.tables)
         for collection in self.collections:
             for name, gather in collection.patterns_.items():
                 found[f"{collection.__name__}.{name}"] = collection, gather
         return found
 
+    @property
+    def granted_patterns(self) -> dict[str, Pattern]:
+        """What a role may name: its patterns, and those of internal tables."""
+        return {**_patterns(self.internal_tables), **self.patterns}
+
     def _check(self) -> None:
         known = {*self.patterns, *self.writes}
+        granted = {*self.granted_patterns, *self.writes}
+        for role in self.tenants:
+            if role not in self.roles:
+                raise ModelError(f"{self.name}, tenants: there is no role {role!r}; declare it in roles")
+        for reaction in self.reactions:
+            if reaction.write is not None and reaction.write not in self.writes:
+                raise ModelError(
+                    f"{self.name}, reaction {reaction.name!r}: unknown write {reaction.write!r}; known are "
+                    f"{', '.join(sorted(self.writes))}"
+                )
         used = [(f"role {role!r}", name) for role, names in self.roles.items() for name in names]
         used += [("traffic", name) for name in self.traffic]
         used += [("a claim", claim.subject) for claim in self.claims if claim.subject is not None]
         for place, name in used:
-            if name not in known:
+            if name not in (granted if place.startswith("role ") else known):
                 raise ModelError(
                     f"{self.name}, {place}: unknown pattern or write {name!r}; known are {', '.join(sorted(known))}"
                 )
-        declared = {schema.entity for schema in self.schemas}
+        declared = {schema.entity for table in self.all_tables for schema in schemas_of(table)}
         touched = [
             (write.name, item_write.entity) for write in self.writes.values() for item_write in write.item_writes
         ]
@@ -342,6 +374,15 @@ class Design:
         for write in self.writes.values():
             for item_write in write.item_writes:
                 _check_item_write(f"{self.name}, {write.name}", item_write)
+
+
+def _patterns(tables: Sequence[Table]) -> dict[str, Pattern]:
+    return {
+        f"{schema.entity.__name__}.{name}": (schema, pattern)
+        for table in tables
+        for schema in schemas_of(table)
+        for name, pattern in schema.patterns.items()
+    }
 
 
 def _check_item_write(place: str, item_write: ItemWrite) -> None:

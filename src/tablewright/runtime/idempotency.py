@@ -22,11 +22,11 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Generic, TypeVar
 
-from tablewright.model import Keys
+from tablewright.model import ItemWrite, Keys, Write
 from tablewright.runtime.internal_tables import internal_table
 from tablewright.store import AsyncStore, Cancelled, IdempotencyRecord, InProgress, KeyMismatch, Outcome, Store
 
-__all__ = ["UNKEYED", "Idempotency", "KeyedRequest", "Responder"]
+__all__ = ["KEEP_RESPONSE", "UNKEYED", "Idempotency", "KeyedRequest", "Responder"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -36,6 +36,14 @@ class KeyedRequest(IdempotencyRecord, table=internal_table):
     """The response to a request with an idempotency key, of a system whose own tables have no such record."""
 
     keys = Keys(PK="REQUEST#{idempotency_key}", SK="REQUEST")
+
+
+KEEP_RESPONSE = Write(
+    "keep response",
+    ItemWrite(KeyedRequest, "create"),
+    about="in the transaction of a request with an idempotency key, all of which costs double then",
+)
+"""What a system writes to the internal table, for its design."""
 
 
 def _as_it_is(value: Any) -> Any:

@@ -75,6 +75,17 @@ class Settings(BaseSettings):
         description="the environment in table names, as `tablewright infra --environment` has it",
     )
     table_prefix: str = Field("", max_length=100, pattern=r"^[a-zA-Z0-9_.-]*$", description="prefix of table names")
+    ensure_tables: bool = Field(
+        False,
+        description="compare the tables of an endpoint with the design at start, and add what they lack (the embedded "
+        "engine's are always compared)",
+    )
+    consumer_profile: str | None = Field(
+        None, description="AWS profile with the credentials of consumers (default: those of the process)"
+    )
+    maintenance_profile: str | None = Field(
+        None, description="AWS profile with the credentials of maintenance jobs (default: those of the process)"
+    )
     blob_bucket: str | None = Field(None, description="S3 bucket for large attributes (otherwise a folder)")
     aws_endpoint: str | None = Field(None, description="endpoint of other AWS services: S3, SES, EventBridge")
     # -- HTTP

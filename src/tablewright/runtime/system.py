@@ -43,6 +43,7 @@ from tablewright.store import (
     FolderBlobStore,
     S3BlobStore,
     Store,
+    StoreError,
     blob_store_of,
 )
 
@@ -113,8 +114,11 @@ class Runtime:
 
     settings: Settings
     store: AsyncStore
-    # The same data by blocking calls, for consumers and commands, which run in threads.
+    # The same data by blocking calls, for work in threads.
     sync_store: Store
+    # The same again with the credentials of consumers and of maintenance, if those have profiles of their own.
+    consumer_store: Store
+    maintenance_store: Store
     metrics: Metrics
     secrets: Secrets
     verifier: tokens.Verifier
@@ -143,6 +147,11 @@ class Runtime:
         """Open everything; SettingsError, or the engine's StorageError, if that is not possible."""
         if settings.endpoint is not None and not is_endpoint(settings.endpoint):
             raise SettingsError("give the endpoint of DynamoDB as http://host:port or https://host")
+        for name in ("consumer_profile", "maintenance_profile"):
+            if settings.is_embedded and getattr(settings, name) is not None:
+                raise SettingsError(
+                    f"{PREFIX}{name.upper()} is for an endpoint: the embedded engine has no credentials"
+                )
         _import(settings.extensions)
         if settings.mode == "production" and not settings.is_embedded:
             _check_shared(settings)
@@ -157,7 +166,7 @@ class Runtime:
             engine = Engine.open(folder, clock=clock, accept_loss=accept_loss)
             plain: Backend = EmbeddedBackend(engine, owned=False)
         else:
-            plain = EndpointBackend(settings.region or "us-east-1", settings.endpoint, {})
+            plain = _endpoint(settings)
         backend = MeasuredBackend(plain, metrics)
         tables = [events_table, internal_table, *(table for system in systems for table in system.tables)]
         options: dict[str, Any] = {
@@ -168,6 +177,14 @@ class Runtime:
             "blobs": _blobs(settings, engine),
         }
         sync_store = Store(backend, **options)
+
+        def store_with(profile: str | None) -> Store:
+            return (
+                sync_store
+                if profile is None
+                else Store(MeasuredBackend(_endpoint(settings, profile), metrics), **options)
+            )
+
         mailer = event_mail.Mailer(
             sync_store,
             transport,
@@ -181,6 +198,8 @@ class Runtime:
             settings=settings,
             store=store,
             sync_store=sync_store,
+            consumer_store=store_with(settings.consumer_profile),
+            maintenance_store=store_with(settings.maintenance_profile),
             metrics=metrics,
             secrets=secrets,
             verifier=verifier,
@@ -217,7 +236,9 @@ class Runtime:
 
     def close(self) -> None:
         self.users_of_engine.close()
-        self.sync_store.close()
+        stores = (self.sync_store, self.consumer_store, self.maintenance_store)
+        for store in {id(store): store for store in stores}.values():
+            store.close()
         if self.engine is not None:
             self.engine.close()
 
@@ -230,6 +251,14 @@ def _check_roles(settings: Settings, systems: Sequence[System]) -> None:
         if role.partition(":")[0] in names:
             near = difflib.get_close_matches(role, known, 1, 0)
             raise SettingsError(f"TABLEWRIGHT_ROLES: there is no role {role}; did you mean {' or '.join(near)}?")
+
+
+def _endpoint(settings: Settings, profile: str | None = None) -> EndpointBackend:
+    options = {} if profile is None else {"profile_name": profile}
+    try:
+        return EndpointBackend(settings.region or "us-east-1", settings.endpoint, options)
+    except StoreError as error:
+        raise SettingsError(str(error)) from None
 
 
 def _check_shared(settings: Settings) -> None:

@@ -112,7 +112,7 @@ def test_tables_are_those_of_the_model(name: str, environment: str | None) -> No
     tables = [
         resolver.properties(key) for key, each in content["Resources"].items() if each["Type"] == "AWS::DynamoDB::Table"
     ]
-    for table, properties in zip(design.tables, tables, strict=True):
+    for table, properties in zip(design.all_tables, tables, strict=True):
         deployment = Deployment(environment=environment)
         request = create_table(table, table_name(table, environment), deployment)
         for member in (
@@ -241,7 +241,11 @@ def test_roles_that_are_called_alike_have_a_policy_each() -> None:
     roles = {"api v1": ["Order.by_id"], "api-v1": ["Order.by_id"]}
     design = Design("Orders", tables=[schema_of(Order).table], roles=roles)
     resources = cloudformation_template(design, Deployment(), policies=True)["Resources"]
-    assert [name for name in resources if name.endswith("Policy")] == ["ApiV1Policy", "ApiV1XPolicy"]
+    assert [name for name in resources if name.endswith("Policy")] == [
+        "ApiV1Policy",
+        "ApiV1XPolicy",
+        "MaintenancePolicy",
+    ]
 
 
 def test_a_role_that_may_do_nothing_has_no_policy_and_the_others_have() -> None:
@@ -252,7 +256,7 @@ def test_a_role_that_may_do_nothing_has_no_policy_and_the_others_have() -> None:
     roles = {"nobody": [], "api": ["Order.by_id"]}
     design = Design("Orders", tables=[schema_of(Order).table], roles=roles)
     resources = cloudformation_template(design, Deployment(), policies=True)["Resources"]
-    assert [name for name in resources if name.endswith("Policy")] == ["ApiPolicy"]
+    assert [name for name in resources if name.endswith("Policy")] == ["ApiPolicy", "MaintenancePolicy"]
 
 
 def test_tables_that_are_distinct_by_the_environment_alone_are_refused() -> None:

@@ -47,7 +47,7 @@ def test_tables_are_those_of_the_model(name: str, capacity: ProvisionedCapacity 
     content = terraform_configuration(design, Deployment(capacity=capacity))
     tables: dict[str, dict[str, Any]] = content["resource"]["aws_dynamodb_table"]
     default = content["variable"]["environment"]["default"]
-    for table, block in zip(design.tables, tables.values(), strict=True):
+    for table, block in zip(design.all_tables, tables.values(), strict=True):
         assert set(block) <= TABLE
         assert evaluated(block["name"], default) == table.name
         assert evaluated(block["name"], "") == table.name

@@ -86,6 +86,9 @@ def _tables(design: Design) -> Iterator[Block]:
                 ["index", "kind", "partition key", "sort key", "projection", "entities"],
                 [_index_row(table, index) for index in table.indexes],
             )
+    if design.internal_tables:
+        names = ", ".join(f"`{table.name}`" for table in design.internal_tables)
+        yield Text(f"Internal tables, which systems share: {names}.")
 
 
 def _settings(table: Table) -> Iterator[list[str]]:
@@ -297,13 +300,15 @@ def _writes(design: Design) -> Iterator[Block]:
     if design.reactions:
         yield Heading("Reactions", 3)
         yield Grid(
-            ["reaction", "to", "effect", "source", "redelivery"],
+            ["reaction", "to", "effect", "source", "consumer", "write", "redelivery"],
             [
                 [
                     f"`{each.name}`",
                     f"{', '.join(sorted(each.events))} of {each.entity.__name__}",
                     each.effect,
                     "the stream" if each.source == "stream" else "the writer",
+                    each.consumer or "-",
+                    "-" if each.write is None else f"`{each.write}`",
                     "has no effect" if each.once else "repeats the effect",
                 ]
                 for each in design.reactions
@@ -322,7 +327,11 @@ def _roles(design: Design) -> Iterator[Block]:
     if design.roles:
         yield Heading("Roles")
         yield Bullets(
-            [f"{role}: {', '.join(f'`{name}`' for name in names) or 'nothing'}" for role, names in design.roles.items()]
+            [
+                f"{role}: {', '.join(f'`{name}`' for name in names) or 'nothing'}"
+                + (f"; only items with their own `{design.tenants[role]}`" if role in design.tenants else "")
+                for role, names in design.roles.items()
+            ]
         )
 
 

@@ -58,10 +58,12 @@ def flow_diagram(design: Design) -> str | None:
     if not design.writes:
         return None
     lines = ["flowchart LR"]
-    entities = {schema.entity: f"E{number}" for number, schema in enumerate(design.schemas)}
-    concerned = {item_write.entity for write in design.writes.values() for item_write in write.item_writes}
-    concerned |= {entity for write in design.writes.values() for entity in write.checks}
-    concerned |= {reaction.entity for reaction in design.reactions}
+    concerned = [item_write.entity for write in design.writes.values() for item_write in write.item_writes]
+    concerned += [entity for write in design.writes.values() for entity in write.checks]
+    concerned += [reaction.entity for reaction in design.reactions]
+    # Its own, in the order of declaration, and those of internal tables.
+    known = dict.fromkeys([*(schema.entity for schema in design.schemas), *concerned])
+    entities = {entity: f"E{number}" for number, entity in enumerate(known)}
     for entity, node in entities.items():
         if entity in concerned:
             lines.append(f'    {node}[("{entity.__name__}")]')

@@ -10,28 +10,35 @@ counters, reads before a key can be derived, moves. Unconditional puts or delete
 (``write_many``).
 
 Reactions that read a stream belong to a consumer, which has a policy too: it reads the stream, and stores
-checkpoints. ListStreams cannot be restricted to a table, and is needed only while a stream is being replaced by another
-one, so it is left out.
+checkpoints. Maintenance (verify, repair, rebuild, collect) has one as well. ListStreams cannot be restricted to a
+table, and is needed only while a stream is being replaced by another one, so it is left out.
 
 The policy of a tenant is also limited to the partition keys with the tenant's own value, by ``dynamodb:LeadingKeys``.
 The condition requires that the request has a key at all, as ``ForAllValues`` is true for none.
 
     grants              Resource, Grant, Tenant
-    role_grants         what roles and consumers are granted
+    role_grants         what roles, consumers and maintenance are granted
     read_grants         what a pattern needs
     write_grants        what a write needs
+    stream_grants       what reading a stream needs
+    maintenance_grants  what verify, repair and collect need
     leading_keys        the partition keys of a tenant
     policy_document     ARNs and the policy
-    policy_evaluation   whether a policy allows a request, for tests
+    request_permissions what a request to the service takes
+    policy_evaluation   whether a policy allows that, for tests
 """
 
 from tablewright.design.iam.grants import Grant, Resource, Tenant
 from tablewright.design.iam.policy_document import arns, document, words
 from tablewright.design.iam.policy_evaluation import is_allowed
-from tablewright.design.iam.role_grants import all_grants, consumer_grants, grants
+from tablewright.design.iam.request_permissions import KnownTables, Permission, request_permissions
+from tablewright.design.iam.role_grants import MAINTENANCE, all_grants, consumer_grants, grants
 
 __all__ = [
+    "MAINTENANCE",
     "Grant",
+    "KnownTables",
+    "Permission",
     "Resource",
     "Tenant",
     "all_grants",
@@ -40,5 +47,6 @@ __all__ = [
     "document",
     "grants",
     "is_allowed",
+    "request_permissions",
     "words",
 ]

@@ -1,117 +1,125 @@
-"""What roles and consumers need permission for."""
+"""What roles, consumers and maintenance need permission for."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
+from tablewright.design.checkpoint_tables import checkpoint_table
 from tablewright.design.design_loading import DesignError
 from tablewright.design.iam.grants import Grant, Resource, Tenant
+from tablewright.design.iam.maintenance_grants import of_maintenance
 from tablewright.design.iam.read_grants import of_read, same_items
+from tablewright.design.iam.stream_grants import of_checkpoints, of_stream
 from tablewright.design.iam.write_grants import of_check, of_touch
 from tablewright.model import Design, Get, Reaction, Schema, Table, schema_of
 
-__all__ = ["all_grants", "consumer_grants", "grants"]
+__all__ = ["MAINTENANCE", "all_grants", "consumer_grants", "grants"]
+
+MAINTENANCE = "maintenance"
+"""The role that verifies, repairs, migrates, rebuilds and collects."""
 
 
 def grants(design: Design, role: str, tenant: Tenant | None = None) -> list[Grant]:
-    """What a role needs, sorted; each action on a resource once for each reason."""
+    """What a role needs, sorted; each action on a resource once for each reason.
+
+    A role that the design limits to a tenant is limited by that field, unless another tenant is given.
+    """
     if role not in design.roles:
         known = ", ".join(design.roles) or "none"
         raise DesignError(f"{design.name} has no role {role!r}; it has {known}")
-    found: list[Grant] = []
-    # Items that the role finds by an index: a write reads the item itself, as the index may lag behind.
-    indirect = {
-        owner.entity
-        for owner, pattern in (design.patterns[name] for name in design.roles[role] if name in design.patterns)
-        if isinstance(owner, Schema) and isinstance(pattern, Get) and pattern.index is not None
-    }
-    for name in design.roles[role]:
-        if name in design.writes:
-            write = design.writes[name]
-            for item_write in write.item_writes:
-                found += of_touch(write, item_write, tenant, item_write.entity in indirect)
-            for entity in write.checks:
-                found += of_check(name, schema_of(entity), tenant, entity in indirect)
-        else:
-            found += of_read(name, *design.patterns[name], tenant)
+    if tenant is None and role in design.tenants:
+        tenant = Tenant(design.tenants[role])
+    found = [*_of_names(design, design.roles[role], tenant)]
     if tenant is None:
         found += same_items(found)
     return _sorted(found)
 
 
-def consumer_grants(design: Design, reaction: Reaction, checkpoints_in: Table | None = None) -> list[Grant]:
-    """What it takes to read a table's stream, and to store checkpoints, in a table that may be of another design."""
-    table = schema_of(reaction.entity).table
-    if checkpoints_in is not None and (checkpoints_in.name == table.name or not can_have_checkpoints(checkpoints_in)):
-        reason = "their stream" if checkpoints_in.name == table.name else "a key other than two parts of text"
-        raise DesignError(
-            f"{design.name}: checkpoints of consumers of {table.name} cannot be in {checkpoints_in.name}, which has "
-            f"{reason}; name another table with --checkpoints"
-        )
-    place, checkpoints = Resource(table), Resource(checkpoints_in or checkpoint_table(design, reaction))
-    found = [Grant("DescribeTable", place, "find the latest stream")]
-    for action in ("DescribeStream", "GetShardIterator", "GetRecords"):
-        found.append(Grant(action, Resource(table, stream=True), "read the stream"))
-    for action, reason in (
-        ("Query", "checkpoints"),
-        ("GetItem", "checkpoints"),
-        ("UpdateItem", "checkpoints and leases"),
-        ("PutItem", "dead letters"),
-        ("DeleteItem", "checkpoints of closed shards"),
-    ):
-        found.append(Grant(action, checkpoints, reason))
-    return found
+def _of_names(design: Design, names: Sequence[str], tenant: Tenant | None = None) -> Iterator[Grant]:
+    """What patterns and writes need."""
+    patterns = design.granted_patterns
+    # Items that the role finds by an index: a write reads the item itself, as the index may lag behind.
+    indirect = {
+        owner.entity
+        for owner, pattern in (patterns[name] for name in names if name in patterns)
+        if isinstance(owner, Schema) and isinstance(pattern, Get) and pattern.index is not None
+    }
+    for name in names:
+        if name in design.writes:
+            write = design.writes[name]
+            for item_write in write.item_writes:
+                yield from of_touch(write, item_write, tenant, item_write.entity in indirect)
+            for entity in write.checks:
+                yield from of_check(name, schema_of(entity), tenant, entity in indirect)
+        else:
+            yield from of_read(name, *patterns[name], tenant)
+
+
+def consumer_grants(design: Design, reactions: Sequence[Reaction], checkpoints_in: Table | None = None) -> list[Grant]:
+    """What a consumer needs: it reads a stream, makes its writes, and stores checkpoints.
+
+    Those may be in a table of another design.
+    """
+    found: list[Grant] = []
+    for reaction in reactions:
+        table = schema_of(reaction.entity).table
+        checkpoints = checkpoints_in or checkpoint_table(design, reaction)
+        found += of_stream(table)
+        found += of_checkpoints(design, table, checkpoints)
+        if reaction.write is not None:
+            found += _of_names(design, [reaction.write])
+        if reaction.effect == "export":
+            found.append(Grant("Scan", Resource(table), f"{reaction.name}: the first export, of the whole table"))
+    return _sorted(found)
 
 
 def all_grants(
     design: Design, checkpoints_in: Table | None = None, roles: Sequence[str] | None = None
 ) -> dict[str, list[Grant]]:
-    """What every role and every consumer needs, by name; or some of them.
+    """What every role and every consumer needs, by name; or some of them, of which maintenance may be one.
 
-    A role of a reaction's name is that consumer's; the other reactions to a table are one consumer of it.
+    A reaction belongs to the consumer that it names, or else to the one of its own name, if there is such a role; the
+    other reactions to a table are one consumer of it. A role of a consumer's name is a part of its policy.
     """
-    reactions = [reaction for reaction in design.reactions if reaction.source == "stream"]
-    sources = {schema_of(reaction.entity).table.name for reaction in reactions}
-    consumers: dict[str, list[Reaction]] = {}
-    for reaction in reactions:
-        name = "consumer" if len(sources) == 1 else f"consumer of {schema_of(reaction.entity).table.name}"
-        consumers.setdefault(reaction.name if reaction.name in design.roles else name, []).append(reaction)
-    known = [*dict.fromkeys([*design.roles, *consumers])]
+    consumers = _consumers(design)
+    own = [*dict.fromkeys([*design.roles, *consumers])]
+    known = [*dict.fromkeys([*own, MAINTENANCE])]
     found: dict[str, list[Grant]] = {}
-    for name in known if roles is None else roles:
+    for name in own if roles is None else roles:
         if name not in known:
             raise DesignError(f"{design.name} has no role {name!r}; it has {', '.join(known) or 'none'}")
-        own = grants(design, name) if name in design.roles else []
-        streams = [grant for each in consumers.get(name, ()) for grant in consumer_grants(design, each, checkpoints_in)]
-        found[name] = _sorted([*own, *streams])
+        needed = grants(design, name) if name in design.roles else []
+        if name in consumers:
+            needed += consumer_grants(design, consumers[name], checkpoints_in)
+        if name == MAINTENANCE:
+            needed += _maintenance(design, checkpoints_in)
+        found[name] = _sorted(needed)
     return found
 
 
-def checkpoint_table(design: Design, reaction: Reaction) -> Table:
-    """Where a consumer stores its checkpoints: in the table that it writes to, or else in another one of the design.
-
-    Not in the one whose stream it reads, as each checkpoint would be a change to be read.
-    """
-    own = schema_of(reaction.entity).table
-    names = design.roles.get(reaction.name, ())
-    written = [
-        schema_of(item_write.entity).table
-        for name in names
-        if name in design.writes
-        for item_write in design.writes[name].item_writes
-    ]
-    for table in (*written, *design.tables):
-        if table is not own and can_have_checkpoints(table):
-            return table
-    raise DesignError(
-        f"{design.name}: consumers of {own.name} need another table for their checkpoints, whose key has two parts "
-        "of text; name it with --checkpoints, such as --checkpoints tablewright-internal"
-    )
+def _consumers(design: Design) -> dict[str, list[Reaction]]:
+    """The reactions of each consumer."""
+    reactions = [reaction for reaction in design.reactions if reaction.source == "stream"]
+    sources = {schema_of(reaction.entity).table.name for reaction in reactions if reaction.consumer is None}
+    found: dict[str, list[Reaction]] = {}
+    for reaction in reactions:
+        name = "consumer" if len(sources) == 1 else f"consumer of {schema_of(reaction.entity).table.name}"
+        own = reaction.name if reaction.name in design.roles else name
+        found.setdefault(reaction.consumer or own, []).append(reaction)
+    return found
 
 
-def can_have_checkpoints(table: Table) -> bool:
-    """Whether checkpoints of consumers can be stored in a table: they need a text key of two parts."""
-    return table.sort is not None and all(table.types.get(name, "S") == "S" for name in table.key)
+def _maintenance(design: Design, checkpoints_in: Table | None) -> list[Grant]:
+    found = [*of_maintenance(design)]
+    for reaction in design.reactions:
+        # A rebuild deletes what a consumer has written, and writes it again from the table.
+        if reaction.effect == "count" and reaction.write is not None:
+            found += consumer_grants(design, [reaction], checkpoints_in)
+            for item_write in design.writes[reaction.write].item_writes:
+                table = schema_of(item_write.entity).table
+                found.append(Grant("Scan", Resource(table), f"rebuild: {item_write.entity.__name__} to be deleted"))
+                found.append(Grant("DeleteItem", Resource(table), f"rebuild: {item_write.entity.__name__}"))
+    return found
 
 
 def _sorted(grants: Iterable[Grant]) -> list[Grant]:

@@ -4,8 +4,9 @@ Parameters: ``Environment`` (by default the table names of the design), ``KmsKey
 capacities if it is provisioned. Outputs: the name and ARN of each table, and the ARN of its stream. Tables are retained
 when the stack is deleted.
 
-With policies, there is a managed policy for each role and consumer as well. They refer to the tables, indexes and
-streams of the stack; the ARN of a stream contains the time of its creation, so it is not known before.
+With policies, there is a managed policy for each role and consumer, and for maintenance, as well. They refer to the
+tables, indexes and streams of the stack; the ARN of a stream contains the time of its creation, so it is not known
+before.
 """
 
 from __future__ import annotations
@@ -36,16 +37,16 @@ def cloudformation_template(
     has_consumers = any(reaction.source == "stream" for reaction in design.reactions)
     builder = _Builder(design, deployment, checkpoints_in if policies and has_consumers else None)
     resources: dict[str, Any] = {}
-    for table in design.tables:
+    for table in builder.tables:
         resources.update(builder.table(table))
     if policies:
         resources.update(builder.policies())
-    outputs = {name: output for table in design.tables for name, output in builder.outputs(table)}
+    outputs = {name: output for table in builder.tables for name, output in builder.outputs(table)}
     _check_limits(design, len(resources), len(outputs))
     return {
         "AWSTemplateFormatVersion": _FORMAT,
         "Description": f"Tables of {design.name}",
-        "Parameters": builder.parameters(),
+        "Parameters": {**builder.parameters(), **(builder.stream_parameters() if policies else {})},
         "Conditions": builder.conditions(),
         "Resources": resources,
         "Outputs": outputs,
@@ -66,8 +67,9 @@ class _Builder:
         self.design = design
         self.checkpoints_in = checkpoints_in
         self.deployment = deployment
-        self.names = logical_names(design.tables)
-        self.encrypted = any(table.encryption for table in design.tables)
+        self.tables = deployment.tables(design)
+        self.names = logical_names(self.tables)
+        self.encrypted = any(table.encryption for table in self.tables)
         self.environment = design_environment(design)
 
     def _id(self, table: Table) -> str:
@@ -107,10 +109,20 @@ class _Builder:
             found["TargetUtilization"].update(MinValue=20, MaxValue=90)
         return found
 
+    def stream_parameters(self) -> dict[str, Any]:
+        """The streams of other stacks that policies are about."""
+        granted = self._grants().values()
+        streams = [grant.resource.table for grants in granted for grant in grants if grant.resource.stream]
+        return {
+            _stream_parameter(table): {"Type": "String", "Description": f"ARN of the stream of {bare_name(table.name)}"}
+            for table in streams
+            if table.name not in self.names
+        }
+
     def conditions(self) -> dict[str, Any]:
         found: dict[str, Any] = {}
         unnamed = {"Fn::Equals": [{"Ref": "Environment"}, ""]}
-        tables = [*self.design.tables, *([] if self.checkpoints_in is None else [self.checkpoints_in])]
+        tables = [*self.design.all_tables, *([] if self.checkpoints_in is None else [self.checkpoints_in])]
         for prefix in dict.fromkeys(environment_of(table.name) for table in tables):
             same = {"Fn::Equals": [{"Ref": "Environment"}, prefix]}
             found[_is_own(prefix)] = {"Fn::Or": [same, unnamed]} if prefix else unnamed
@@ -234,7 +246,7 @@ class _Builder:
 
     def policies(self) -> Iterator[tuple[str, Any]]:
         used: set[str] = set()
-        for role, grants in iam.all_grants(self.design, self.checkpoints_in).items():
+        for role, grants in self._grants().items():
             if not grants:
                 # IAM refuses a policy without statements.
                 continue
@@ -253,9 +265,19 @@ class _Builder:
                 },
             )
 
+    def _grants(self) -> dict[str, list[iam.Grant]]:
+        return {
+            **iam.all_grants(self.design, self.checkpoints_in),
+            **iam.all_grants(self.design, self.checkpoints_in, [iam.MAINTENANCE]),
+        }
+
     def _arn(self, resource: iam.Resource) -> Mapping[str, Any]:
         if resource.table.name not in self.names:
+            if resource.stream:
+                return {"Ref": _stream_parameter(resource.table)}
             text = "arn:${AWS::Partition}:dynamodb:${AWS::Region}:${AWS::AccountId}:table/${Name}"
+            if resource.index is not None:
+                text += f"/index/{resource.index}"
             return {"Fn::Sub": [text, {"Name": self._name(resource.table)}]}
         owner = self._id(resource.table)
         if resource.stream:
@@ -263,6 +285,11 @@ class _Builder:
         if resource.index is not None:
             return {"Fn::Sub": f"${{{owner}.Arn}}/index/{resource.index}"}
         return {"Fn::GetAtt": [owner, "Arn"]}
+
+
+def _stream_parameter(table: Table) -> str:
+    """The parameter with the ARN of the stream of a table that another stack has created."""
+    return f"{logical_names([table])[table.name]}StreamArn"
 
 
 def _is_own(environment: str) -> str:

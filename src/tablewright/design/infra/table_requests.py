@@ -60,6 +60,8 @@ class Deployment:
     capacity: ProvisionedCapacity | None = None
     # The KMS key of tables that the design declares as encrypted; None for the AWS managed key.
     kms_key: str | None = None
+    # Whether the internal tables are created as well: not where another design has created them, which may share them.
+    internal_tables: bool = True
 
     def __post_init__(self) -> None:
         check_place(self.region, self.environment)
@@ -68,6 +70,10 @@ class Deployment:
                 f"{self.kms_key!r} is not the ARN of a KMS key, such as arn:aws:kms:us-east-1:123456789012:key/...; "
                 "aws kms describe-key prints it"
             )
+
+    def tables(self, design: Design) -> tuple[Table, ...]:
+        """The tables of a design that are created."""
+        return design.all_tables if self.internal_tables else design.tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +92,7 @@ def requests(design: Design, deployment: Deployment) -> list[AwsRequest]:
     """The requests that create the tables of a design, in order."""
     if deployment.environment is not None:
         check_names(design)
-    return [request for table in design.tables for request in table_requests(table, deployment)]
+    return [request for table in deployment.tables(design) for request in table_requests(table, deployment)]
 
 
 def table_requests(table: Table, deployment: Deployment) -> Iterator[AwsRequest]:

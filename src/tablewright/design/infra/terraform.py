@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from tablewright.design.infra.table_requests import Deployment, Scaled, create_table, scaled
@@ -24,10 +25,11 @@ _ACTUAL = {"ReadCapacityUnits": "read_capacity", "WriteCapacityUnits": "write_ca
 def terraform_configuration(design: Design, deployment: Deployment) -> dict[str, Any]:
     """The configuration of a design."""
     check_names(design)
-    labels = _labels(design)
+    tables = deployment.tables(design)
+    labels = _labels(tables)
     resources: dict[str, dict[str, Any]] = {"aws_dynamodb_table": {}}
     outputs: dict[str, Any] = {}
-    for table in design.tables:
+    for table in tables:
         label = labels[table.name]
         resources["aws_dynamodb_table"][label] = _table(table, deployment)
         outputs[f"{label}_name"] = {"value": f"${{aws_dynamodb_table.{label}.name}}"}
@@ -48,16 +50,14 @@ def terraform_configuration(design: Design, deployment: Deployment) -> dict[str,
         },
         "region": {"type": "string", "default": deployment.region},
     }
-    if any(table.encryption for table in design.tables):
+    if any(table.encryption for table in tables):
         variables["kms_key_arn"] = {
             "type": "string",
             "default": deployment.kms_key,
             "nullable": True,
             "description": "KMS key of the tables; null for the AWS managed key",
         }
-    composite = any(
-        max(len(index.partition), len(index.sort)) > 1 for table in design.tables for index in table.indexes
-    )
+    composite = any(max(len(index.partition), len(index.sort)) > 1 for table in tables for index in table.indexes)
     version = _COMPOSITE_KEYS if composite else _PROVIDER
     return {
         "terraform": {"required_providers": {"aws": {"source": "hashicorp/aws", "version": f">= {version}"}}},
@@ -68,9 +68,9 @@ def terraform_configuration(design: Design, deployment: Deployment) -> dict[str,
     }
 
 
-def _labels(design: Design) -> dict[str, str]:
+def _labels(tables: Sequence[Table]) -> dict[str, str]:
     found: dict[str, str] = {}
-    for table in design.tables:
+    for table in tables:
         label = re.sub(r"[^a-z0-9]+", "_", _spaced(bare_name(table.name)).lower()).strip("_") or "table"
         label = label if label[0].isalpha() else f"table_{label}"
         while label in found.values():

@@ -18,7 +18,7 @@ from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Annotated, Any
 
-from tablewright.model import Entity, EpochSeconds, Expiry, Get, Keys, Query
+from tablewright.model import Entity, EpochSeconds, Expiry, Get, ItemWrite, Keys, Query, Write
 from tablewright.runtime.internal_tables import events_table
 from tablewright.store import (
     AnyChange,
@@ -34,6 +34,7 @@ from tablewright.store import (
 
 # What other packages use.
 __all__ = [
+    "PUBLISH_EVENT",
     "event_filter",
     "events_in",
 ]
@@ -60,6 +61,9 @@ class Event(Entity, table=events_table):
     by_id = Get()
     of_source = Query("bySource", range="at", newest_first=True)
 
+
+PUBLISH_EVENT = Write("publish event", ItemWrite(Event, "put"), about="by the consumer of the table's stream")
+"""What a publisher writes, for the design of a system that has one."""
 
 Translate = Callable[[AnyChange], Iterable[tuple[str, dict[str, Any]]]]
 

@@ -22,11 +22,14 @@ from tablewright.runtime.http.dependencies import Cursor, Limit, Probe, allow, r
 from tablewright.runtime.identity.access import RUNTIME_ADMINS, Caller
 from tablewright.runtime.internal_tables import internal_table
 from tablewright.runtime.mail.mail_records import DeadMail, MailRecord
+from tablewright.runtime.table_readiness import check_tables
 from tablewright.store import (
     AsyncTolerantReader,
     CheckpointTable,
     DeadLetter,
+    ServiceError,
     StoreError,
+    TolerantReader,
     Unavailable,
     Unreadable,
 )
@@ -98,9 +101,10 @@ async def readyz(request: Request, _: Probe) -> Response:
     failing = _threads(request).failures()
     try:
         async with asyncio.timeout(_READY_WITHIN):
-            await runtime.store.get(Event.by_id(event_id="readiness"))
-    except (StoreError, TimeoutError):
-        failing["database"] = "unreachable"
+            await check_tables(runtime, request.app.state.systems)
+    except (StoreError, TimeoutError) as error:
+        is_denied = isinstance(error, ServiceError) and error.code == "AccessDeniedException"
+        failing["database"] = "access denied" if is_denied else "unreachable"
     state = {"status": "failing" if failing else "ready", "failing": failing}
     return JSONResponse(state, 503 if failing else 200)
 
@@ -119,21 +123,22 @@ async def events(
     cursor: Cursor = None,
 ) -> EventPage:
     """The events of a system, newest first."""
-    page = await _reader(request).page(Event.of_source(source=source), limit=limit, cursor=cursor)
+    reader = AsyncTolerantReader(runtime_of(request).store)
+    page = await reader.page(Event.of_source(source=source), limit=limit, cursor=cursor)
     found = [event.model_dump(mode="json", exclude={"ttl"}) for event in page.items]
     return EventPage(events=found, cursor=page.cursor, unreadable=[str(error) for error in page.unreadable])
 
 
 @router.get("/runtime/consumers")
 async def consumers(request: Request, _: Admin) -> list[ConsumerState]:
-    threads, store = _threads(request), runtime_of(request).store
+    threads, store = _threads(request), runtime_of(request).consumer_store
     failing, waiting = threads.failures(), threads.waiting()
     return [
         ConsumerState(
             name=name,
             failing=failing.get(name),
             waiting=waiting.get(name),
-            dead_letters=await store.count(_dead_letters_of(name), consistent=True),
+            dead_letters=await asyncio.to_thread(store.count, _dead_letters_of(name), consistent=True),
         )
         for name in threads.names
     ]
@@ -145,7 +150,8 @@ async def dead_letters(
 ) -> DeadLetterPage:
     """The dead letters of a consumer, in the order of their stream."""
     _known(request, name)
-    page = await _reader(request).page(_dead_letters_of(name), limit=limit, cursor=cursor)
+    reader = _consumer_reader(request)
+    page = await asyncio.to_thread(reader.page, _dead_letters_of(name), limit=limit, cursor=cursor)
     return DeadLetterPage(
         dead_letters=[
             DeadLetterView(
@@ -166,7 +172,7 @@ async def dead_letters(
 async def replay(name: str, sequence: str, request: Request, _: Admin) -> None:
     """Handle a dead letter again; if that succeeds, it is deleted."""
     threads = _known(request, name)
-    dead_letter = await _find_dead_letter(_reader(request), name, sequence)
+    dead_letter = await asyncio.to_thread(_find_dead_letter, _consumer_reader(request), name, sequence)
     try:
         await asyncio.to_thread(threads.consumer(name).replay, dead_letter)
     except Exception as error:
@@ -176,10 +182,10 @@ async def replay(name: str, sequence: str, request: Request, _: Admin) -> None:
 @router.get("/runtime/mail/dead-letters")
 async def dead_mail(request: Request, _: Admin, limit: Limit = 20, cursor: Cursor = None) -> DeadMailPage:
     """Mail that was refused for good, or by its mailbox for a day, newest first."""
-    reader = _reader(request)
-    page = await reader.page(DeadMail.newest(), limit=limit, cursor=cursor)
-    lookups = [MailRecord.by_recipient(event_id=each.event_id, recipient=each.recipient) for each in page.items]
-    found = await reader.each(lookups)
+    reader = _consumer_reader(request)
+    page = await asyncio.to_thread(reader.page, DeadMail.newest(), limit=limit, cursor=cursor)
+    lookups = [MailRecord.by_recipients(event_id=each.event_id, recipient=each.recipient) for each in page.items]
+    found = await asyncio.to_thread(reader.each, lookups)
     errors = [*page.unreadable, *(each for each in found if isinstance(each, Unreadable))]
     return DeadMailPage(
         dead_letters=[
@@ -206,7 +212,8 @@ async def replay_mail(id: str, request: Request, _: Admin) -> None:
     """Send a message again; if the mail server accepts it, it is a dead letter no longer."""
     event_id, _dot, recipient = id.rpartition(".")
     try:
-        await asyncio.to_thread(runtime_of(request).mailer.replay, event_id, recipient)
+        runtime = runtime_of(request)
+        await asyncio.to_thread(runtime.mailer.on(runtime.consumer_store).replay, event_id, recipient)
     except Unavailable as error:
         raise ServiceUnavailable(f"the message could not be sent now: {error}") from error
 
@@ -216,11 +223,11 @@ def _dead_letters_of(name: str) -> Selection[DeadLetter]:
     return CheckpointTable.of(internal_table).dead_letter.of_consumer(consumer=name)
 
 
-async def _find_dead_letter(reader: AsyncTolerantReader, name: str, sequence: str) -> DeadLetter:
+def _find_dead_letter(reader: TolerantReader, name: str, sequence: str) -> DeadLetter:
     """A dead letter; the stream that it is from is part of its key as well, and there may have been several."""
     cursor = None
     while True:
-        page = await reader.page(_dead_letters_of(name), limit=_AT_ONCE, cursor=cursor)
+        page = reader.page(_dead_letters_of(name), limit=_AT_ONCE, cursor=cursor)
         found = next((each for each in page.items if each.sequence == sequence), None)
         if found is not None:
             return found
@@ -229,8 +236,9 @@ async def _find_dead_letter(reader: AsyncTolerantReader, name: str, sequence: st
             raise ResourceNotFound(f"{name} has no dead letter {sequence}")
 
 
-def _reader(request: Request) -> AsyncTolerantReader:
-    return AsyncTolerantReader(runtime_of(request).store)
+def _consumer_reader(request: Request) -> TolerantReader:
+    """Dead letters are the consumers', and are read with their credentials."""
+    return TolerantReader(runtime_of(request).consumer_store)
 
 
 def _known(request: Request, name: str) -> ConsumerThreads:

@@ -27,8 +27,9 @@ from tablewright.runtime.http import admin_routes, html_pages, problems
 from tablewright.runtime.http.compiled_routes import CompiledRoutes
 from tablewright.runtime.http.declared_calls import calls_of, runtime_calls
 from tablewright.runtime.http.gate import Gate
-from tablewright.runtime.internal_tables import events_table, internal_table
+from tablewright.runtime.internal_tables import events_table
 from tablewright.runtime.system import Runtime, System
+from tablewright.runtime.table_readiness import are_ready, tables_of
 from tablewright.store import Resolution
 
 # What any route that needs a caller may respond with.
@@ -44,7 +45,7 @@ def application(runtime: Runtime, systems: Sequence[System], services: Mapping[s
     """
     if services is None:
         services = services_of(runtime, systems)
-    threads = ConsumerThreads(runtime.sync_store, _consumer_specs(runtime, systems, services), runtime.metrics)
+    threads = ConsumerThreads(runtime.consumer_store, _consumer_specs(runtime, systems, services), runtime.metrics)
     background = [each for system in systems for each in system.background(runtime, services[system.name])]
 
     @asynccontextmanager
@@ -146,8 +147,15 @@ def _with_cors(runtime: Runtime, app: ASGIApp) -> ASGIApp:
 
 
 async def prepare(runtime: Runtime, systems: Sequence[System]) -> None:
-    """Create missing tables, and bring others in line with the design."""
-    tables = [events_table, internal_table, *(table for system in systems for table in system.tables)]
+    """Create missing tables, and bring others in line with the design.
+
+    On an endpoint, tables that are there are taken as they are, unless ``ensure_tables`` is set: to describe a table is
+    more than a process that serves may do.
+    """
+    settings = runtime.settings
+    if not settings.is_embedded and not settings.ensure_tables and await are_ready(runtime, systems):
+        return
+    tables = tables_of(systems)
     differences = await runtime.store.ensure_tables(*tables)
     # Not what an endpoint does not support, and what is left as it is.
     applied = [difference for difference in differences if difference.resolution is Resolution.APPLIED]

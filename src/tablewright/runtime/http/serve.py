@@ -24,7 +24,7 @@ from tablewright.runtime.http.bounded_connection import ConnectionLimits, bounde
 from tablewright.runtime.internal_tables import events_table
 from tablewright.runtime.settings import SettingsError
 from tablewright.runtime.system import Runtime, System
-from tablewright.store import Aspect
+from tablewright.runtime.table_readiness import is_any_there
 
 # What other packages use.
 __all__ = [
@@ -156,10 +156,7 @@ async def wants_demo(runtime: Runtime, systems: Sequence[System]) -> bool:
     """
     if _read_marker(_marker(runtime)) == "begun":
         return True
-    tables = [table for system in systems for table in system.tables]
-    differences = await runtime.store.ensure_tables(*tables, dry_run=True)
-    missing = {difference.table for difference in differences if difference.aspect is Aspect.TABLE}
-    if not all(runtime.settings.name_of(table) in missing for table in tables):
+    if await is_any_there(runtime, systems):
         return False
     _write_marker(_marker(runtime), "begun")
     return True

@@ -19,7 +19,7 @@ from tablewright.runtime.errors import Forbidden
 from tablewright.runtime.internal_tables import internal_table
 from tablewright.store import AsyncStore
 
-__all__ = ["DeactivatedUser", "DenyList"]
+__all__ = ["CHECK_CALLER", "DeactivatedUser", "DenyList"]
 
 REMEMBERED = 5.0
 """Seconds for which a process remembers that somebody is not on the list."""
@@ -36,6 +36,10 @@ class DeactivatedUser(Entity, table=internal_table):
     keys = Keys(PK="DEACTIVATED#{user_id}", SK="DEACTIVATED")
 
     by_id = Get(consistent=True)
+
+
+CHECK_CALLER = "DeactivatedUser.by_id"
+"""What every call reads, for the role of a system's design that may use the internal table."""
 
 
 class DenyList:

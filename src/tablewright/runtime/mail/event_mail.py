@@ -21,6 +21,7 @@ import logging
 import re
 import threading
 from collections.abc import Callable, Iterable
+from copy import copy
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from email.headerregistry import Address
@@ -150,6 +151,12 @@ class Mailer:
         self._count = count
         self._clock = clock
         self._dead_until = None if sole_sender_since is None else sole_sender_since + _CLAIM_LASTS
+
+    def on(self, store: Store) -> Mailer:
+        """The same mailer with its records in another store, such as one with other credentials."""
+        mailer = copy(self)
+        mailer._store = store
+        return mailer
 
     # -- messages about an event --------------------------------------------------------------------------------
 

@@ -18,9 +18,12 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel
 
-from tablewright.model import Entity, EpochMillis, EpochSeconds, Expiry, Get, Keys, Query
+from tablewright.model import Entity, EpochMillis, EpochSeconds, Expiry, Get, ItemWrite, Keys, Query, Write
 from tablewright.runtime.events.event_log import KEPT_FOR, Event
 from tablewright.runtime.internal_tables import internal_table
+
+# What other packages use.
+__all__ = ["CLAIM_MAIL", "COMPLETE_MAIL", "QUEUE_MAIL", "RECORD_MAIL", "SETTLE_MAIL"]
 
 
 class Letter(BaseModel):
@@ -52,6 +55,7 @@ class MailRecord(Entity, table=internal_table):
     keys = Keys(PK="MAIL#{event_id}", SK="TO#{recipient}")
 
     by_recipient = Get(consistent=True)
+    by_recipients = Get(many=True)
 
 
 class MailCompleted(Entity, table=internal_table):
@@ -97,6 +101,24 @@ class DeadMail(Entity, table=internal_table):
 
     by_record = Get()
     newest = Query(newest_first=True)
+
+
+# What sending writes to the internal table, for the designs of systems that send.
+CLAIM_MAIL = Write("claim mail", ItemWrite(MailRecord, "create"))
+RECORD_MAIL = Write("record mail", ItemWrite(MailRecord, "update", sets=["state", "claimed_until", "reason"]))
+QUEUE_MAIL = Write(
+    "queue mail", ItemWrite(MailRecord, "update", sets=["state", "reason", "letter"]), ItemWrite(QueuedMail, "put")
+)
+SETTLE_MAIL = Write(
+    "settle mail",
+    ItemWrite(MailRecord, "update", sets=["state", "reason", "letter", "failed_at", "attempts"]),
+    ItemWrite(QueuedMail, "delete"),
+    ItemWrite(DeadMail, "put"),
+    about="a message that waited is sent, or refused for good",
+)
+COMPLETE_MAIL = Write(
+    "complete mail", ItemWrite(MailCompleted, "put"), about="every message about an event has a record"
+)
 
 
 def queued(record: MailRecord, event: Event, now: datetime, next_at: datetime, attempts: int) -> QueuedMail:

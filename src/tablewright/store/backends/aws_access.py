@@ -39,21 +39,27 @@ class AwsAccess:
     def __init__(self, region: str | None, endpoint: str | None, options: Mapping[str, Any]) -> None:
         import botocore.session
         from botocore.config import Config
-        from botocore.exceptions import BotoCoreError, NoRegionError
+        from botocore.exceptions import BotoCoreError, NoRegionError, ProfileNotFound
 
         config = Config(
             connect_timeout=CONNECT_SECONDS, read_timeout=RESPONSE_SECONDS, max_pool_connections=MAX_CONNECTIONS
         )
         if options.get("config") is not None:
             config = config.merge(options["config"])
-        self._arguments = {"region_name": region, "endpoint_url": endpoint, **options, "config": config}
-        self._session = botocore.session.Session()
+        others = {name: value for name, value in options.items() if name != "profile_name"}
+        self._arguments = {"region_name": region, "endpoint_url": endpoint, **others, "config": config}
+        self._profile: str | None = options.get("profile_name")
+        self._session = botocore.session.Session(profile=self._profile)
         try:
             self._clients = {DYNAMODB: self._session.create_client(DYNAMODB, **self._arguments)}
         except NoRegionError:
             raise StoreError(
                 "no region is configured: pass one, such as region='eu-west-1', or set AWS_DEFAULT_REGION; endpoints "
                 "other than Amazon's accept any region"
+            ) from None
+        except ProfileNotFound:
+            raise StoreError(
+                f"there is no AWS profile {self._profile}; add it to ~/.aws/config, or name another"
             ) from None
         except BotoCoreError as error:
             raise StoreError(f"botocore cannot use its configuration: {error}") from error
@@ -97,7 +103,7 @@ class AwsAccess:
         if signer.credentials == rejected:
             # The clock that botocore goes by may be wrong: load them from where they come from.
             with self._lock:
-                self._session = botocore.session.Session()
+                self._session = botocore.session.Session(profile=self._profile)
                 self._clients, self._signers = {}, {}
             signer = self.load(service, resource)
         return None if signer.credentials == rejected else signer

@@ -32,6 +32,9 @@ from tablewright.model import (
     Write,
     camel_case,
 )
+from tablewright.runtime.idempotency import KEEP_RESPONSE
+from tablewright.runtime.identity.deny_list import CHECK_CALLER
+from tablewright.runtime.internal_tables import internal_table
 from tablewright.systems.key_times import KeyMillis
 
 MAX_VERSIONS = 10**15
@@ -122,6 +125,7 @@ design = Design(
     "Calls",
     about=__doc__,
     tables=[calls],
+    internal_tables=[internal_table],
     writes=[
         Write("create call", ItemWrite(Call, "create"), _booking(2)),
         Write("complete", ItemWrite(Call, "update", sets=["status"])),
@@ -142,6 +146,7 @@ design = Design(
             about="the user is the partition",
         ),
         Write("delete call", ItemWrite(Call, "delete"), _booking(2)),
+        KEEP_RESPONSE,
     ],
     roles={
         "api": [
@@ -160,8 +165,11 @@ design = Design(
             "reschedule",
             "reassign",
             "delete call",
-        ]
+        ],
+        "customer": ["Call.of_user", "Call.upcoming", "Call.completed"],
+        "runtime": [CHECK_CALLER, "keep response"],
     },
+    tenants={"customer": "user_id"},
     volume={
         Call: Volume(
             items=1_000_000, size=350, distinct={"userId": 50_000, "providerId": 2_000, "userStatus": 100_000}

@@ -33,6 +33,10 @@ transaction as the candidate. Scores in keys are in a form that sorts as numbers
 from __future__ import annotations
 
 from tablewright.model import AcceptedFinding, Design, ItemWrite, RequiredRead, Traffic, Volume, Write
+from tablewright.runtime.idempotency import KEEP_RESPONSE
+from tablewright.runtime.identity.deny_list import CHECK_CALLER
+from tablewright.runtime.internal_tables import internal_table
+from tablewright.runtime.mail.mail_records import CLAIM_MAIL, RECORD_MAIL
 from tablewright.systems.engagement.entities.candidate_entities import (
     MAX_REJECTIONS,
     Candidate,
@@ -117,6 +121,7 @@ design = Design(
     "Engagement",
     about=__doc__,
     tables=[candidates, programs, scores],
+    internal_tables=[internal_table],
     required_reads=[
         RequiredRead("programs of a marketplace", Program, by=["marketplace_id"]),
         RequiredRead("best candidates of a program and channel", ChannelEntry, by=["program_id", "channel_id"]),
@@ -192,6 +197,9 @@ design = Design(
         Write("end run", ItemWrite(Run, "update", sets=["state", "finished"]), ItemWrite(Slot, "delete")),
         Write("forget failed customers", ItemWrite(FailedCustomer, "delete", count=25, conditional=False)),
         Write("forget run", ItemWrite(Run, "delete"), ItemWrite(Slot, "delete")),
+        CLAIM_MAIL,
+        RECORD_MAIL,
+        KEEP_RESPONSE,
     ],
     roles={
         "api": [
@@ -242,7 +250,9 @@ design = Design(
             "move schedule on",
             "end run",
             "forget run",
-        ]
+        ],
+        # Callers who are deactivated, mail of deliveries, and requests with an idempotency key.
+        "runtime": [CHECK_CALLER, "MailRecord.by_recipient", "claim mail", "record mail", "keep response"],
     },
     volume={
         Candidate: Volume(items=1_000_000, size=900),

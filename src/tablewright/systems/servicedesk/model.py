@@ -27,6 +27,9 @@ from tablewright.model import (
     Volume,
     Write,
 )
+from tablewright.runtime.idempotency import KEEP_RESPONSE
+from tablewright.runtime.identity.deny_list import CHECK_CALLER
+from tablewright.runtime.internal_tables import internal_table
 
 tickets = Table(
     "poc-itsm-tickets",
@@ -90,10 +93,12 @@ design = Design(
     "Service Desk",
     about=__doc__,
     tables=[tickets],
+    internal_tables=[internal_table],
     writes=[
         Write("create ticket", ItemWrite(Ticket, "create")),
         Write("add comment", ItemWrite(Ticket, "update", sets=["updated_at"], appends=["comments"])),
         Write("change status", ItemWrite(Ticket, "update", sets=["status", "updated_at"])),
+        KEEP_RESPONSE,
     ],
     roles={
         "api": [
@@ -103,7 +108,8 @@ design = Design(
             "create ticket",
             "add comment",
             "change status",
-        ]
+        ],
+        "runtime": [CHECK_CALLER, "keep response"],
     },
     volume={Ticket: Volume(items=10_000, size=2_000)},
     traffic={

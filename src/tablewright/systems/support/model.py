@@ -55,6 +55,8 @@ from tablewright.model import (
     sharded,
     when,
 )
+from tablewright.runtime.identity.deny_list import CHECK_CALLER
+from tablewright.runtime.internal_tables import internal_table
 from tablewright.store import IdempotencyRecord
 
 STATUS_SHARDS = 8
@@ -331,6 +333,7 @@ design = Design(
     "Support",
     about=__doc__,
     tables=[tickets, metrics],
+    internal_tables=[internal_table],
     collections=[Case],
     writes=[
         Write(
@@ -369,12 +372,17 @@ design = Design(
         Write("end session", ItemWrite(Session, "delete")),
         Write("cache", ItemWrite(CacheEntry, "put")),
         Write("forget", ItemWrite(CacheEntry, "delete")),
+        # A ticket that changes its status is counted down in one metric and up in another.
+        Write("count", ItemWrite(Metric, "update", sets=["count_value", "total_time", "total_ratings"], count=2)),
     ],
     reactions=[
-        Reaction("metrics", Ticket, effect="count"),
-        Reaction("satisfaction", Feedback, effect="count"),
+        Reaction("metrics", Ticket, effect="count", consumer="metrics", write="count"),
+        Reaction("satisfaction", Feedback, effect="count", consumer="metrics", write="count"),
         # A ticket that is exported again changes nothing, as its latest record counts.
-        *(Reaction("training export", kind, effect="export") for kind in (Ticket, Event, Feedback)),
+        *(
+            Reaction("training export", kind, effect="export", consumer="training export")
+            for kind in (Ticket, Event, Feedback)
+        ),
     ],
     roles={
         "api": [
@@ -407,7 +415,10 @@ design = Design(
             "forget",
         ],
         "customer": ["Ticket.of_customer", "Ticket.of_customer_in_status"],
+        "training export": ["Case.of_ticket"],
+        "runtime": [CHECK_CALLER],
     },
+    tenants={"customer": "customer_id"},
     volume={
         Ticket: Volume(items=1_000_000, size=1_000),
         Event: Volume(items=4_000_000, size=300),

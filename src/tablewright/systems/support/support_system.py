@@ -45,8 +45,10 @@ def _service(runtime: Runtime) -> SupportFacade:
     support = Support(runtime.store, runtime.clock, unreadable_log)
     folder, export = runtime.settings.training_export, None
     if folder is not None:
-        export = Export(runtime.sync_store, folder, runtime.privacy_secret, runtime.now, unreadable_log=unreadable_log)
-    return SupportFacade(support, runtime.sync_store, unreadable_log, settle=settle_of(runtime), export=export)
+        export = Export(
+            runtime.consumer_store, folder, runtime.privacy_secret, runtime.now, unreadable_log=unreadable_log
+        )
+    return SupportFacade(support, runtime.maintenance_store, unreadable_log, settle=settle_of(runtime), export=export)
 
 
 def settle_of(runtime: Runtime) -> float:
@@ -79,7 +81,7 @@ def _consumers(runtime: Runtime, facade: SupportFacade) -> Sequence[ConsumerSpec
 def _background(runtime: Runtime, facade: SupportFacade) -> Sequence[Background]:
     found: list[Background] = [facade]
     if runtime.has_blobs:
-        found.append(OrphanCollector(runtime.sync_store))
+        found.append(OrphanCollector(runtime.maintenance_store))
     if facade.export is not None:
         found.append(FirstExport(facade.export, settle=settle_of(runtime)))
     return found

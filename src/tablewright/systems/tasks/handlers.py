@@ -40,12 +40,13 @@ _EVENTS_PER_CHECKPOINT = 10
 def consumers(runtime: Runtime, unreadable_log: UnreadableLog | None = None) -> list[ConsumerSpec]:
     """The consumers of this system."""
     metrics = runtime.metrics
-    reader = TolerantReader(runtime.sync_store, (unreadable_log or UnreadableLog(SOURCE)).add)
+    reader = TolerantReader(runtime.consumer_store, (unreadable_log or UnreadableLog(SOURCE)).add)
+    mailer = runtime.mailer.on(runtime.consumer_store)
     publish = publisher(SOURCE, events_of, lambda type_: metrics.of(metrics.events, type_).inc())
 
     def send(changes: Sequence[AnyChange], effects: Effects) -> None:
         for event in events_in(changes):
-            runtime.mailer.send_all(event, messages_about(reader, event), effects)
+            mailer.send_all(event, messages_about(reader, event), effects)
 
     return [
         # Half of what a transaction takes: each change gives one event at most.

@@ -16,7 +16,7 @@ Events follow from the stream: there is one exactly if its write was committed.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -39,6 +39,12 @@ from tablewright.model import (
     Write,
     pascal_case,
 )
+from tablewright.runtime import Event
+from tablewright.runtime.events.event_log import PUBLISH_EVENT
+from tablewright.runtime.idempotency import KEEP_RESPONSE
+from tablewright.runtime.identity.deny_list import CHECK_CALLER, DeactivatedUser
+from tablewright.runtime.internal_tables import events_table, internal_table
+from tablewright.runtime.mail.mail_records import CLAIM_MAIL, COMPLETE_MAIL, QUEUE_MAIL, RECORD_MAIL, SETTLE_MAIL
 from tablewright.systems.key_times import KeyMillis
 
 task_management = Table(
@@ -166,10 +172,17 @@ class FullTask(Collection):
     of_task = CollectionQuery(expected=6)
 
 
+_EVENTS: tuple[tuple[str, type[Entity], Literal["INSERT", "MODIFY"]], ...] = (
+    ("TaskCreated", Task, "INSERT"),
+    ("TaskStatusUpdated", Task, "MODIFY"),
+    ("TaskAssigned", Assignment, "INSERT"),
+)
+
 design = Design(
     "Tasks",
     about=__doc__,
     tables=[task_management],
+    internal_tables=[events_table, internal_table],
     collections=[FullTask],
     writes=[
         Write("create task", ItemWrite(Task, "create")),
@@ -179,13 +192,36 @@ design = Design(
         Write("unassign", ItemWrite(Assignment, "delete")),
         Write("create user", ItemWrite(User, "create")),
         Write("change user", ItemWrite(User, "update", sets=["email", "groups", "user_status"]), checks=[User]),
+        Write(
+            "deactivate user",
+            ItemWrite(User, "update", sets=["user_status"]),
+            ItemWrite(DeactivatedUser, "put"),
+            checks=[User],
+            about="refused by every system from now on",
+        ),
+        Write("reactivate user", ItemWrite(User, "update", sets=["user_status"]), ItemWrite(DeactivatedUser, "delete")),
+        PUBLISH_EVENT,
+        CLAIM_MAIL,
+        RECORD_MAIL,
+        QUEUE_MAIL,
+        SETTLE_MAIL,
+        COMPLETE_MAIL,
+        KEEP_RESPONSE,
     ],
     reactions=[
-        Reaction("TaskCreated", Task, events=frozenset(["INSERT"])),
-        Reaction("TaskStatusUpdated", Task, events=frozenset(["MODIFY"])),
-        Reaction("TaskAssigned", Assignment, events=frozenset(["INSERT"])),
-        Reaction("mail about a status", Task, events=frozenset(["MODIFY"]), effect="notify"),
-        Reaction("mail about an assignment", Assignment, events=frozenset(["INSERT"]), effect="notify"),
+        *(
+            Reaction(name, entity, events=frozenset([event]), consumer="events", write="publish event")
+            for name, entity, event in _EVENTS
+        ),
+        # Mail follows from events, in the order of their stream.
+        Reaction(
+            "mail about an event",
+            Event,
+            events=frozenset(["INSERT"]),
+            effect="notify",
+            consumer="notifications",
+            write="complete mail",
+        ),
     ],
     roles={
         "api": [
@@ -205,8 +241,24 @@ design = Design(
             "unassign",
             "create user",
             "change user",
+            "deactivate user",
+            "reactivate user",
         ],
-        "notifications": ["Task.by_id", "User.by_id", "FullTask.of_task"],
+        "notifications": [
+            "Task.by_id",
+            "User.by_id",
+            "FullTask.of_task",
+            "MailRecord.by_recipient",
+            "MailRecord.by_recipients",
+            "MailCompleted.by_event",
+            "QueuedMail.waiting",
+            "DeadMail.newest",
+            "claim mail",
+            "record mail",
+            "queue mail",
+            "settle mail",
+        ],
+        "runtime": [CHECK_CALLER, "Event.of_source", "keep response"],
     },
     volume={
         Task: Volume(items=50_000, size=700, distinct={"GSI2PK": len(Status)}),

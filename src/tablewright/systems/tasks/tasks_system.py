@@ -67,7 +67,7 @@ system = System(
     roles=ROLES,
     admit=Tasks.admit,
     consumers=lambda runtime, service: handlers.consumers(runtime, service.unreadable_log),
-    background=lambda runtime, service: [MailRetries(runtime.mailer)],
+    background=lambda runtime, service: [MailRetries(runtime.mailer.on(runtime.consumer_store))],
     demo=_demo,
     demo_users=_USERS,
 )

@@ -1,0 +1,35 @@
+"""What a consumer needs permission for beside its writes: the stream that it reads, and its checkpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tablewright.design.checkpoint_tables import can_have_checkpoints
+from tablewright.design.design_loading import DesignError
+from tablewright.design.iam.grants import Grant, Resource
+from tablewright.model import Design, Table
+
+__all__ = ["of_checkpoints", "of_stream"]
+
+
+def of_stream(table: Table) -> Iterator[Grant]:
+    yield Grant("DescribeTable", Resource(table), "find the latest stream")
+    for action in ("DescribeStream", "GetShardIterator", "GetRecords"):
+        yield Grant(action, Resource(table, stream=True), "read the stream")
+
+
+def of_checkpoints(design: Design, table: Table, checkpoints: Table) -> Iterator[Grant]:
+    if checkpoints.name == table.name or not can_have_checkpoints(checkpoints):
+        reason = "their stream" if checkpoints.name == table.name else "a key other than two parts of text"
+        raise DesignError(
+            f"{design.name}: checkpoints of consumers of {table.name} cannot be in {checkpoints.name}, which has "
+            f"{reason}; name another table with --checkpoints"
+        )
+    for action, reason in (
+        ("Query", "checkpoints and dead letters"),
+        ("GetItem", "checkpoints"),
+        ("UpdateItem", "checkpoints and leases"),
+        ("PutItem", "dead letters"),
+        ("DeleteItem", "checkpoints of closed shards, dead letters"),
+    ):
+        yield Grant(action, Resource(checkpoints), reason)

@@ -1,0 +1,101 @@
+"""Whether the tables of systems are there, by reads that their policies allow.
+
+    are_ready(runtime, systems)      at start: every table and index that a system reads is there
+    check_tables(runtime, systems)   for readiness: every table answers
+
+To describe a table takes a permission that serving does not need. So a read that the design declares is made instead,
+for a key that no item has: GetItem on a table whose items are got, or else Query on the table or an index.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from tablewright.model import Design, Get, Schema, Table
+from tablewright.runtime.internal_tables import events_table, internal_table
+from tablewright.runtime.system import Runtime, System
+from tablewright.store import Request, ServiceError
+
+__all__ = ["are_ready", "check_tables", "is_any_there", "tables_of"]
+
+# The role whose reads are made, where a design has it: that of the requests.
+_ROLE = "api"
+_NOBODY = {"S": {"S": "tablewright-readiness"}, "N": {"N": "-1"}, "B": {"B": "AA=="}}
+_PATTERN = "readiness"
+
+# A table or an index that is read: its table, the index, and whether items are got by their key.
+Place = tuple[Table, str | None, bool]
+
+
+def tables_of(systems: Sequence[System]) -> list[Table]:
+    """All tables that systems need, internal ones included."""
+    tables = [events_table, internal_table, *(table for system in systems for table in system.design.all_tables)]
+    return list({table.name: table for table in tables}.values())
+
+
+async def are_ready(runtime: Runtime, systems: Sequence[System]) -> bool:
+    """Whether there is every table and every index that systems read; errors other than that are raised."""
+    found = await asyncio.gather(*(_is_there(runtime, place) for system in systems for place in _places(system.design)))
+    return all(found)
+
+
+async def is_any_there(runtime: Runtime, systems: Sequence[System]) -> bool:
+    """Whether there is some table of systems already."""
+    places = [place for system in systems for place in _places(system.design) if place[1] is None]
+    return any(await asyncio.gather(*(_is_there(runtime, place) for place in places)))
+
+
+async def check_tables(runtime: Runtime, systems: Sequence[System]) -> None:
+    """Read from every table once; StoreError if one does not answer. The internal one is read by every call."""
+    first: dict[str, Place] = {internal_table.name: (internal_table, None, True)}
+    for system in systems:
+        for place in _places(system.design):
+            first.setdefault(place[0].name, place)
+    await asyncio.gather(*(_read(runtime, place) for place in first.values()))
+
+
+async def _is_there(runtime: Runtime, place: Place) -> bool:
+    try:
+        await _read(runtime, place)
+    except ServiceError as error:
+        if error.code == "ResourceNotFoundException" or "does not have the specified index" in error.message:
+            return False
+        raise
+    return True
+
+
+async def _read(runtime: Runtime, place: Place) -> None:
+    table, index, by_key = place
+    body: dict[str, Any] = {"TableName": runtime.store.context.name_of(table)}
+    if by_key:
+        body["Key"] = {name: _nobody(table, name) for name in table.key}
+    else:
+        parts = (table.partition,) if index is None else table.index(index).partition
+        body["KeyConditionExpression"] = " AND ".join(f"#k{number} = :k{number}" for number in range(len(parts)))
+        body["ExpressionAttributeNames"] = {f"#k{number}": name for number, name in enumerate(parts)}
+        body["ExpressionAttributeValues"] = {f":k{number}": _nobody(table, name) for number, name in enumerate(parts)}
+        body["Limit"] = 1
+        if index is not None:
+            body["IndexName"] = index
+    request = Request("GetItem" if by_key else "Query", body, _PATTERN)
+    await runtime.store.backend.call_async(request)
+
+
+def _nobody(table: Table, attribute: str) -> dict[str, str]:
+    return _NOBODY[table.types.get(attribute, "S")]
+
+
+def _places(design: Design) -> Iterator[Place]:
+    """What a design reads, tables before their indexes: each once."""
+    names = design.roles.get(_ROLE, design.patterns)
+    reads = [design.patterns[name] for name in names if name in design.patterns]
+    found: dict[tuple[str, str | None], Place] = {}
+    for owner, pattern in reads:
+        table = owner.table if isinstance(owner, Schema) else owner.members_[0].schema.table
+        place = table, pattern.index, isinstance(pattern, Get) and pattern.index is None
+        known = found.get((table.name, pattern.index))
+        if known is None or place[2]:
+            found[table.name, pattern.index] = place
+    yield from sorted(found.values(), key=lambda place: place[1] is not None)

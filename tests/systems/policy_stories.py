@@ -1,0 +1,149 @@
+"""What each system does in a day, by its API: every kind of request, for tests of what that takes permission for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import httpx
+
+from tests.systems import keyed_posts as posts
+from tests.systems import tagged_changes as changes
+from tests.systems.calls.planner import changed, schedule
+from tests.systems.engagement.workshop import Programme, write
+from tests.systems.harness import Served, wait_for
+from tests.systems.keyed_posts import MakePost
+from tests.systems.servicedesk.desk import open_ticket
+from tests.systems.support.tickets import opened
+from tests.systems.tagged_changes import MakeChange
+from tests.systems.tasks.team import Team
+
+
+def ok(response: httpx.Response) -> Any:
+    assert response.status_code < 400, f"{response.request.method} {response.request.url}: {response.text}"
+    return response.json() if response.content else None
+
+
+def _made(served: Served, posted: Sequence[MakePost], changed_: Sequence[MakeChange]) -> None:
+    """Each POST with an idempotency key, twice, and each change of what was seen."""
+    for number, make in enumerate(posted):
+        post = make(served)
+        for _ in range(2):
+            ok(post.send(f"key-{number}"))
+    for make_change in changed_:
+        change = make_change(served)
+        ok(change.send(change.tag()))
+
+
+def service_desk(served: Served) -> None:
+    _made(served, [posts.a_ticket, posts.a_comment], [changes.a_desk_status, changes.a_comment])
+    agent = served.client("sam", "Agents", path="/servicedesk")
+    ticket = open_ticket(agent, "caller-1")
+    ok(agent.get(f"/tickets/{ticket['ticket_id']}"))
+    for params in ({"caller": "caller-1"}, {"caller": "caller-1", "open_only": "true"}):
+        ok(agent.get("/tickets", params=params))
+
+
+def support(served: Served) -> None:
+    of_status = [changes.a_support_status, changes.an_escalation, changes.a_reassignment]
+    of_tickets = [*of_status, changes.a_payload, changes.a_large_payload]
+    others = [changes.a_cache_entry, changes.a_cache_deletion, changes.a_session_end]
+    _made(served, [posts.a_support_ticket, posts.a_feedback], [*of_tickets, *others])
+    staff = served.client("op_1", "Services", path="/support")
+    ticket = f"/tickets/{opened(staff, 'cust_1')['ticket_id']}"
+    ok(staff.post(f"{ticket}/status", json={"status": "PROCESSING"}))
+    ok(staff.post(f"{ticket}/events", json={"event_type": "customer_called", "details": {}}))
+    ok(staff.post(f"{ticket}/escalate", json={"reason": "hot", "engineer": "eng_7"}))
+    customer = served.client("cust_1", "Customers", path="/support")
+    ok(customer.post(f"{ticket}/feedback", json={"operator_id": "op_1", "rating": 5}))
+    for path in ("", "/data", "/case", "/events", "/feedback"):
+        ok(customer.get(ticket + path))
+    ok(staff.post("/tickets/batch-get", json={"ticket_ids": [ticket.rpartition("/")[2]]}))
+    ok(customer.get("/customers/cust_1/tickets"))
+    ok(customer.get("/customers/cust_1/tickets", params={"status": "ESCALATED"}))
+    for path in (
+        "/tickets",
+        "/tickets?status=ESCALATED",
+        "/escalations",
+        "/escalations?engineer=eng_7",
+        "/operators/op_1/feedback",
+        "/metrics",
+    ):
+        ok(staff.get(path))
+
+
+def calls(served: Served) -> None:
+    by_change = [changes.a_new_time, changes.another_user, changes.another_provider, changes.a_cancellation]
+    _made(served, [posts.a_call], [changes.a_call_status, *by_change])
+    staff = served.client("cleo", "Schedulers", path="/calls")
+    call = schedule(staff)
+    user = f"/users/{call['userId']}/calls"
+    for path in (f"/calls/{call['callId']}", user, f"{user}/upcoming", f"{user}/next-scheduled"):
+        ok(staff.get(path))
+    changed(staff, call, "status", status="COMPLETED")
+    for path in (f"{user}/completed", f"{user}/last-completed", f"/providers/{call['providerId']}/calls"):
+        ok(staff.get(path))
+
+
+def tasks(served: Served) -> None:
+    of_users = [posts.a_user, posts.a_deactivation, posts.a_reactivation]
+    of_tasks = [changes.task_details, changes.a_task_status, changes.a_task_seen_in_full, changes.user_details]
+    _made(served, [posts.a_task, posts.an_assignment, *of_users], of_tasks)
+    team = Team(served)
+    grace = team.member("grace")
+    task = f"/tasks/{team.task()}"
+    team.assign(task.rpartition("/")[2], grace)
+    member = team.client(grace, "Members")
+    ok(member.put(f"{task}/status", json={"status": "IN_PROGRESS"}))
+    for path in (task, f"{task}/full", f"{task}/assignments", "/tasks?status=OPEN", "/tasks?status=OPEN&newestFirst=1"):
+        ok(team.admin.get(path))
+    for path in (f"/users/{grace}", f"/users/{grace}/tasks", "/users?status=ACTIVE"):
+        ok(team.admin.get(path))
+    ok(team.admin.delete(f"{task}/assignments/{grace}"))
+    root = served.client(team.admin_id, "Admins", email=team.address(team.admin_id))
+    wait_for(lambda: ok(root.get("/runtime/events/tasks"))["events"])
+    ok(root.get("/runtime/consumers"))
+    ok(root.get("/runtime/mail/dead-letters"))
+
+
+def engagement(served: Served) -> None:
+    of_programs = [changes.a_program, changes.a_switch, changes.a_run_deletion]
+    of_customers = [
+        changes.a_rejection,
+        changes.a_candidate_deletion,
+        changes.further_preferences,
+        changes.some_preferences,
+    ]
+    _made(served, [posts.a_run, posts.an_event], [*of_programs, *of_customers])
+    admin = served.client("root", "Admins", path="/engagement")
+    letter = {"subject": "For you, $name", "text": "Hello $name"}
+    programme = Programme(served, admin, channels=[{"channelId": "email", "priority": 1, "config": letter}])
+    write(programme.file, [("c-1", "Ada", "ada@example.org", 1)], ("customer_id", "name", "email", "points"))
+    programme.run()
+    for _ in range(2):
+        ok(admin.post(f"{programme.path}/deliveries", json={}))
+    program, day = programme.id, served.runtime.now().date().isoformat()
+    for path in (
+        programme.path,
+        "/marketplaces/US/programs",
+        f"{programme.path}/versions",
+        f"{programme.path}/runs",
+        f"{programme.path}/channels/email/candidates",
+        f"/programs/{program}/channels/email/candidates",
+        f"/programs/{program}/candidates?date={day}",
+        f"/programs/{program}/deliveries?date={day}",
+        f"{programme.path}/customers/c-1/deliveries",
+        "/customers/c-1/preferences",
+        "/customers/c-1/preferences/history",
+        f"/customers/c-1/subjects/{program}/scores",
+    ):
+        ok(admin.get(path))
+
+
+STORIES: dict[str, Callable[[Served], None]] = {
+    "servicedesk": service_desk,
+    "support": support,
+    "engagement": engagement,
+    "calls": calls,
+    "tasks": tasks,
+}
