@@ -5,10 +5,11 @@ import os
 
 from hypothesis import settings
 
-from tests.examples import examples
+from tests.examples import THOROUGH, examples
 
 # Two workers share two cores, and a commit waits for the disk: the time of one example says nothing.
-settings.register_profile("tablewright", deadline=None, max_examples=examples(150))
+# `make test` tries the same examples every time, so that a failure belongs to a change; `make test-slow` tries others.
+settings.register_profile("tablewright", deadline=None, max_examples=examples(150), derandomize=not THOROUGH)
 settings.load_profile("tablewright")
 
 # Set once and before any client exists, for the processes that tests start as well.
