@@ -138,6 +138,15 @@ class Collection(BaseModel):
         cls.query_templates_ = {}
         cls.members_ = tuple(_member(f"{cls.__name__}.{name}", name, info) for name, info in cls.model_fields.items())
         cls.patterns_ = {name: member for name, member in vars(cls).items() if isinstance(member, CollectionQuery)}
+        by_entity: dict[type, str] = {}
+        for member in cls.members_:
+            other = by_entity.setdefault(member.schema.entity, member.name)
+            if other != member.name:
+                entity = member.schema.entity.__name__
+                raise ModelError(
+                    f"{cls.__name__}: {other} and {member.name} are both {entity}, and nothing says which item belongs "
+                    "to which; declare one of them, and filter it"
+                )
         tables = {member.schema.table.name for member in cls.members_}
         if len(tables) > 1:
             raise ModelError(

@@ -28,13 +28,15 @@ from tablewright.model.errors import ModelError
 from tablewright.model.items.field_spec import FieldSpec
 from tablewright.model.keys.key_template import Field
 from tablewright.model.pattern_parameters import check_parameters
-from tablewright.model.patterns import Get, Query
+from tablewright.model.patterns import BOUNDS, Get, Query
 from tablewright.model.schema import Schema, schemas_of
 from tablewright.model.values.attribute_codec import Epoch, resolve_alias, stored_types
 from tablewright.model.values.type_support import members_of, unsupported_model_reason, unsupported_reason
 
 _MARKERS = (AttributeName, Expiry, Large, Numbered, Stamp, Unique, VersionMarker)
 _NOT_IN_KEYS = {"BOOL", "M", "L", "SET", "B"}
+# What an entity class has beside its fields.
+_RESERVED = {"item": "a method", "of": "a method", "keys": "a declaration", "upgrades": "a declaration"}
 _KINDS = {"S": "text", "N": "a number", "B": "bytes"}
 
 
@@ -46,6 +48,11 @@ def check_fields(entity: type[BaseModel]) -> None:
             "writers are kept in any case"
         )
     for name, info in entity.model_fields.items():
+        if name in _RESERVED:
+            raise ModelError(
+                f"{entity.__name__}.{name}: every entity has {_RESERVED[name]} of that name; "
+                f'call the field {name}_, and store it under its name with AttributeName("{name}")'
+            )
         _check_field(f"{entity.__name__}.{name}", info, bool(entity.model_config.get("strict")))
 
 
@@ -327,6 +334,14 @@ def _check_pattern(schema: Schema, pattern: Get | Query) -> None:
         states = [path for name in partition + sort if name in schema.key_rules for path in schema.key_rules[name].when]
         in_states = [schema.field_path(path).replace(".", "__") for path in states]
         check_parameters(place, pattern, pattern.signature, fields[0], fields[1], in_states)
+    elif isinstance(pattern, Query):
+        taken = [path for path in _paths_of(schema, partition + sort) if schema.field_path(path) in BOUNDS]
+        if taken:
+            name = schema.field_path(taken[0])
+            raise ModelError(
+                f"{place}: {name} is a field of the key that is read, and the name of a bound; declare the pattern with a "
+                f"function that takes {name}, or rename the field"
+            )
 
 
 def _check_query(schema: Schema, place: str, pattern: Query, partition: tuple[str, ...], sort: tuple[str, ...]) -> None:

@@ -201,7 +201,7 @@ class DeclaredQuery(Query, Generic[P]):
         return self.signature.bound(owner, self._bound)
 
     def _bound(self, owner: type[E], signature: PatternSignature) -> Callable[..., Selection[E]]:
-        is_bounded = not _BOUNDS.isdisjoint(signature.names)
+        is_bounded = self.range is not None and not _BOUNDS.isdisjoint(signature.names)
 
         def select(*given: Any, **named: Any) -> Selection[E]:
             values = signature.values(owner, given, named)

@@ -20,7 +20,7 @@ from typing import Any, Self, TypeVar
 
 from tablewright.dynamo import DynamoError, Item, non_null_at
 from tablewright.dynamo.expressions.builder import Condition, UpdateActions, all_equal, exists, missing
-from tablewright.model import Entity, FieldChange, Lookup, ModelError, Schema
+from tablewright.model import Entity, FieldChange, FieldCondition, Lookup, ModelError, Schema
 from tablewright.model.items.field_paths import place_of
 from tablewright.model.items.item_decoding import keep_unknown_attributes, unknown_attributes
 from tablewright.store.blobs.blob_loading import Values, load_blobs, loaded_values
@@ -119,6 +119,13 @@ class Update(Operation):
         if isinstance(remove, str):
             raise ModelError(f"remove takes several names: remove=[{remove!r}]")
         schema = schema_for(target, self.name)
+        given = {"nested": nested, "add": add, "append": append, "discard": discard, "remove": remove or None}
+        if not isinstance(expect, FieldCondition):
+            given["expect"] = expect
+        for name, value in given.items():
+            if value is not None and name in schema.fields:
+                entity = schema.entity.__name__
+                raise ModelError(f"{entity} has a field {name}; write its changes as attr({entity}.{name}).set(...)")
         if changes:
             updates = updates_of(schema, changes)
         else:

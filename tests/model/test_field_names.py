@@ -1,0 +1,122 @@
+"""A field may be called anything; where its name means something else already, that is said, and nothing is swallowed."""
+
+from __future__ import annotations
+
+from types import new_class
+from typing import Annotated, Any
+
+import pytest
+
+from tablewright.model import (
+    AttributeName,
+    Collection,
+    Entity,
+    Get,
+    GlobalIndex,
+    Keys,
+    ModelError,
+    Query,
+    Table,
+    attr,
+)
+from tablewright.store import Store
+
+UPDATE_WORDS = ["nested", "add", "append", "discard", "remove", "expect"]
+
+
+def entity_with(name: str) -> type[Entity]:
+    namespace = {"__module__": __name__, "__annotations__": {"id": str, name: str}}
+    return new_class("Thing", (Entity,), {"table": Table("things", "id")}, lambda given: given.update(namespace))
+
+
+@pytest.mark.parametrize("name", ["item", "of"])
+@pytest.mark.filterwarnings("ignore:Field name")
+def test_a_name_that_every_entity_has_is_refused(name: str) -> None:
+    with pytest.raises(ModelError, match=f"call the field {name}_, and store it under its name with AttributeName"):
+        entity_with(name)
+
+
+def test_such_an_attribute_has_a_field_of_another_name() -> None:
+    class Thing(Entity, table=Table("things", "id")):
+        id: str
+        item_: Annotated[str, AttributeName("item")]
+
+    assert Thing(id="1", item_="x").item()["item"] == {"S": "x"}
+
+
+@pytest.mark.parametrize("name", [*UPDATE_WORDS, "limit", "where", "target", "changes", "self", "entity"])
+def test_a_field_with_the_name_of_an_argument_is_set_as_any_other(name: str) -> None:
+    thing = entity_with(name)
+    schema_table = thing.schema_.table
+    with Store.open() as store:
+        store.ensure_tables(schema_table)
+        stored = store.put(thing(**{"id": "1", name: "a"}))
+        field: Any = getattr(thing, name)
+        store.update(stored, attr(field).set("b"), expect=attr(field) == "a")
+        assert getattr(stored, name) == "b"
+        if name in UPDATE_WORDS:
+            short: dict[str, Any] = {name: ["c"]}
+            with pytest.raises(ModelError, match=f"Thing has a field {name}; write its changes as attr"):
+                store.update(stored, **short)
+
+
+def test_a_field_with_the_name_of_a_bound() -> None:
+    spans = Table("spans", "PK", "SK", indexes=[GlobalIndex("bySince", "G", "H")])
+
+    class Span(Entity, table=spans):
+        id: str
+        since: str
+        until: str
+
+        keys = Keys(PK="{id}", SK="{until}", G="{since}", H="{until}")
+
+        @Query("bySince")
+        def begun(self, since: str, until: str | None = None) -> None:
+            """Those that began at a time, and ended at one."""
+
+    with Store.open() as store:
+        store.ensure_tables(spans)
+        store.put(Span(id="1", since="a", until="b"))
+        assert len(store.query(Span.begun("a")).items) == 1
+        assert len(store.query(Span.begun("a", until="c")).items) == 0
+        assert len(store.query(Span.begun("a", until="b")).items) == 1
+
+
+def test_a_bound_and_a_field_of_one_name_are_not_confused() -> None:
+    with pytest.raises(ModelError, match="since is a field of the key that is read, and the name of a bound"):
+
+        class Plain(Entity, table=Table("spans", "PK", "SK")):
+            id: str
+            since: str
+
+            keys = Keys(PK="{id}", SK="{since}")
+            of_id = Query()
+
+    with pytest.raises(ModelError, match="since is a field of the key and a bound of the range"):
+
+        class Ranged(Entity, table=Table("spans", "PK", "SK")):
+            id: str
+            since: str
+
+            keys = Keys(PK="{id}", SK="{since}")
+
+            @Query(range="since")
+            def of_id(self, id: str, since: str | None = None) -> None:
+                """All of an id."""
+
+
+def test_a_collection_has_one_member_for_an_entity() -> None:
+    notes = Table("notes", "PK", "SK")
+
+    class Note(Entity, table=notes):
+        id: str
+        number: int
+
+        keys = Keys(PK="{id}", SK="{number:03}")
+        by_number = Get()
+
+    with pytest.raises(ModelError, match="first and second are both Note"):
+
+        class Both(Collection):
+            first: list[Note]
+            second: list[Note]
