@@ -1,4 +1,4 @@
-"""A field may be called anything; where its name means something else already, that is said, and nothing is swallowed."""
+"""A field may be called anything: a name that means something else already is refused, and never swallowed."""
 
 from __future__ import annotations
 
@@ -97,12 +97,32 @@ def test_a_bound_and_a_field_of_one_name_are_not_confused() -> None:
         class Ranged(Entity, table=Table("spans", "PK", "SK")):
             id: str
             since: str
+            at: str
 
-            keys = Keys(PK="{id}", SK="{since}")
+            keys = Keys(PK="{id}", SK="{since}#{at}")
 
-            @Query(range="since")
+            @Query(range="at")
             def of_id(self, id: str, since: str | None = None) -> None:
                 """All of an id."""
+
+
+def test_a_range_with_the_name_of_a_bound_is_only_ever_bounded() -> None:
+    leases = Table("leases", "PK", "SK")
+
+    class Lease(Entity, table=leases):
+        id: str
+        until: int
+
+        keys = Keys(PK="{id}", SK="{until:05}")
+
+        @Query(range="until")
+        def held(self, id: str, *, until: int | None = None) -> None:
+            """Leases that end up to a time."""
+
+    with Store.open() as store:
+        store.ensure_tables(leases)
+        store.write_many(Lease(id="1", until=number) for number in range(5))
+        assert [lease.until for lease in store.query(Lease.held("1", until=2)).items] == [0, 1, 2]
 
 
 def test_a_collection_has_one_member_for_an_entity() -> None:

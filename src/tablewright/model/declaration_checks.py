@@ -335,12 +335,14 @@ def _check_pattern(schema: Schema, pattern: Get | Query) -> None:
         in_states = [schema.field_path(path).replace(".", "__") for path in states]
         check_parameters(place, pattern, pattern.signature, fields[0], fields[1], in_states)
     elif isinstance(pattern, Query):
-        taken = [path for path in _paths_of(schema, partition + sort) if schema.field_path(path) in BOUNDS]
+        names = [schema.field_path(path) for path in _paths_of(schema, partition + sort)]
+        # The range itself is only ever bounded.
+        taken = [name for name in names if name in BOUNDS and name != pattern.range]
         if taken:
-            name = schema.field_path(taken[0])
+            name = taken[0]
             raise ModelError(
-                f"{place}: {name} is a field of the key that is read, and the name of a bound; declare the pattern with a "
-                f"function that takes {name}, or rename the field"
+                f"{place}: {name} is a field of the key that is read, and the name of a bound; declare the pattern "
+                f"with a function that takes {name}, or rename the field"
             )
 
 

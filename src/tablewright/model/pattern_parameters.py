@@ -38,7 +38,7 @@ def check_parameters(
         if name in fixed:
             raise ModelError(f"{place}: {name} is fixed, so it cannot be a parameter; remove one of them")
         if name in (*needed, *further, *in_states):
-            if name in BOUNDS and is_bounded:
+            if name in BOUNDS and isinstance(pattern, Query) and pattern.range not in (None, name):
                 raise ModelError(f"{place}: {name} is a field of the key and a bound of the range; rename the field")
         elif name not in BOUNDS or not is_bounded:
             others.append(name)
