@@ -47,6 +47,8 @@ WITHOUT_KEY = {
         "/programs/{program_id}/marketplaces/{marketplace_id}/runs/{run_id}/cancel",
         "/programs/{program_id}/marketplaces/{marketplace_id}/runs/{run_id}/resume",
         "/programs/{program_id}/marketplaces/{marketplace_id}/deliveries",
+        "/programs/{program_id}/marketplaces/{marketplace_id}/deliveries/retry",
+        "/unsubscribe/{token}",
     },
 }
 POSTS = [

@@ -189,7 +189,7 @@ def _fields(entity: Entity) -> dict[str, Any]:
 
 def _shown(name: str, value: Any) -> Any:
     """A value as the audit shows it."""
-    plain = _plain(name, to_jsonable_python(value, fallback=str))
+    plain = _plain(name, to_jsonable_python(value, fallback=str, bytes_mode="hex", inf_nan_mode="strings"))
     text = orjson.dumps(plain)
     return plain if len(text) <= _MAX_VALUE else f"{text[:_MAX_TEXT].decode(errors='ignore')}… ({len(text)} bytes)"
 
@@ -201,8 +201,10 @@ def _plain(name: str, value: Any) -> Any:
         return {str(key): _plain(str(key), each) for key, each in value.items()}
     if isinstance(value, list):
         return [_plain(name, each) for each in value]
-    if isinstance(value, str) and len(value) > _MAX_TEXT:
-        return f"{value[:_MAX_TEXT]}… ({len(value)} characters)"
+    if isinstance(value, str):
+        # Surrogates alone are no text.
+        text = value[:_MAX_TEXT].encode(errors="replace").decode()
+        return text if len(value) <= _MAX_TEXT else f"{text}… ({len(value)} characters)"
     # JSON has numbers of 64 bits.
     return str(value) if isinstance(value, int) and abs(value) >= 2**63 else value
 

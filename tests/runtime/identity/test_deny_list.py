@@ -142,3 +142,17 @@ def test_systems_in_processes_of_their_own_refuse_whom_tasks_has_deactivated(mon
         assert _codes(others, token) == [403, 403, 403]
         assert admin.post("/users/grace/reactivate").status_code == 200
         assert _codes(others, token) == [404, 404, 404]
+
+
+def test_a_stream_ends_when_its_reader_is_deactivated() -> None:
+    with serving(load("tasks", "support")) as served:
+        admin = served.client("root", "Admins", path="/tasks")
+        for user, group in (("root", "Admins"), ("grace", "Members")):
+            body = {"userId": user, "email": f"{user}@example.org", "groups": [group]}
+            assert admin.post("/users", json=body).status_code == 201
+        with served.client("grace", "Operators", path="/support").stream("GET", "/metrics/live") as live:
+            lines = live.iter_lines()
+            assert next(lines) == "event: metrics"
+            assert admin.post("/users/grace/deactivate").status_code == 200
+            # It has an end.
+            assert list(lines)
