@@ -35,6 +35,8 @@ class Change:
     params: tuple[tuple[str, str], ...] = ()
     # The status for those who do not say what they saw.
     unseen: int | None = None
+    # Whether it can be read after a DELETE: it has only another state.
+    stays: bool = False
 
     def read(self, **headers: str) -> httpx.Response:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
@@ -180,7 +182,14 @@ def another_provider(served: Served) -> Change:
 def a_cancellation(served: Served) -> Change:
     staff = served.client("cleo", "Schedulers", path="/calls")
     place = f"/calls/{schedule(staff)['callId']}"
-    return Change(staff, place, "DELETE", place, _always(None), 204, params=CONSISTENT, unseen=422)
+    return Change(staff, place, "DELETE", place, _always(None), 204, params=CONSISTENT, unseen=422, stays=True)
+
+
+def a_call_deletion(served: Served) -> Change:
+    admin = served.client("root", "Admins", path="/calls")
+    place = f"/calls/{schedule(admin)['callId']}"
+    assert admin.delete(place, params={"version": 1}).status_code == 204
+    return Change(admin, place, "DELETE", place, _always(None), 204, params=CONSISTENT, unseen=422)
 
 
 # -- Tasks ----------------------------------------------------------------------------------------------------------
