@@ -10,7 +10,9 @@ FastAPI has all the rest: other routes (which come after these), unknown paths a
 
     /tickets/{ticket_id} ──▶ Route: steps ──▶ Call: dependencies, parameters ──▶ body ──▶ endpoint ──▶ JSON
 
-One difference is meant: dependencies run before the body is read. Nothing is read for a caller who has no token.
+Two differences are meant. Dependencies run before the body is read: nothing is read for a caller who has no token. And
+nothing is taken for what it is not: where FastAPI reads ``true`` or ``"5"`` as a number, ``1`` as a flag and ``0`` as a
+date, these are refused.
 """
 
 from __future__ import annotations
@@ -40,6 +42,7 @@ from starlette.types import Receive, Scope, Send
 from typing_extensions import is_typeddict
 
 from tablewright.runtime.http import problems
+from tablewright.runtime.http.parameter_texts import NotWritten, exact
 
 __all__ = ["CompiledRoutes"]
 
@@ -222,14 +225,15 @@ class _Call:
         # What bounds the value; the marker itself would also say where it comes from.
         constraints = [each for each in metadata if each is not marker] + ([] if marker is None else marker.metadata)
         adapter = TypeAdapter(Annotated[(kind, *constraints)] if constraints else kind)
+        validate = exact(kind, adapter)
         alias = name if marker is None or marker.alias is None else marker.alias
-        if name in path:
-            self._path.append(_Parameter(name, alias, adapter.validate_python, default))
+        if alias in path:
+            self._path.append(_Parameter(name, alias, validate, default))
         elif isinstance(marker, params.Header):
             header = name.replace("_", "-") if alias == name else alias
-            self._headers.append(_Parameter(name, header, adapter.validate_python, default))
+            self._headers.append(_Parameter(name, header, validate, default))
         elif marker is None or isinstance(marker, params.Query):
-            self._query.append(_Parameter(name, alias, adapter.validate_python, default))
+            self._query.append(_Parameter(name, alias, validate, default))
         else:
             raise _Uncommon
 
@@ -279,6 +283,8 @@ def _take(
                 values[parameter.name] = parameter.validate(text)
             except ValidationError as error:
                 errors += _located(error, place, parameter.alias)
+            except NotWritten as error:
+                errors.append({"type": "written", "loc": (place, parameter.alias), "msg": str(error), "input": text})
         elif parameter.default is _REQUIRED:
             errors.append(_missing(place, parameter.alias))
         else:
@@ -304,14 +310,18 @@ async def _read_body(
     name: str, adapter: TypeAdapter[Any], request: Request, values: dict[str, Any], errors: list[Any]
 ) -> None:
     content = await _content(request)
-    body = _parsed(content, request.scope["headers"]) if content else None
-    if body is None:
+    if not content:
         errors.append(_missing("body"))
         return
+    _check_json(content, request.scope["headers"])
     try:
-        values[name] = adapter.validate_python(body, from_attributes=True)
+        # Strict: true is no number, and "5" is none either.
+        values[name] = adapter.validate_json(content, strict=True)
     except ValidationError as error:
-        errors += _located(error, "body")
+        found = _located(error, "body")
+        if any(each["type"] == "json_invalid" for each in found):
+            raise HTTPException(400, "the body is not valid JSON") from None
+        errors += found
 
 
 async def _content(request: Request) -> bytes:
@@ -326,16 +336,18 @@ async def _content(request: Request) -> bytes:
             return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-def _parsed(content: bytes, headers: Iterable[tuple[bytes, bytes]]) -> Any:
-    """The body as JSON, which its content type has to say: without one, curl says that it is a form."""
+def _check_json(content: bytes, headers: Iterable[tuple[bytes, bytes]]) -> None:
+    """The body is JSON, as its content type has to say: without one, curl says that it is a form."""
     media_type = next((value for name, value in headers if name == b"content-type"), b"")
     media_type = media_type.partition(b";")[0].strip().lower()
     if not media_type.startswith(b"application/") or not media_type.endswith((b"/json", b"+json")):
         raise HTTPException(415, "send JSON, with the header Content-Type: application/json")
-    try:
-        return _decoder.decode(content.decode("utf-8"))
-    except (ValueError, RecursionError):
-        raise HTTPException(400, "the body is not valid JSON") from None
+    # Pydantic reads these as numbers.
+    if b"NaN" in content or b"Infinity" in content:
+        try:
+            _decoder.decode(content.decode("utf-8"))
+        except (ValueError, RecursionError):
+            raise HTTPException(400, "the body is not valid JSON") from None
 
 
 def _not_a_number(text: str) -> NoReturn:

@@ -38,7 +38,6 @@ from tablewright.store import TolerantPage
 from tablewright.systems.calls.model import DEFAULT_MINUTES, MAX_MINUTES, MAX_VERSIONS, Call, Status
 from tablewright.systems.calls.roles import ADMINS, CUSTOMERS, SCHEDULERS
 from tablewright.systems.calls.service import Basis, Bounds, Calls, NewCall
-from tablewright.systems.json_numbers import Whole
 from tablewright.systems.key_times import EPOCH, LAST_MILLIS
 from tablewright.systems.response_views import page_end
 from tablewright.systems.system_router import SystemRouter, UnreadableList
@@ -57,10 +56,10 @@ _MILLISECOND = timedelta(milliseconds=1)
 
 
 Id = Annotated[str, Field(min_length=1, max_length=_MAX_ID_LENGTH, pattern=_ID)]
-Millis = Annotated[Whole, Field(ge=0, le=LAST_MILLIS)]
-Minutes = Annotated[Whole, Field(ge=1, le=MAX_MINUTES)]
+Millis = Annotated[int, Field(ge=0, le=LAST_MILLIS)]
+Minutes = Annotated[int, Field(ge=1, le=MAX_MINUTES)]
 _VERSION = "the version of the call that the change is based on; it may be left out where If-Match is sent"
-BasedOn = Annotated[Whole | None, Field(ge=0, le=MAX_VERSIONS, description=_VERSION, examples=[1])]
+BasedOn = Annotated[int | None, Field(ge=0, le=MAX_VERSIONS, description=_VERSION, examples=[1])]
 CallId = Annotated[str, Path(alias="callId", min_length=1, max_length=_MAX_ID_LENGTH, pattern=_ID, examples=["call-9"])]
 ProviderId = Annotated[
     str, Path(alias="providerId", min_length=1, max_length=_MAX_ID_LENGTH, pattern=_ID, examples=["p-1"])

@@ -30,7 +30,6 @@ from tablewright.systems.engagement.model import (
 )
 from tablewright.systems.engagement.reactive import Reaction
 from tablewright.systems.engagement.service import ShownCandidate
-from tablewright.systems.json_numbers import Whole
 from tablewright.systems.response_views import LEFT_OUT, EntityView
 from tablewright.systems.unreadable_log import UnreadableItem
 
@@ -53,7 +52,7 @@ class Strict(View):
 
 
 class ProgramBody(Configuration):
-    version: Whole | None = Field(
+    version: int | None = Field(
         default=None,
         ge=0,
         description="the version that this is based on, 0 for a new program; refused if it is another",
@@ -137,7 +136,7 @@ class PreferencesPatch(Strict):
 
 
 class DeliveryBody(Strict):
-    limit: Whole = Field(default=100, ge=1, le=1_000, description="how many are attempted at most")
+    limit: int = Field(default=100, ge=1, le=1_000, description="how many are attempted at most")
 
 
 class RetryBody(DeliveryBody):

@@ -12,7 +12,6 @@ from typing_extensions import TypedDict
 from tablewright.runtime.http.json_values import JsonObject, Shown, Text
 from tablewright.runtime.http.path_ids import Id
 from tablewright.store import Unreadable, offloaded_sizes
-from tablewright.systems.json_numbers import Whole
 from tablewright.systems.response_views import LEFT_OUT, EntityView
 from tablewright.systems.support.model import SYSTEM_EVENTS, Case, Feedback, Priority, Status, Ticket
 from tablewright.systems.unreadable_log import UnreadableItem, unreadable_items
@@ -76,7 +75,7 @@ class NewFeedback(Strict):
         description="of a customer: whose help it is about, somebody who worked on the ticket; "
         "of an operator: her own id, or nothing",
     )
-    rating: Whole = Field(ge=1, le=5)
+    rating: int = Field(ge=1, le=5)
     was_helpful: bool | None = None
     comment: str | None = Field(default=None, max_length=5_000)
 

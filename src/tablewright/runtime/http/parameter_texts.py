@@ -1,0 +1,62 @@
+"""Parameters of a path, a query or a header are texts: which texts are a value of which type.
+
+Pydantic takes more than is meant: ``1_000`` and ``5.0`` for an integer, ``yes`` for true, ``0`` for a day in
+1970. ``exact`` refuses what is not written as values of the type are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import date, datetime
+from enum import Enum
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from pydantic import TypeAdapter
+
+__all__ = ["NotWritten", "exact"]
+
+# The first that a type is, or is derived from.
+_WRITTEN: tuple[tuple[type, str, str], ...] = (
+    (bool, "(?i:true|false)", "true or false"),
+    (int, "-?[0-9]+", "a valid integer"),
+    (float, r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?", "a valid number"),
+    (datetime, "[0-9]{4}-[0-9]{2}-[0-9]{2}[T ].+", "a valid time, as in 2026-01-31T09:00:00Z"),
+    (date, "[0-9]{4}-[0-9]{2}-[0-9]{2}", "a valid date, as in 2026-01-31"),
+)
+
+
+class NotWritten(Exception):
+    """A text is not written as values of its type are."""
+
+
+def exact(annotation: Any, adapter: TypeAdapter[Any]) -> Callable[[str], Any]:
+    """A function that makes a value of a text; ValidationError or NotWritten if it is none."""
+    kinds = [kind for kind in _kinds(annotation) if kind is not NoneType]
+    if len(kinds) == 1 and not issubclass(kinds[0], Enum):
+        for known, pattern, what in _WRITTEN:
+            if issubclass(kinds[0], known):
+                return _checked(adapter, re.compile(pattern).fullmatch, f"Input should be {what}")
+    return adapter.validate_python
+
+
+def _checked(adapter: TypeAdapter[Any], is_written: Callable[[str], Any], message: str) -> Callable[[str], Any]:
+    def validate(text: str) -> Any:
+        # First, as its errors say more.
+        value = adapter.validate_python(text)
+        if not is_written(text):
+            raise NotWritten(message)
+        return value
+
+    return validate
+
+
+def _kinds(annotation: Any) -> list[type]:
+    """The classes that a scalar may be of."""
+    origin = get_origin(annotation)
+    if origin is Annotated:
+        return _kinds(get_args(annotation)[0])
+    if origin in (Union, UnionType):
+        return [kind for choice in get_args(annotation) for kind in _kinds(choice)]
+    return [] if origin is Literal else [annotation]
