@@ -33,6 +33,16 @@ class Place:
     def name(self) -> str:
         return ".".join(map(str, self.steps))
 
+    def is_at(self, field: str) -> bool:
+        """Whether an error is about this place, or what is in it, or has it in it.
+
+        The location of an error has the alternatives of a union as well.
+        """
+        steps = iter(field.split("."))
+        if all(str(step) in steps for step in self.steps):
+            return True
+        return self.name.startswith(f"{field}.") and field.count(".") > 0
+
     def replaced(self, whole: Any, value: Any) -> Any:
         """A body with another value here."""
         made = {"body": copy.deepcopy(whole)}
@@ -81,7 +91,9 @@ def example(api: Schema, schema: Schema) -> Any:
         }
     if kind == "array":
         return [example(api, found["items"])] * found.get("minItems", 0)
-    return {"string": "x" * max(1, found.get("minLength", 1)), "integer": 1, "number": 1, "boolean": True}.get(str(kind))
+    return {"string": "x" * max(1, found.get("minLength", 1)), "integer": 1, "number": 1, "boolean": True}.get(
+        str(kind)
+    )
 
 
 def places(api: Schema, schema: Schema, value: Any, steps: tuple[str | int, ...] = ("body",)) -> Iterator[Place]:
@@ -120,6 +132,21 @@ def violations(api: Schema, place: Place, *, as_text: bool = False) -> list[Any]
         found = _beyond(option)
         wrong += [str(value) for value in found] if as_text else found
     return wrong
+
+
+def is_bounded(api: Schema, place: Place) -> bool:
+    """Whether what a schema allows is of a bounded size."""
+    for option in choices(api, place.schema):
+        kind = option.get("type")
+        bounded = {
+            "string": {"maxLength", "enum", "const", "pattern", "format"} & set(option),
+            "integer": {"minimum", "maximum"} <= set(option),
+            "number": {"maximum", "exclusiveMaximum"} & set(option) and {"minimum", "exclusiveMinimum"} & set(option),
+            "array": "maxItems" in option,
+        }.get(str(kind), True)
+        if not bounded:
+            return False
+    return True
 
 
 def _beyond(option: Schema) -> list[Any]:

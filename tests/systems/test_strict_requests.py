@@ -11,9 +11,10 @@ import pytest
 
 from tablewright.systems import NAMES, load
 from tests.systems.harness import Served, serving
-from tests.systems.openapi_values import Place, example, places, violations
+from tests.systems.openapi_values import Place, example, is_bounded, places, violations
 
-GROUPS = ("Admins", "Members", "Services", "Customers", "Operators", "Engineers")
+# What may be as large as a request.
+UNBOUNDED = {"data"}
 
 
 @pytest.fixture(scope="module", params=NAMES)
@@ -25,7 +26,8 @@ def described(request: pytest.FixtureRequest) -> Iterator[tuple[Served, str, dic
 
 
 def client_of(served: Served, name: str) -> httpx.Client:
-    return served.client("everybody", *GROUPS, email="all@example.org", path=f"/{name}")
+    roles = [role.name for system in served.systems for role in system.roles]
+    return served.client("everybody", *roles, email="all@example.org", path=f"/{name}")
 
 
 def bodies(api: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
@@ -54,7 +56,7 @@ def test_every_field_of_every_body_is_what_the_description_says(
                 answer = client.request(
                     method, address(path), content=json.dumps(place.replaced(whole, wrong)), headers=JSON
                 )
-                if not any(field.startswith(place.name) or place.name.startswith(field) for field in fields_of(answer)):
+                if not any(place.is_at(field) for field in fields_of(answer)):
                     accepted.append(
                         f"{method.upper()} {path}: {place.name} = {json.dumps(wrong)[:60]}: {answer.text[:200]}"
                     )
@@ -96,3 +98,14 @@ def address(path: str) -> str:
     """A path with something in place of its parameters."""
     steps = ["33567ee8-f182-4f8a-b03e-2f1515915471" if step.startswith("{") else step for step in path.split("/")]
     return "/".join(steps)
+
+
+@pytest.mark.requirement("X2")
+def test_every_field_of_a_request_has_bounds(described: tuple[Served, str, dict[str, Any]]) -> None:
+    _, _, api = described
+    found = [place for _, _, schema in bodies(api) for place in places(api, schema, example(api, schema))]
+    for methods in api["paths"].values():
+        for operation in methods.values():
+            for parameter in operation.get("parameters", ()):
+                found.append(Place((parameter["in"], parameter["name"]), parameter["schema"]))
+    assert [place.name for place in found if place.steps[-1] not in UNBOUNDED and not is_bounded(api, place)] == []

@@ -62,8 +62,8 @@ def test_unknown_addresses_and_methods_are_problems_too(served: Served) -> None:
     assert client.get("/nowhere").json()["type"] == "/problems/not-found"
     answer = client.delete("/servicedesk/tickets")
     assert (answer.status_code, answer.json()["type"]) == (405, "/problems/method-not-allowed")
-    assert answer.headers["allow"] == "GET, POST"
-    assert client.put(f"/servicedesk/tickets/{uuid4()}").headers["allow"] == "GET, PATCH"
+    assert answer.headers["allow"] == "GET, HEAD, POST"
+    assert client.put(f"/servicedesk/tickets/{uuid4()}").headers["allow"] == "GET, HEAD, PATCH"
     assert client.post("/healthz").headers["allow"] == "GET"
 
 
@@ -233,3 +233,64 @@ def test_an_exception_is_logged_without_its_text() -> None:
     assert line["error"] == "ValueError"
     assert "test_gate.py" in line["raised_at"][0]
     assert "hunter2" not in json.dumps(line)
+
+
+# -- HEAD, and caches -----------------------------------------------------------------------------------------------
+
+
+def test_head_is_answered_as_get_without_the_body(served: Served, agent: httpx.Client) -> None:
+    made = agent.post("/tickets", json={"caller_id": "c", "issue_description": "no sound"}).json()
+    for client, path in (
+        (agent, f"/tickets/{made['ticket_id']}"),
+        (agent, "/tickets?caller=c"),
+        (agent, f"/tickets/{uuid4()}"),
+        (agent, "/openapi.json"),
+        (agent, "/docs"),
+        (served.client(), "/"),
+        (served.client(), "/healthz"),
+        (served.client(), "/servicedesk/tickets?caller=c"),
+        (served.client(), "/nowhere"),
+    ):
+        got, head = client.get(path), client.head(path)
+        assert (head.status_code, head.content) == (got.status_code, b"")
+        for name in ("content-type", "content-length", "etag", "cache-control"):
+            if name != "content-length" or got.status_code == 200:
+                assert head.headers.get(name) == got.headers.get(name), (path, name)
+
+
+def test_a_connection_is_good_for_more_after_head(agent: httpx.Client) -> None:
+    for _ in range(3):
+        assert agent.head("/tickets?caller=c").status_code == 200
+        assert agent.get("/tickets?caller=c").status_code == 200
+
+
+def test_head_of_what_only_changes_is_not_allowed(agent: httpx.Client) -> None:
+    answer = agent.head(f"/tickets/{uuid4()}/comments")
+    assert answer.status_code == 405
+    refused = agent.put("/tickets?caller=c")
+    assert refused.headers["Allow"] == "GET, HEAD, POST"
+
+
+def test_head_of_a_stream_ends() -> None:
+    with serving(load("support"), memory=True) as served:
+        client = served.client("op", "Operators", "Admins", path="/support")
+        answer = client.head("/metrics/live", timeout=10)
+        assert (answer.status_code, answer.content) == (200, b"")
+        assert client.get("/metrics").status_code == 200
+
+
+def test_head_is_counted_as_head(served: Served) -> None:
+    client = served.client()
+    client.head("/systems.json")
+    labels = {"system": "", "route": "/systems.json", "method": "HEAD", "status": "200"}
+    assert served.runtime.metrics.registry.get_sample_value("http_requests_total", labels) == 1.0
+
+
+def test_nothing_is_kept_by_caches(served: Served, agent: httpx.Client) -> None:
+    for client, path in (
+        (agent, "/tickets?caller=c"),
+        (agent, f"/tickets/{uuid4()}"),
+        (served.client(), "/"),
+        (served.client(), "/tokens.json"),
+    ):
+        assert client.get(path).headers.get_list("cache-control") == ["no-store"]

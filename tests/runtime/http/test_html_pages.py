@@ -75,3 +75,19 @@ def test_a_page_from_elsewhere_gets_none_even_one_that_may_call_the_systems(serv
         assert client.get("/tokens.json", headers=headers).status_code == 404
     own = {"Origin": served.url, "Sec-Fetch-Site": "same-origin"}
     assert client.get("/tokens.json", headers=own).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "X-Forwarded-For: 203.0.113.7",
+        "x-forwarded-host: example.org",
+        "X-Forwarded-Proto: https",
+        "X-Forwarded-Server: a",
+        "Forwarded: for=127.0.0.1",
+        "Via: 1.1 proxy",
+        "X-Real-IP: 127.0.0.1",
+    ],
+)
+def test_a_request_that_came_through_a_proxy_gets_none(served: Served, header: str) -> None:
+    assert b'"token":' not in _answer(served, "Host: 127.0.0.1", header)

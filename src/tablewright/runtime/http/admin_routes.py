@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import asyncio
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Request
-from pydantic import BaseModel
-from starlette.responses import JSONResponse, Response
+from pydantic import BaseModel, Field
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from tablewright.model import Selection
 from tablewright.runtime.consumer_threads import ConsumerThreads
 from tablewright.runtime.errors import ResourceNotFound, ServiceUnavailable, StateConflict
 from tablewright.runtime.events.event_log import Event
 from tablewright.runtime.http.dependencies import Cursor, Limit, Probe, allow, runtime_of
+from tablewright.runtime.http.problems import documented
 from tablewright.runtime.identity.access import RUNTIME_ADMINS, Caller
 from tablewright.runtime.internal_tables import internal_table
 from tablewright.runtime.mail.mail_records import DeadMail, MailRecord
@@ -44,20 +45,32 @@ _AT_ONCE = 20
 Admin = Annotated[Caller, allow(RUNTIME_ADMINS)]
 
 
+ConsumerName = Annotated[str, Path(max_length=200, examples=["tasks.events"])]
+Sequence = Annotated[str, Path(max_length=100, description="the number of a dead letter in its stream")]
+
+
+class Health(BaseModel):
+    status: Literal["ok"] = "ok"
+
+
+class Readiness(BaseModel):
+    status: Literal["ready", "failing"]
+    failing: dict[str, str] = Field(description="what is failing, and how", examples=[{}])
+
+
 class ConsumerState(BaseModel):
-    name: str
-    failing: str | None
-    # What it waits for, such as a mail server that is down.
-    waiting: str | None
-    dead_letters: int
+    name: str = Field(examples=["tasks.events"])
+    failing: str | None = Field(description="the error that it fails with", examples=[None])
+    waiting: str | None = Field(description="what it waits for, such as a mail server that is down", examples=[None])
+    dead_letters: int = Field(description="how many there are", examples=[0])
 
 
 class DeadLetterView(BaseModel):
-    sequence: str
-    error: str
-    attempts: int
+    sequence: str = Field(description="its number in the stream", examples=["000000000000000000042"])
+    error: str = Field(examples=["ValueError: no such template"])
+    attempts: int = Field(examples=[5])
     failed_at: datetime
-    record: str
+    record: str = Field(description="the stream record, as JSON", examples=["{}"])
 
 
 class DeadLetterPage(BaseModel):
@@ -85,18 +98,20 @@ class DeadMailPage(BaseModel):
 
 
 class EventPage(BaseModel):
-    events: list[dict[str, Any]]
+    events: list[dict[str, Any]] = Field(examples=[[{"event_id": "e-1", "source": "tasks", "type": "TaskCreated"}]])
     cursor: str | None = None
     unreadable: list[str] = []
 
 
-@router.get("/healthz")
-async def healthz(_: Probe) -> dict[str, str]:
-    return {"status": "ok"}
+@router.get("/healthz", tags=["health"])
+async def healthz(_: Probe) -> Health:
+    """Whether the process runs."""
+    return Health()
 
 
-@router.get("/readyz")
+@router.get("/readyz", tags=["health"], responses={200: {"model": Readiness}, 503: {"model": Readiness}})
 async def readyz(request: Request, _: Probe) -> Response:
+    """Whether the database responds, and no consumer is failing; 503 and what is wrong, if not."""
     runtime = runtime_of(request)
     failing = _threads(request).failures()
     try:
@@ -109,14 +124,15 @@ async def readyz(request: Request, _: Probe) -> Response:
     return JSONResponse(state, 503 if failing else 200)
 
 
-@router.get("/metrics")
+@router.get("/metrics", tags=["health"], response_class=PlainTextResponse)
 async def metrics(request: Request, _: Probe) -> Response:
+    """Metrics, for Prometheus."""
     return Response(runtime_of(request).metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
-@router.get("/runtime/events/{source}")
+@router.get("/runtime/events/{source}", tags=["events"])
 async def events(
-    source: Annotated[str, Path(max_length=100)],
+    source: Annotated[str, Path(max_length=100, description="the name of a system", examples=["tasks"])],
     request: Request,
     _: Admin,
     limit: Limit = 50,
@@ -129,8 +145,9 @@ async def events(
     return EventPage(events=found, cursor=page.cursor, unreadable=[str(error) for error in page.unreadable])
 
 
-@router.get("/runtime/consumers")
+@router.get("/runtime/consumers", tags=["consumers"])
 async def consumers(request: Request, _: Admin) -> list[ConsumerState]:
+    """The consumers of this process: which are failing, which wait, how many dead letters they have."""
     threads, store = _threads(request), runtime_of(request).consumer_store
     failing, waiting = threads.failures(), threads.waiting()
     return [
@@ -144,9 +161,9 @@ async def consumers(request: Request, _: Admin) -> list[ConsumerState]:
     ]
 
 
-@router.get("/runtime/consumers/{name}/dead-letters")
+@router.get("/runtime/consumers/{name}/dead-letters", tags=["consumers"], responses=documented(404))
 async def dead_letters(
-    name: str, request: Request, _: Admin, limit: Limit = 20, cursor: Cursor = None
+    name: ConsumerName, request: Request, _: Admin, limit: Limit = 20, cursor: Cursor = None
 ) -> DeadLetterPage:
     """The dead letters of a consumer, in the order of their stream."""
     _known(request, name)
@@ -168,8 +185,13 @@ async def dead_letters(
     )
 
 
-@router.post("/runtime/consumers/{name}/dead-letters/{sequence}/replay", status_code=204)
-async def replay(name: str, sequence: str, request: Request, _: Admin) -> None:
+@router.post(
+    "/runtime/consumers/{name}/dead-letters/{sequence}/replay",
+    status_code=204,
+    tags=["consumers"],
+    responses=documented(404, 409),
+)
+async def replay(name: ConsumerName, sequence: Sequence, request: Request, _: Admin) -> None:
     """Handle a dead letter again; if that succeeds, it is deleted."""
     threads = _known(request, name)
     dead_letter = await asyncio.to_thread(_find_dead_letter, _consumer_reader(request), name, sequence)

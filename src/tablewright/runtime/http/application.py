@@ -3,7 +3,7 @@
 /                      start page
 /healthz /readyz /metrics
 /problems/{kind}       what a kind of problem means
-/runtime/...           events, consumers and dead letters, for runtime:Admins
+/runtime/...           events, consumers and dead letters, for runtime:Admins; /runtime/docs, /runtime/openapi.json
 /<system>/...          a system; /<system>/docs is its API page, to which /<system> leads,
                        /<system>/openapi.json its description
 """
@@ -24,9 +24,11 @@ from starlette.types import ASGIApp
 from tablewright.runtime.consumer_threads import ConsumerSpec, ConsumerThreads
 from tablewright.runtime.events.event_bridge import event_bridge
 from tablewright.runtime.http import admin_routes, html_pages, problems
+from tablewright.runtime.http.api_description import describe
 from tablewright.runtime.http.compiled_routes import CompiledRoutes
 from tablewright.runtime.http.declared_calls import calls_of, runtime_calls
 from tablewright.runtime.http.gate import Gate
+from tablewright.runtime.identity.access import Call
 from tablewright.runtime.internal_tables import events_table
 from tablewright.runtime.system import Runtime, System
 from tablewright.runtime.table_readiness import are_ready, tables_of
@@ -70,9 +72,10 @@ def application(runtime: Runtime, systems: Sequence[System], services: Mapping[s
 
     entrances = html_pages.entrances([system.name for system in systems])
     routes = [*html_pages.router.routes, *entrances.routes, *admin_routes.router.routes]
-    runtime_calls(routes)
+    calls = runtime_calls(routes)
     app = FastAPI(
-        title="Tablewright",
+        title="Runtime",
+        description="Health, metrics, events, consumers and dead letters of this process.",
         lifespan=lifespan,
         routes=routes,
         docs_url=None,
@@ -84,13 +87,16 @@ def application(runtime: Runtime, systems: Sequence[System], services: Mapping[s
     app.state.consumer_threads = threads
     app.state.systems = list(systems)
     problems.install(app)
+    describe(app, _COMMON, public=_public(calls))
     app.state.admit = None
     apps = {}
     for system in systems:
         service = services[system.name]
         compiled = CompiledRoutes(described(runtime, system, service))
         apps[system.name] = _with_cors(runtime, compiled)
-    return Gate(_with_cors(runtime, app), apps, metrics=runtime.metrics, max_body=runtime.settings.max_body)
+    return Gate(
+        _with_cors(runtime, CompiledRoutes(app)), apps, metrics=runtime.metrics, max_body=runtime.settings.max_body
+    )
 
 
 async def _stop_beside_requests(stopping: asyncio.Event, stops: Sequence[Callable[[], None]]) -> None:
@@ -114,7 +120,7 @@ def described(runtime: Runtime, system: System, service: Any) -> FastAPI:
     It has its router's routes themselves, as only those are compiled: not routers that a router includes.
     """
     # Before anything is served: whoever is not named by a route is not let in by it.
-    calls_of(system)
+    calls = calls_of(system)
     app = FastAPI(
         title=system.title,
         description=system.about,
@@ -129,8 +135,13 @@ def described(runtime: Runtime, system: System, service: Any) -> FastAPI:
     app.state.admit = system.admit
     app.state.system = system
     problems.install(app)
-    problems.describe(app, _COMMON)
+    describe(app, _COMMON, public=_public(calls))
     return app
+
+
+def _public(calls: Sequence[Call]) -> set[tuple[str, str]]:
+    """The methods and paths of calls that need no token."""
+    return {(call.method, call.path) for call in calls if call.is_open}
 
 
 def _with_cors(runtime: Runtime, app: ASGIApp) -> ASGIApp:

@@ -8,7 +8,7 @@
     async def change(ticket_id: UUID, body: Change, desk: Desk, changing: Changing) -> TicketView:
         return _view(changing.of(await desk.change(ticket_id, body.status, changing.seen)))
 
-The ETag is left in the state of the request, and the gate adds it to the response. ``problems.describe`` tells OpenAPI
+The ETag is left in the state of the request, and the gate adds it to the response. ``api_description`` tells OpenAPI
 of the headers and the statuses of every route that takes one of the two.
 """
 

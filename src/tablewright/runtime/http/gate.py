@@ -4,6 +4,8 @@
     ETag           of one thing that is shown or changed (``conditional_requests``)
     request id     taken from X-Request-Id if it is a plain one, else made; in every response and log line
     body           no larger than allowed; how long it may take is the connection's business (``bounded_connection``)
+    HEAD           answered as a GET, without the body
+    caching        of nothing, unless a response says otherwise: it may be somebody's data
     log, metrics   one line and one count for each request, by route template, never by path
 
 One ASGI layer does all of it, because each layer costs every request.
@@ -30,6 +32,7 @@ from tablewright.runtime.metrics import Metrics
 _PLAIN_ID = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _NO_SNIFFING = (b"x-content-type-options", b"nosniff")
+_NO_CACHING = (b"cache-control", b"no-store")
 _QUIET = frozenset({"/healthz", "/readyz", "/metrics"})
 
 _log = logging.getLogger("tablewright.access")
@@ -58,6 +61,9 @@ class Gate:
         headers: dict[bytes, bytes] = dict(scope["headers"])
         state = scope.setdefault("state", {})
         exchange = _Exchange(receive, send, _request_id(headers.get(b"x-request-id")), self._max_body, state)
+        if scope["method"] == "HEAD":
+            # A copy: the server has to know what it was asked.
+            exchange.is_head, scope = True, {**scope, "method": "GET"}
         state["request_id"] = exchange.request_id
         length = headers.get(b"content-length")
         # A body with a length is no longer than that; the server sees to it.
@@ -99,7 +105,8 @@ class Gate:
 
     def _record(self, system: str, scope: Scope, exchange: _Exchange) -> None:
         seconds = time.perf_counter() - exchange.began
-        route, method, status = _route(scope), method_label(scope["method"]), exchange.status
+        method = "HEAD" if exchange.is_head else method_label(scope["method"])
+        route, status = _route(scope), exchange.status
         counted = self._metrics_of.get((system, route, method, status))
         if counted is None:
             metrics = self._metrics
@@ -124,13 +131,27 @@ class Gate:
 class _Exchange:
     """One request and its response, as they pass through the gate."""
 
-    __slots__ = ("_max_body", "_read", "_receive", "_send", "_state", "began", "has_started", "request_id", "status")
+    __slots__ = (
+        "_max_body",
+        "_read",
+        "_receive",
+        "_send",
+        "_state",
+        "began",
+        "has_ended",
+        "has_started",
+        "is_head",
+        "request_id",
+        "status",
+    )
 
     def __init__(self, receive: Receive, send: Send, request_id: str, max_body: int, state: Mapping[str, Any]) -> None:
         self.began = time.perf_counter()
         self.request_id = request_id
         self.status = 500
         self.has_started = False
+        self.has_ended = False
+        self.is_head = False
         self._receive = receive
         self._send = send
         self._max_body = max_body
@@ -152,7 +173,15 @@ class _Exchange:
             # Of what is sent, not of what a refusal is about.
             if ETAG in self._state and self.status < 400:
                 marks.append((b"etag", f'"{self._state[ETAG]}"'.encode()))
+            if not any(name == b"cache-control" for name, _ in message["headers"]):
+                marks.append(_NO_CACHING)
             message = {**message, "headers": [*message["headers"], *marks]}
+        elif self.is_head:
+            if self.has_ended:
+                # A stream goes on until its client is gone; this one wanted only the head.
+                raise OSError("the response to HEAD has ended")
+            self.has_ended = True
+            message = {"type": "http.response.body", "body": b""}
         await self._send(message)
 
     @property

@@ -3,7 +3,8 @@
 Nothing is loaded from other sites.
 
 The start page shows tokens to try the systems with. They are given out in development only, by a server that listens on
-loopback only, and to a browser that uses a loopback name: a page of another site cannot get them.
+loopback only, to a client at this machine that uses a loopback name, and to no proxy: neither a page of another site
+nor somebody behind a tunnel can get them.
 """
 
 from __future__ import annotations
@@ -29,6 +30,10 @@ api_router = APIRouter(include_in_schema=False)
 _POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; img-src data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+# What proxies add, beside X-Forwarded-For and its like.
+_FORWARDING = frozenset(
+    {"forwarded", "via", "x-real-ip", "x-client-ip", "x-original-host", "true-client-ip", "cf-connecting-ip"}
 )
 _HOST = re.compile(r"(?P<name>[A-Za-z0-9.-]{1,255}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?")
 
@@ -95,6 +100,21 @@ async def _lead(request: Request, _: Probe) -> Response:
     return RedirectResponse(f"{request.scope['path'].rpartition('/')[2]}/docs")
 
 
+@router.get("/runtime")
+async def runtime_entrance(_: Probe) -> Response:
+    return RedirectResponse("runtime/docs")
+
+
+@router.get("/runtime/docs")
+async def runtime_page(_: Probe) -> Response:
+    return _page("api.html")
+
+
+@router.get("/runtime/openapi.json")
+async def runtime_description(request: Request, _: Probe) -> Response:
+    return JSONResponse(request.app.openapi())
+
+
 @api_router.get("/")
 async def entrance(_: Probe) -> Response:
     return RedirectResponse("docs")
@@ -115,6 +135,9 @@ def _is_private(runtime: Runtime, request: Request) -> bool:
 
     The header itself is read: where a URL cannot be made of it, there would be one of the server's own address.
     """
+    if any(name in _FORWARDING or name.startswith("x-forwarded-") for name in request.headers):
+        # Whoever is behind a proxy need not be at this machine.
+        return False
     hosts = [_HOST.fullmatch(host) for host in request.headers.getlist("host")]
     if len(hosts) != 1 or hosts[0] is None:
         return False
@@ -122,7 +145,9 @@ def _is_private(runtime: Runtime, request: Request) -> bool:
     origin = request.headers.get("origin", f"http://{hosts[0][0]}")
     site = request.headers.get("sec-fetch-site", "none")
     own_page = origin.lower() == f"http://{hosts[0][0]}".lower() and site in ("none", "same-origin")
-    return own_page and _is_loopback(runtime.settings.host) and _is_loopback(hosts[0]["name"].strip("[]").lower())
+    client = request.client.host if request.client else ""
+    addresses = runtime.settings.host, client, hosts[0]["name"].strip("[]").lower()
+    return own_page and all(map(_is_loopback, addresses))
 
 
 def _is_loopback(host: str) -> bool:

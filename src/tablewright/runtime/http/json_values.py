@@ -1,4 +1,4 @@
-"""Free-form JSON: as clients send it, limited to what an item can hold, and as responses show it.
+"""Values of requests and responses: texts, and free-form JSON, limited to what an item can hold.
 
 An item has exact decimals, and JSON has numbers: a fraction is shown as it was sent.
 """
@@ -6,25 +6,35 @@ An item has exact decimals, and JSON has numbers: a fraction is shown as it was 
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
+from unicodedata import category
 
 from pydantic import AfterValidator, Field, PlainSerializer
+from pydantic.config import JsonDict
 
 from tablewright.model.values.attribute_codec import encode
 
 # What other packages use.
 __all__ = [
     "SEEN",
+    "UNIQUE",
     "JsonObject",
+    "Said",
     "Shown",
     "Text",
+    "each_once",
     "in_json",
+    "not_blank",
     "storable",
 ]
+
+T = TypeVar("T")
 
 # DynamoDB takes 32 levels; a few are the item's own.
 _MAX_DEPTH = 24
 _MAX_MEMBERS = 100
+# Integers that every reader and writer of JSON takes.
+_LEAST, _GREATEST = -(2**63), 2**64 - 1
 
 
 def storable(value: dict[str, Any]) -> dict[str, Any]:
@@ -37,6 +47,8 @@ def storable(value: dict[str, Any]) -> dict[str, Any]:
         members = [member for each in level for member in (each.values() if isinstance(each, dict) else each)]
         if not all(map(_is_text, [*(name for each in objects for name in each), *members])):
             raise ValueError("it has text that is not valid Unicode")
+        if any(isinstance(member, int) and not _LEAST <= member <= _GREATEST for member in members):
+            raise ValueError("it has an integer of more than 64 bits")
         level = [member for member in members if isinstance(member, dict | list)]
         if not level:
             encode(value)
@@ -72,8 +84,32 @@ def _text(value: str) -> str:
     return value
 
 
-# Matches a visible character: required in texts that must not be blank.
-SEEN = r"[^\s\x00-\x1f\x7f]"
+# What is nothing to a reader: controls and marks without a width, and spaces.
+_UNSEEN = ("Cc", "Cf", "Zs", "Zl", "Zp")
+# Matches a character that is not one of them, nearly: what the description of a field can say.
+SEEN = r"[^\s\x00-\x1f\x7f-\x9f\u200b-\u200f\u2060\ufeff]"
+
+
+def not_blank(text: str) -> str:
+    """The same text; ValueError if there is nothing to be seen in it."""
+    if all(category(char) in _UNSEEN for char in text):
+        raise ValueError("it is blank")
+    return text
+
+
+Said = Annotated[str, Field(min_length=1, pattern=SEEN), AfterValidator(not_blank)]
+"""Text in which something can be seen; its field bounds how long it is."""
+
+
+def each_once(members: list[T]) -> list[T]:
+    """The same list; ValueError if it has a member twice."""
+    if len(set(members)) < len(members):
+        raise ValueError("it has a member twice")
+    return members
+
+
+# What the description of a list says whose members are checked by ``each_once``.
+UNIQUE: JsonDict = {"uniqueItems": True}
 
 Text = Annotated[str, AfterValidator(_text)]
 """Text of any length."""

@@ -11,6 +11,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
+from tablewright.runtime.http.json_values import not_blank
+
 # What other packages use.
 __all__ = [
     "Id",
@@ -19,8 +21,8 @@ __all__ = [
 ]
 
 MAX_ID_LENGTH = 200
-# Without control characters.
-_STEP = r"^[^\x00-\x1f\x7f-\x9f/]+$"
+# Without control characters, and not blank.
+_STEP = r"^[^\x00-\x1f\x7f-\x9f/]*[^\s\x00-\x1f\x7f-\x9f/][^\x00-\x1f\x7f-\x9f/]*$"
 _WAYS = (".", "..")
 _is_step = re.compile(_STEP).fullmatch
 
@@ -33,11 +35,16 @@ def not_dots(text: str) -> str:
 
 
 # An id in a request, of any length: its field bounds that.
-Step = Annotated[str, Field(pattern=_STEP), AfterValidator(not_dots)]
+Step = Annotated[str, Field(pattern=_STEP), AfterValidator(not_dots), AfterValidator(not_blank)]
 Id = Annotated[Step, Field(min_length=1, max_length=MAX_ID_LENGTH)]
 """An id in a request; one that cannot be a segment of a URL is rejected, by its field."""
 
 
 def is_id(text: str, max_length: int = MAX_ID_LENGTH) -> bool:
     """Whether a text from elsewhere is valid as an id."""
-    return len(text) <= max_length and text not in _WAYS and _is_step(text) is not None
+    if len(text) > max_length or text in _WAYS or _is_step(text) is None:
+        return False
+    try:
+        return bool(not_blank(text))
+    except ValueError:
+        return False

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -23,7 +23,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Match
 
 from tablewright.runtime.errors import ServiceProblem, TooManyRequests, Unauthenticated
-from tablewright.runtime.http.conditional_requests import IF_MATCH, IF_NONE_MATCH, NotModified
+from tablewright.runtime.http.conditional_requests import NotModified
 from tablewright.store import (
     AlreadyExists,
     Cancelled,
@@ -118,52 +118,6 @@ def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
-def describe(app: FastAPI, common: Sequence[int]) -> None:
-    """Describe problems and bearer tokens in an application's OpenAPI document, in place of FastAPI's own errors.
-
-    ``common`` are the statuses that every route may respond with.
-    """
-    made = app.openapi
-
-    def openapi() -> dict[str, Any]:
-        if app.openapi_schema is None:
-            description = made()
-            schemas = description.setdefault("components", {}).setdefault("schemas", {})
-            schema = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
-            schemas.update(schema.pop("$defs", {}))
-            schemas["Problem"] = schema
-            for name in ("HTTPValidationError", "ValidationError"):
-                schemas.pop(name, None)
-            for operations in description["paths"].values():
-                for operation in operations.values():
-                    _describe_conditions(operation)
-                    shared = {str(status): response for status, response in documented(*common).items()}
-                    operation["responses"] = {**operation["responses"], **shared}
-                    operation["security"] = [{"bearer": []}]
-            bearer = {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}
-            description["components"]["securitySchemes"] = {"bearer": bearer}
-        assert app.openapi_schema is not None
-        return app.openapi_schema
-
-    app.openapi = openapi  # type: ignore[method-assign]
-
-
-def _describe_conditions(operation: dict[str, Any]) -> None:
-    """What follows from the headers of conditional requests: 304 or 412, and the ETag of the response."""
-    headers = {parameter["name"] for parameter in operation.get("parameters", ()) if parameter["in"] == "header"}
-    if not headers & {IF_MATCH, IF_NONE_MATCH}:
-        return
-    responses = operation["responses"]
-    tag = {"description": "what If-Match and If-None-Match take", "schema": {"type": "string"}}
-    for status, response in responses.items():
-        if status.startswith("2") and "content" in response:
-            response["headers"] = {"ETag": tag}
-    if IF_NONE_MATCH in headers:
-        responses["304"] = {"description": "The caller has it already", "headers": {"ETag": tag}}
-    if IF_MATCH in headers:
-        responses |= {str(status): response for status, response in documented(412).items()}
-
-
 def problem(kind: str, detail: str, request_id: str | None = None, **more: Any) -> JSONResponse:
     """A response with problem details; ``more`` are further members of it."""
     status, title = KINDS[kind]
@@ -237,6 +191,9 @@ async def _http(request: Request, error: Exception) -> Response:
         # Starlette names the methods of the first route that matches the path.
         matching = [route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE]
         methods = {method for route in matching for method in getattr(route, "methods", None) or ()}
+        if "GET" in methods:
+            # As the gate answers it.
+            methods.add("HEAD")
         if methods:
             response.headers["Allow"] = ", ".join(sorted(methods))
     return response

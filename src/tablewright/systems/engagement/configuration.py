@@ -12,13 +12,15 @@ from __future__ import annotations
 
 from collections import Counter
 from decimal import Decimal
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
 from pydantic.alias_generators import to_camel
+from pydantic.config import JsonDict
+from pydantic_core import PydanticCustomError
 
-from tablewright.runtime.http.json_values import JsonObject, in_json
+from tablewright.runtime.http.json_values import UNIQUE, JsonObject, Said, in_json
 from tablewright.systems.engagement.delivery.network_addresses import parsed
 from tablewright.systems.engagement.runs.cron_schedule import check_cron, check_time_zone
 
@@ -27,8 +29,33 @@ NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 Name = Annotated[str, Field(pattern=NAME, examples=["retail"])]
 _COLUMN = r"^[A-Za-z_][A-Za-z0-9_]{0,63}$"
 Column = Annotated[str, Field(pattern=_COLUMN)]
+
+
+def _decimal(value: Any) -> Any:
+    """A JSON number as it is written; a text is none."""
+    if isinstance(value, str | bool):
+        raise PydanticCustomError("decimal_type", "Input should be a valid number")
+    return Decimal(str(value)) if isinstance(value, int | float) else value
+
+
+def _as_number(schema: JsonDict) -> None:
+    """Pydantic describes a decimal as a number or a text."""
+    choices = schema.pop("anyOf", [])
+    assert isinstance(choices, list)
+    for choice in choices:
+        if isinstance(choice, dict) and choice.get("type") == "number":
+            schema.update(choice)
+    if isinstance(default := schema.get("default"), str):
+        schema["default"] = float(default)
+
+
 # Exact here and in the store, a plain number in JSON.
-Number = Annotated[Decimal, PlainSerializer(float, return_type=float, when_used="json")]
+Number = Annotated[
+    Decimal,
+    BeforeValidator(_decimal),
+    PlainSerializer(float, return_type=float, when_used="json"),
+    Field(json_schema_extra=_as_number),
+]
 # JSON of any shape, as it is sent: whoever reads it checks what it says.
 Json = Annotated[JsonObject, PlainSerializer(in_json, when_used="json")]
 Settings = Annotated[Json, Field(max_length=50)]
@@ -60,7 +87,7 @@ Cron = Annotated[str, Field(max_length=100, examples=["0 2 * * *"]), AfterValida
 Address = Annotated[str, Field(max_length=2_000, examples=["https://models.example.org/propensity"])]
 Web = Annotated[Address, AfterValidator(_address)]
 File = Annotated[str, Field(min_length=1, max_length=200, examples=["customers.csv"]), AfterValidator(_file)]
-Sql = Annotated[str, Field(min_length=1, max_length=10_000), AfterValidator(_text)]
+Sql = Annotated[Said, Field(max_length=10_000), AfterValidator(_text)]
 
 
 class Part(BaseModel):
@@ -92,7 +119,10 @@ class FilesConnector(_Source):
 
     type: Literal["files"]
     tables: dict[Column, File] = Field(
-        min_length=1, max_length=20, description="tables of the query, and the file of each"
+        min_length=1,
+        max_length=20,
+        description="tables of the query, and the file of each",
+        examples=[{"customers": "customers.csv"}],
     )
 
 
@@ -133,7 +163,9 @@ class ScoringModel(Part):
 class FilterChain(Part):
     """Filters in their order, and the settings of those that take any."""
 
-    filters: list[Name] = Field(default_factory=list, max_length=20, examples=[["frequency", "preference"]])
+    filters: list[Name] = Field(
+        default_factory=list, max_length=20, json_schema_extra=UNIQUE, examples=[["frequency", "preference"]]
+    )
     settings: dict[Name, Settings] = Field(default_factory=dict, max_length=20)
 
     @model_validator(mode="after")
@@ -165,7 +197,7 @@ class Channel(Part):
 class Configuration(Part):
     """All of a program that can be set."""
 
-    program_name: str = Field(min_length=1, max_length=200, examples=["Retail Customer Engagement"])
+    program_name: Said = Field(max_length=200, examples=["Retail Customer Engagement"])
     enabled: bool = True
     data_connectors: list[Connector] = Field(default_factory=list, max_length=10)
     scoring_models: list[ScoringModel] = Field(min_length=1, max_length=10)

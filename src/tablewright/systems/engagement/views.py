@@ -7,11 +7,12 @@ from decimal import Decimal
 from typing import Annotated, Literal
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
+from pydantic.config import JsonDict
 
 from tablewright.runtime.http import path_ids
-from tablewright.runtime.http.json_values import Shown
+from tablewright.runtime.http.json_values import UNIQUE, Said, Shown, each_once
 from tablewright.systems.engagement.configuration import Configuration, Json, Name, Number, Settings, TimeZone
 from tablewright.systems.engagement.consent.customer_preferences import Change, patched, replaced
 from tablewright.systems.engagement.delivery.deliveries import Cause, Summary
@@ -37,7 +38,10 @@ from tablewright.systems.unreadable_log import UnreadableItem
 Id = Annotated[path_ids.Id, Field(examples=["12345"])]
 SubjectType = Annotated[path_ids.Step, Field(min_length=1, max_length=50, examples=["product"])]
 SubjectId = Annotated[path_ids.Step, Field(min_length=1, max_length=150, examples=["ABC"])]
+Names = Annotated[list[Name], AfterValidator(each_once)]
 MAX_CONTEXT_BYTES = 2_000
+# As large as JSON's readers take a number exactly.
+MAX_VERSION = 10**15
 
 
 class View(BaseModel):
@@ -51,10 +55,26 @@ class Strict(View):
 # -- what is sent -------------------------------------------------------------------------------------------------
 
 
+_PROGRAM: JsonDict = {
+    "programName": "Retail Customer Engagement",
+    "dataConnectors": [
+        {"type": "files", "query": "SELECT * FROM customers WHERE age >= 18", "tables": {"customers": "customers.csv"}}
+    ],
+    "scoringModels": [{"modelId": "propensity-v1", "weight": 0.7}],
+    "filterChain": {"filters": ["frequency", "preference"]},
+    "channels": [{"channelId": "email", "priority": 1}],
+    "batchSchedule": "0 2 * * *",
+    "timeZone": "Europe/Rome",
+}
+
+
 class ProgramBody(Configuration):
+    model_config = ConfigDict(json_schema_extra={"examples": [_PROGRAM]})
+
     version: int | None = Field(
         default=None,
         ge=0,
+        le=MAX_VERSION,
         description="the version that this is based on, 0 for a new program; refused if it is another",
     )
 
@@ -64,7 +84,7 @@ class ProgramBody(Configuration):
 
 
 class RejectionBody(Strict):
-    reason: str = Field(min_length=1, max_length=500, examples=["asked us not to"])
+    reason: Said = Field(max_length=500, examples=["asked us not to"])
 
 
 class SubjectBody(Strict):
@@ -101,9 +121,9 @@ def _hours(body: QuietHoursBody | None) -> QuietHours | None:
 
 
 class PreferencesBody(Strict):
-    opted_out: StrictBool = False
-    channels_off: list[Name] = Field(default_factory=list, max_length=50)
-    programs_off: list[Name] = Field(default_factory=list, max_length=MAX_PROGRAMS_OFF)
+    opted_out: bool = False
+    channels_off: Names = Field(default_factory=list, max_length=50, json_schema_extra=UNIQUE)
+    programs_off: Names = Field(default_factory=list, max_length=MAX_PROGRAMS_OFF, json_schema_extra=UNIQUE)
     quiet_hours: QuietHoursBody | None = None
 
     @property
@@ -116,9 +136,9 @@ class PreferencesBody(Strict):
 class PreferencesPatch(Strict):
     model_config = ConfigDict(json_schema_extra={"minProperties": 1})
 
-    opted_out: StrictBool = Field(default=False, description="what is left out stays as it is")
-    channels_off: list[Name] = Field(default_factory=list, max_length=50)
-    programs_off: list[Name] = Field(default_factory=list, max_length=MAX_PROGRAMS_OFF)
+    opted_out: bool = Field(default=False, description="what is left out stays as it is")
+    channels_off: Names = Field(default_factory=list, max_length=50, json_schema_extra=UNIQUE)
+    programs_off: Names = Field(default_factory=list, max_length=MAX_PROGRAMS_OFF, json_schema_extra=UNIQUE)
     quiet_hours: QuietHoursBody | None = Field(default=None, description="null for none")
 
     @model_validator(mode="after")

@@ -16,6 +16,7 @@ from functools import partial
 from typing import Annotated, Literal
 
 from fastapi import Depends, Query, Request
+from pydantic import Field
 from starlette.responses import StreamingResponse
 
 from tablewright.runtime import (
@@ -58,6 +59,7 @@ Staff = Annotated[Caller, allow(*STAFF)]
 Reviewer = Annotated[Caller, allow(CUSTOMERS.own, SERVICES, OPERATORS, ENGINEERS)]
 Machine = Annotated[Caller, allow(SERVICES, ADMINS)]
 Admin = Annotated[Caller, allow(ADMINS)]
+CachedData = Annotated[Shown, Field(examples=[{"pump": "P-7", "pressure": 4.2}])]
 Since = Annotated[date | None, Query(description="first day")]
 Until = Annotated[date | None, Query(description="last day, the whole of it")]
 Consistent = Annotated[bool, Query(description="strongly consistent: see what was written just before")]
@@ -360,7 +362,7 @@ async def end_session(session_id: Id, here: Here, _: Machine, changing: Changing
     await here.support.end_session(session_id, changing.seen)
 
 
-@router.put("/cache/{key}", tags=["cache"])
+@router.put("/cache/{key}", tags=["cache"], responses=documented(404))
 async def cache(key: Id, body: views.Cached, here: Here, _: Machine, changing: Changing) -> views.Cached:
     """Cache a result, for 15 minutes by default."""
     await here.support.cache(key, body.data, timedelta(minutes=body.minutes), changing.seen)
@@ -368,7 +370,7 @@ async def cache(key: Id, body: views.Cached, here: Here, _: Machine, changing: C
 
 
 @router.get("/cache/{key}", tags=["cache"], responses=documented(404))
-async def cached(key: Id, here: Here, _: Machine, reading: Reading, consistent: Consistent = False) -> Shown:
+async def cached(key: Id, here: Here, _: Machine, reading: Reading, consistent: Consistent = False) -> CachedData:
     """A cached result, until it expires."""
     return reading.of(await here.support.cached(key, consistent=consistent)).value
 

@@ -9,7 +9,7 @@ from typing import Annotated, NotRequired
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
-from tablewright.runtime.http.json_values import JsonObject, Shown, Text
+from tablewright.runtime.http.json_values import JsonObject, Said, Shown, Text
 from tablewright.runtime.http.path_ids import Id
 from tablewright.store import Unreadable, offloaded_sizes
 from tablewright.systems.response_views import LEFT_OUT, EntityView
@@ -25,7 +25,7 @@ class NewTicket(Strict):
     customer_id: Id | None = Field(
         default=None, description="whose ticket it is; a customer's own, when it is left out", examples=["cust_456"]
     )
-    symptom_text: str = Field(min_length=1, max_length=10_000, examples=["The pump stops after ten minutes"])
+    symptom_text: Said = Field(max_length=10_000, examples=["The pump stops after ten minutes"])
     priority: Priority = Priority.MEDIUM
     data: Text = Field(default="", description="logs and traces; as large as a request may be (the setting max_body)")
 
@@ -42,7 +42,7 @@ class StatusChange(Strict):
 
 
 class Escalation(Strict):
-    reason: str = Field(min_length=1, max_length=2_000, examples=["Pressure above the safe range"])
+    reason: Said = Field(max_length=2_000, examples=["Pressure above the safe range"])
     engineer: Id = Field(examples=["eng_7"])
     expected: Status | None = Field(default=None, description="the status that this is based on; 409 if it is another")
 
@@ -77,7 +77,7 @@ class NewFeedback(Strict):
     )
     rating: int = Field(ge=1, le=5)
     was_helpful: bool | None = None
-    comment: str | None = Field(default=None, max_length=5_000)
+    comment: Annotated[Said, Field(max_length=5_000)] | None = None
 
 
 class NewSession(Strict):

@@ -23,7 +23,7 @@ from tablewright.runtime import (
     service_of,
 )
 from tablewright.runtime.audit import AuditPage
-from tablewright.runtime.http.json_values import SEEN
+from tablewright.runtime.http.json_values import UNIQUE, Said, each_once, not_blank
 from tablewright.runtime.http.path_ids import not_dots
 from tablewright.runtime.mail.event_mail import ADDRESS, MAX_ADDRESS_LENGTH
 from tablewright.systems.response_views import page_end
@@ -48,18 +48,23 @@ Concerned = Annotated[Caller, allow(MEMBERS.own, ADMINS)]
 _TASK_ID = "7c2f0f0e-2d0e-4c5b-9a51-0f6d2c3b8f11"
 # What ends a line, or controls something else; and a line in which something can be seen.
 _CONTROLS = r"\x00-\x1f\x7f-\x9f\u2028\u2029"
+_USER_ID = r"^[^\s\x00-\x20\x7f-\x9f/]+$"
 _LINE = rf"^[^{_CONTROLS}]*[^\s{_CONTROLS}][^{_CONTROLS}]*$"
 
 TaskId = Annotated[str, Path(alias="taskId", min_length=1, max_length=64, examples=[_TASK_ID])]
 UserId = Annotated[str, Path(alias="userId", min_length=1, max_length=128, examples=["u-789"])]
 Title = Annotated[
-    str, Field(min_length=1, max_length=200, pattern=_LINE, description="one line", examples=["Fix the login page"])
+    str,
+    Field(min_length=1, max_length=200, pattern=_LINE, description="one line", examples=["Fix the login page"]),
+    AfterValidator(not_blank),
 ]
-Description = Annotated[
-    str, Field(min_length=1, max_length=10_000, pattern=SEEN, examples=["It asks for the password twice."])
-]
+Description = Annotated[Said, Field(max_length=10_000, examples=["It asks for the password twice."])]
 Email = Annotated[str, Field(max_length=MAX_ADDRESS_LENGTH, pattern=ADDRESS, examples=["member@example.org"])]
-Groups = Annotated[frozenset[Group], Field(min_length=1, examples=[["Members"]])]
+Groups = Annotated[
+    list[Group],
+    Field(min_length=1, max_length=len(Group), json_schema_extra=UNIQUE, examples=[["Members"]]),
+    AfterValidator(each_once),
+]
 When = Annotated[str, Field(description="ISO 8601, UTC, with milliseconds", examples=["2026-01-01T09:00:00.000Z"])]
 
 
@@ -84,7 +89,7 @@ class Changes(Strict):
 
 
 class TaskChanges(Changes):
-    model_config = ConfigDict(json_schema_extra={"examples": [{"priority": "HIGH"}]})
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1, "examples": [{"priority": "HIGH"}]})
 
     title: Title | None = None
     description: Description | None = None
@@ -99,7 +104,7 @@ class StatusChange(Strict):
 
 
 class NewAssignment(Strict):
-    user_id: Annotated[str, Field(min_length=1, max_length=128, examples=["u-789"])]
+    user_id: Annotated[str, Field(min_length=1, max_length=128, pattern=_USER_ID, examples=["u-789"])]
 
 
 class NewUser(Strict):
@@ -108,7 +113,7 @@ class NewUser(Strict):
         Field(
             min_length=1,
             max_length=128,
-            pattern=r"^[^\x00-\x20\x7f/]+$",
+            pattern=_USER_ID,
             description="the `sub` of the user's tokens",
             examples=["u-789"],
         ),
@@ -119,7 +124,7 @@ class NewUser(Strict):
 
 
 class UserChanges(Changes):
-    model_config = ConfigDict(json_schema_extra={"examples": [{"groups": ["Members", "Admins"]}]})
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1, "examples": [{"groups": ["Members", "Admins"]}]})
 
     email: Email | None = None
     groups: Groups | None = None
@@ -328,7 +333,7 @@ async def create_user(body: NewUser, tasks: Service, admin: Admin, idempotency_k
     What a user may do needs a group in the token and in the profile: taking it away here takes effect at once.
     """
     responder = Responder(_user, admin.user_id, idempotency_key)
-    return await tasks.create_user(body.user_id, body.email, body.groups, responder, admin=admin)
+    return await tasks.create_user(body.user_id, body.email, frozenset(body.groups), responder, admin=admin)
 
 
 @users_router.get("/users", responses=documented(400))
@@ -361,6 +366,8 @@ async def user_audit(user_id: UserId, tasks: Service, _: Admin, limit: Limit = 5
 async def change_user(user_id: UserId, body: UserChanges, tasks: Service, admin: Admin, changing: Changing) -> UserView:
     """Change the address or the groups of a user. Admins only; nobody leaves the admins, or takes the last one away."""
     changes = body.model_dump(exclude_none=True)
+    if body.groups is not None:
+        changes["groups"] = frozenset(body.groups)
     responder: Responder[User, UserView] = Responder(lambda user: _user(changing.of(user)))
     return await tasks.change_user(user_id, changes, responder, admin=admin, seen=changing.seen)
 
