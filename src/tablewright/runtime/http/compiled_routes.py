@@ -320,7 +320,9 @@ async def _read_body(
     except ValidationError as error:
         found = _located(error, "body")
         if any(each["type"] == "json_invalid" for each in found):
-            raise HTTPException(400, "the body is not valid JSON") from None
+            # JSON can escape half of a character, which Pydantic's reader takes for no JSON, and nothing can store.
+            place = _half_character(_decoded(content), ("body",))
+            found = [{"type": "unicode", "loc": place, "msg": "it is not valid Unicode", "input": None}]
         errors += found
 
 
@@ -344,10 +346,25 @@ def _check_json(content: bytes, headers: Iterable[tuple[bytes, bytes]]) -> None:
         raise HTTPException(415, "send JSON, with the header Content-Type: application/json")
     # Pydantic reads these as numbers.
     if b"NaN" in content or b"Infinity" in content:
+        _decoded(content)
+
+
+def _decoded(content: bytes) -> Any:
+    try:
+        return _decoder.decode(content.decode("utf-8"))
+    except (ValueError, RecursionError):
+        raise HTTPException(400, "the body is not valid JSON") from None
+
+
+def _half_character(value: Any, place: tuple[str | int, ...]) -> tuple[str | int, ...]:
+    """Where a value has text that is not valid Unicode; the place of the value itself if that is not found."""
+    members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, member in members:
         try:
-            _decoder.decode(content.decode("utf-8"))
-        except (ValueError, RecursionError):
-            raise HTTPException(400, "the body is not valid JSON") from None
+            json.dumps(member, ensure_ascii=False).encode()
+        except (UnicodeEncodeError, RecursionError):
+            return _half_character(member, (*place, name))
+    return place
 
 
 def _not_a_number(text: str) -> NoReturn:
