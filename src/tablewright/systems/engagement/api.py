@@ -12,7 +12,7 @@ from datetime import date
 from typing import Annotated
 from urllib.parse import parse_qs
 
-from fastapi import Depends, Query, Request
+from fastapi import Depends, Path, Query, Request
 from starlette.responses import HTMLResponse
 
 from tablewright.runtime import (
@@ -75,6 +75,7 @@ Staff = Annotated[Caller, allow(VIEWERS, MARKETERS, ADMINS)]
 Editor = Annotated[Caller, allow(MARKETERS, ADMINS)]
 Machine = Annotated[Caller, allow(EVENT_SOURCES, ADMINS)]
 Admin = Annotated[Caller, allow(ADMINS)]
+Link = Annotated[str, Path(max_length=2_000, description="from the address in the mail")]
 Consistent = Annotated[bool, Query(description="strongly consistent: see what was written just before")]
 
 _PROGRAM = "/programs/{program_id}/marketplaces/{marketplace_id}"
@@ -341,7 +342,7 @@ async def preference_history(
 
 
 @router.get("/unsubscribe/{token}", tags=["customers"], response_class=HTMLResponse)
-async def unsubscribe_page(token: str, here: Here, _: Public) -> HTMLResponse:
+async def unsubscribe_page(token: Link, here: Here, _: Public) -> HTMLResponse:
     """The page behind the link in a message: what may be unsubscribed from. It changes nothing."""
     subscription = here.unsubscribe_links.read(token)
     if subscription is None:
@@ -350,7 +351,7 @@ async def unsubscribe_page(token: str, here: Here, _: Public) -> HTMLResponse:
 
 
 @router.post("/unsubscribe/{token}", tags=["customers"], response_class=HTMLResponse)
-async def unsubscribe(token: str, request: Request, here: Here, _: Public) -> HTMLResponse:
+async def unsubscribe(token: Link, request: Request, here: Here, _: Public) -> HTMLResponse:
     """Unsubscribe with one click (RFC 8058): the token in the address is all that is needed.
 
     From the program that sent the message; a form with `scope=everything`, as the page has it, is for everything.

@@ -134,7 +134,7 @@ class PreferencesBody(Strict):
 
 
 class PreferencesPatch(Strict):
-    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1, "examples": [{"optedOut": True}]})
 
     opted_out: bool = Field(default=False, description="what is left out stays as it is")
     channels_off: Names = Field(default_factory=list, max_length=50, json_schema_extra=UNIQUE)
