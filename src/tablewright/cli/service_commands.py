@@ -216,7 +216,7 @@ def _config(options: argparse.Namespace) -> int:
         return 0
     for name, info in Settings.model_fields.items():
         # What is not set, and a secret, which is not shown, are comments: the rest can be used as tablewright.toml.
-        is_secret = isinstance(getattr(settings, name), SecretStr)
+        is_secret = str(SecretStr("x")) in str(values[name])
         text = f"{'# ' if is_secret or values[name] is None else ''}{name} = {_toml(values[name])}"
         print(f"{text:<44} # {info.description}" if info.description else text)
     return 0

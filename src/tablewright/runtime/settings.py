@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, SecretStr, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 from pydantic_settings import (
     BaseSettings,
     NoDecode,
@@ -38,6 +38,7 @@ from tablewright.runtime.identity.access import is_role_name
 __all__ = [
     "CONFIG",
     "PREFIX",
+    "Credential",
     "Secrets",
 ]
 
@@ -50,6 +51,23 @@ _OTHER_VARIABLES = (f"{PREFIX}CONFIG", METER_VARIABLE)
 
 class SettingsError(Exception):
     """Settings that are invalid or incomplete; the message says what to set."""
+
+
+class Credential(BaseModel):
+    """A secret that requests to one host have in a header."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    host: str = Field(min_length=1, max_length=300, description="models.example.org, *.example.org, 127.0.0.1:9000")
+    value: SecretStr
+
+    @field_validator("value")
+    @classmethod
+    def _plain(cls, value: SecretStr) -> SecretStr:
+        text = value.get_secret_value()
+        if not (0 < len(text) <= 8_000 and text.isascii() and text.isprintable() and text == text.strip()):
+            raise ValueError("the value of a header is plain text, on one line, without spaces around it")
+        return value
 
 
 class Settings(BaseSettings):
@@ -138,6 +156,9 @@ class Settings(BaseSettings):
     )
     outbound_hosts: Annotated[list[str], NoDecode] = Field(
         default_factory=list, description="hosts that models and webhooks may use (default: any public host)"
+    )
+    outbound_credentials: dict[str, Credential] = Field(
+        default_factory=dict, description="credentials that models and webhooks get in headers, by name: host and value"
     )
     extensions: Annotated[list[str], NoDecode] = Field(
         default_factory=list, description="modules to import at start-up, which register models and filters"

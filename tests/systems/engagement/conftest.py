@@ -6,12 +6,16 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.systems.engagement.workshop import Workshop
+from tests.systems.engagement.workshop import Workshop, write
 from tests.systems.harness import Served
 
 
 @pytest.fixture
 def admin(served: Served) -> httpx.Client:
+    # The customers of a program that does not say where it has them from.
+    file = served.runtime.settings.data / "sources" / "customers.csv"
+    if not file.exists():
+        write(file, [("c-1", 40, "IT", 5)])
     return served.client("root", "Admins", path="/engagement")
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from tablewright.systems.engagement.configuration import Channel
 from tablewright.systems.engagement.delivery.channels import AddressRefused, ChannelMessage
+from tablewright.systems.engagement.model import Candidate
 
 
 class Post:
@@ -16,8 +17,11 @@ class Post:
         # What is done instead of sending: it raises, or says why the address is refused.
         self.instead: Callable[[ChannelMessage], str | None] = lambda message: None
 
-    def check(self, channel: Channel) -> None:
+    def check(self, channel: Channel, attributes: Collection[str] | None) -> None:
         pass
+
+    def lacks(self, channel: Channel, candidate: Candidate) -> str | None:
+        return None
 
     def send(self, message: ChannelMessage) -> None:
         refusal = self.instead(message)

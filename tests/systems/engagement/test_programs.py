@@ -131,11 +131,13 @@ def test_a_file_s_name_has_as_many_bytes_as_a_disk_takes(served: Served, admin: 
 @pytest.mark.requirement("CE6")
 def test_a_query_has_no_characters_that_cannot_be_seen(served: Served, admin: httpx.Client) -> None:
     for query in ("SELECT * FROM c \x00 AND more", "SELECT *\x1b FROM c"):
-        body = program(dataConnectors=[{"type": "files", "tables": {"c": "c.csv"}, "query": query}])
+        body = program(dataConnectors=[{"type": "files", "tables": {"c": "customers.csv"}, "query": query}])
         answer = admin.put(f"/programs/{new_id('p')}/marketplaces/US", json=body)
         assert answer.status_code == 422
         assert "dataConnectors.0.files.query" in answer.json()["detail"]
-    body = program(dataConnectors=[{"type": "files", "tables": {"c": "c.csv"}, "query": "SELECT *\r\n\tFROM c"}])
+    body = program(
+        dataConnectors=[{"type": "files", "tables": {"c": "customers.csv"}, "query": "SELECT *\r\n\tFROM c"}]
+    )
     assert admin.put(f"/programs/{new_id('p')}/marketplaces/US", json=body).status_code == 200
 
 

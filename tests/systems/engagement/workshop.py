@@ -83,12 +83,20 @@ def write(path: Path, rows: Sequence[Sequence[Any]], header: Sequence[str] = HEA
 class Programme:
     """A program of its own, over HTTP."""
 
-    def __init__(self, served: Served, admin: httpx.Client, rows: Sequence[Sequence[Any]] = (), **changes: Any) -> None:
+    def __init__(
+        self,
+        served: Served,
+        admin: httpx.Client,
+        rows: Sequence[Sequence[Any]] = (),
+        *,
+        header: Sequence[str] = HEADER,
+        **changes: Any,
+    ) -> None:
         self.admin = admin
         self.id = new_id("p")
         self.path = f"/programs/{self.id}/marketplaces/US"
         self.file = served.runtime.settings.data / "sources" / f"{self.id}.csv"
-        write(self.file, rows or [("c-1", 40, "IT", 5)])
+        write(self.file, rows or [("c-1", 40, "IT", 5)], header)
         self.body = program(self.file.name, **changes)
         answer = admin.put(self.path, json=self.body)
         assert answer.status_code == 200, answer.text

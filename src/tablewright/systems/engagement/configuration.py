@@ -90,6 +90,23 @@ File = Annotated[str, Field(min_length=1, max_length=200, examples=["customers.c
 Sql = Annotated[Said, Field(max_length=10_000), AfterValidator(_text)]
 
 
+# Headers that a request has anyway, or that say how it is sent.
+_OWN_HEADERS = frozenset(
+    {"connection", "content-length", "content-type", "expect", "host", "te", "trailer", "transfer-encoding", "upgrade"}
+)
+
+
+def _header(name: str) -> str:
+    if name.lower() in _OWN_HEADERS or name.lower().startswith(("webhook-", "proxy-")):
+        raise ValueError(f"{name} is not a header for credentials")
+    return name
+
+
+HeaderName = Annotated[str, Field(pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$"), AfterValidator(_header)]
+# By header: the name of a credential in the settings; its value is nowhere in a program.
+CredentialHeaders = dict[HeaderName, Name]
+
+
 class Part(BaseModel):
     """A part of a configuration: named as it is stored, and nothing that nobody knows."""
 
@@ -146,6 +163,12 @@ class ScoringModel(Part):
 
     model_id: Name = Field(examples=["propensity-v1"])
     endpoint: Web | None = Field(default=None, description="without one, the registered function of this name")
+    headers: CredentialHeaders = Field(
+        default_factory=dict,
+        max_length=5,
+        description="headers for the endpoint, and which of the setting outbound_credentials each has as its value",
+        examples=[{"Authorization": "models"}],
+    )
     weight: Number = Field(gt=0, le=1_000, max_digits=12, examples=[0.7])
     minimum: Number = Field(default=Decimal(0), ge=-(10**12), le=10**12, max_digits=24, description="its least score")
     maximum: Number = Field(default=Decimal(1), ge=-(10**12), le=10**12, max_digits=24, description="and its greatest")
@@ -157,6 +180,8 @@ class ScoringModel(Part):
     def _in_order(self) -> ScoringModel:
         if self.minimum >= self.maximum:
             raise ValueError("minimum has to be less than maximum")
+        if self.headers and self.endpoint is None:
+            raise ValueError("headers are for an endpoint: give one, or leave them out")
         return self
 
 
@@ -208,6 +233,12 @@ class Configuration(Part):
     time_zone: TimeZone = "UTC"
     reactive_enabled: bool = False
     candidate_ttl_days: int = Field(default=30, ge=1, le=365, alias="candidateTTLDays")
+    event_attributes: list[Column] = Field(
+        default_factory=list,
+        max_length=50,
+        description="attributes that events bring and no data connector has, which texts may name",
+        examples=[["cart_total"]],
+    )
     max_failed_share: Number = Field(
         default=Decimal("0.5"),
         ge=0,

@@ -33,6 +33,7 @@ transaction as the candidate. Scores in keys are in a form that sorts as numbers
 from __future__ import annotations
 
 from tablewright.model import AcceptedFinding, Design, ItemWrite, RequiredRead, Traffic, Volume, Write
+from tablewright.runtime.audit import RECORD_CHANGE
 from tablewright.runtime.idempotency import KEEP_RESPONSE
 from tablewright.runtime.identity.deny_list import CHECK_CALLER
 from tablewright.runtime.internal_tables import internal_table
@@ -200,6 +201,7 @@ design = Design(
         CLAIM_MAIL,
         RECORD_MAIL,
         KEEP_RESPONSE,
+        RECORD_CHANGE,
     ],
     roles={
         "api": [
@@ -250,6 +252,8 @@ design = Design(
             "move schedule on",
             "end run",
             "forget run",
+            "record change",
+            "AuditEntry.of_thing",
         ],
         # Callers who are deactivated, mail of deliveries, and requests with an idempotency key.
         "runtime": [CHECK_CALLER, "MailRecord.by_recipient", "claim mail", "record mail", "keep response"],

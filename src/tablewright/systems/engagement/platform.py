@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -39,7 +40,7 @@ class Platform:
     def __init__(self, runtime: Runtime) -> None:
         settings, store = runtime.settings, runtime.sync_store
         self.unreadable_log = UnreadableLog("engagement", runtime.metrics, runtime.now)
-        self.outbound = Outbound(settings.outbound_hosts)
+        self.outbound = Outbound(settings.outbound_hosts, settings.outbound_credentials)
         self.sources = Sources(
             sources_folder(runtime), settings.region, settings.aws_endpoint, seconds=settings.source_seconds
         )
@@ -65,23 +66,29 @@ class Platform:
 
     def check(self, configuration: Configuration) -> None:
         """Invalid, if a program could not work here."""
-        for connector in configuration.data_connectors:
-            if isinstance(connector, FilesConnector):
-                _check_names(list(connector.tables))
-            self.sources.check(connector)
         for model in configuration.scoring_models:
             self._scorer.check(model)
             if model.endpoint is not None:
-                self._check_endpoint(model.endpoint)
+                self._check_endpoint(model.endpoint, model.headers)
         Chain(configuration.filter_chain)
+        found: list[frozenset[str] | None] = []
+        for connector in configuration.data_connectors:
+            if isinstance(connector, FilesConnector):
+                _check_names(list(connector.tables))
+            found.append(self.sources.check(connector))
+        attributes = _common(found, configuration.event_attributes)
         for channel in configuration.channels:
-            self.deliveries.check(channel)
+            self.deliveries.check(channel, attributes)
 
-    def _check_endpoint(self, endpoint: str) -> None:
-        try:
-            self.outbound.check(endpoint)
-        except Refusal as refusal:
-            raise Invalid(f"endpoint: {refusal}", kind="invalid-request", field="scoringModels.endpoint") from None
+    def _check_endpoint(self, endpoint: str, headers: Mapping[str, str]) -> None:
+        for name, check in (
+            ("endpoint", lambda: self.outbound.check(endpoint)),
+            ("headers", lambda: self.outbound.credentials(endpoint, headers)),
+        ):
+            try:
+                check()
+            except Refusal as refusal:
+                raise Invalid(f"{name}: {refusal}", kind="invalid-request", field=f"scoringModels.{name}") from None
 
     def begin_run(self, program: Program, responder: Responder[Run, R]) -> R:
         """Begin a run in the background; the response to it."""
@@ -135,6 +142,17 @@ class Platform:
                 f"program {program_id} is stored in a form that cannot be read ({found.reason}): put it again"
             )
         return found
+
+
+def _common(found: Sequence[frozenset[str] | None], of_events: Sequence[str]) -> frozenset[str] | None:
+    """The attributes that all customers of a program can have; None, where some connector does not tell.
+
+    A program without connectors has what its events bring, and need not say so.
+    """
+    known = [each for each in found if each is not None]
+    if len(known) < len(found) or not (known or of_events):
+        return None
+    return frozenset.intersection(*known).union(of_events) if known else frozenset(of_events)
 
 
 def _check_names(tables: list[str]) -> None:

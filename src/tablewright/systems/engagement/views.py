@@ -399,6 +399,9 @@ class SummaryView(View):
         description="quiet hours, reached too often, a mailbox that takes nothing now, or being sent elsewhere"
     )
     unwanted: int
+    incomplete: dict[str, int] = Field(
+        description="not sent, as their text names an attribute that they do not have: how many, by attribute"
+    )
     unreadable: int = Field(description="items that are needed for them cannot be read; Admins see them at /unreadable")
     held_up: dict[str, HeldUpView] = Field(
         description="channels that took nothing more, and why; their candidates are kept"

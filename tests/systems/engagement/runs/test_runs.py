@@ -75,6 +75,7 @@ def test_a_run_scores_combines_and_filters_every_customer(served: Served, admin:
         "candidates": len(young),
         "rejected": 120 - len(young),
         "failed": 0,
+        "withoutId": 0,
         "cached": 0,
         "scored": 240,
     }

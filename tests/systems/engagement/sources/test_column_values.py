@@ -130,6 +130,6 @@ def test_a_value_that_cannot_be_stored_is_that_customers_error(workshop: Worksho
     deep = "[" * 40 + "1" + "]" * 40
     query = f"SELECT *, CASE age WHEN 1 THEN {deep} END AS deep, MAP {{if(age = 2, '', 'k'): 1}} AS m FROM customers"
     connector = {"type": "files", "tables": {"customers": "customers.csv"}, "query": query}
-    run = workshop.run(workshop.put(program(dataConnectors=[connector])))
+    run = workshop.run(workshop.put(program(dataConnectors=[connector], maxFailedShare=1)))
     assert (run.state, run.failure, run.counts.failed, run.counts.candidates) == (RunState.COMPLETED, None, 2, 1)
     assert [each.customer_id for each in workshop.store.iterate(Candidate)] == ["c"]

@@ -21,7 +21,7 @@ import base64
 import hmac
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
@@ -36,7 +36,7 @@ from tablewright.runtime import Event, Invalid
 from tablewright.runtime.mail import event_mail
 from tablewright.runtime.mail.event_mail import DeadLettered
 from tablewright.store import Store, Unavailable
-from tablewright.systems.engagement.configuration import EMAIL, WEBHOOK, Channel, Web
+from tablewright.systems.engagement.configuration import EMAIL, WEBHOOK, Channel, CredentialHeaders, Web
 from tablewright.systems.engagement.consent.unsubscribe_links import Subscription, UnsubscribeLinks
 from tablewright.systems.engagement.delivery.outbound_http import Outbound, Refusal, Unanswered
 from tablewright.systems.engagement.model import Candidate
@@ -48,6 +48,11 @@ _FIRST_WAIT = 0.2
 _PASSES = frozenset({408, 425, 429})
 # What a receiver answers that does not take this message, and may take others.
 _ABOUT_THIS = frozenset({400, 409, 413, 422})
+
+
+# What a text may name beside attributes of the customer.
+UNSUBSCRIBE_URL = "unsubscribe_url"
+OURS = ("program", "customer_id", "subject_type", "subject_id", UNSUBSCRIBE_URL)
 
 
 class AddressRefused(Exception):
@@ -76,8 +81,14 @@ class ChannelMessage:
 
 
 class Adapter(Protocol):
-    def check(self, channel: Channel) -> None:
-        """Invalid, if a channel's configuration cannot work."""
+    def check(self, channel: Channel, attributes: Collection[str] | None) -> None:
+        """Invalid, if a channel's configuration cannot work.
+
+        ``attributes`` are those that every customer of the program has; None, if that is not known.
+        """
+
+    def lacks(self, channel: Channel, candidate: Candidate) -> str | None:
+        """The first attribute that a message needs and the candidate does not have; nothing is sent without it."""
 
     def send(self, message: ChannelMessage) -> None:
         """Send, or say by one of the exceptions above why not."""
@@ -88,15 +99,22 @@ class _Settings(BaseModel):
 
 
 class EmailSettings(_Settings):
-    """``$name`` in the texts stands for an attribute of the customer, ``$program`` for the program's name."""
+    """``$name`` in the texts stands for an attribute of the customer, or for one of ``OURS``."""
 
     address_attribute: str = Field(default="email", min_length=1, max_length=100)
     subject: str = Field(default="$program", min_length=1, max_length=200)
     text: str = Field(default="There is something for you: $subject_id\n", min_length=1, max_length=20_000)
 
+    @property
+    def names(self) -> list[str]:
+        """What the texts need, each once."""
+        found = [*Template(self.subject).get_identifiers(), *Template(self.text).get_identifiers()]
+        return list(dict.fromkeys(found))
+
 
 class WebhookSettings(_Settings):
     url: Web
+    headers: CredentialHeaders = Field(default_factory=dict, max_length=5)
     timeout_seconds: float = Field(default=5, ge=0.05, le=15)
 
 
@@ -108,11 +126,36 @@ class EmailAdapter:
         self._mailer = mailer
         self._links = links
 
-    def check(self, channel: Channel) -> None:
+    def check(self, channel: Channel, attributes: Collection[str] | None) -> None:
         settings = _settings(EmailSettings, channel)
         for name, text in (("subject", settings.subject), ("text", settings.text)):
             if not Template(text).is_valid():
                 raise _invalid(channel, name, "a $ is written $$, or begins a name")
+            for needed in Template(text).get_identifiers():
+                if needed == UNSUBSCRIBE_URL and self._links is None:
+                    raise _invalid(channel, name, f"${needed} needs the setting public_url")
+                if attributes is not None and needed not in (*OURS, *attributes):
+                    known = ", ".join(sorted({*OURS, *attributes}))
+                    raise _invalid(channel, name, f"nothing is known as ${needed}; there are {known}")
+        address = settings.address_attribute if "address_attribute" in settings.model_fields_set else None
+        if address is not None and attributes is not None and address not in attributes:
+            raise _invalid(channel, "addressAttribute", f"there is no column {address}")
+
+    def lacks(self, channel: Channel, candidate: Candidate) -> str | None:
+        values = self._values("", candidate)
+        return next((name for name in _settings(EmailSettings, channel).names if name not in values), None)
+
+    def _values(self, program_name: str, candidate: Candidate) -> dict[str, str]:
+        """What names in a text stand for; an attribute that is null is none."""
+        values = {name: str(value) for name, value in candidate.attributes.items() if value is not None}
+        values |= {
+            "program": program_name,
+            "customer_id": candidate.customer_id,
+            "subject_type": candidate.subject.type,
+            "subject_id": candidate.subject.id,
+        }
+        link = _unsubscribe_url(self._links, candidate)
+        return values if link is None else values | {UNSUBSCRIBE_URL: link}
 
     def send(self, message: ChannelMessage) -> None:
         settings = _settings(EmailSettings, message.channel)
@@ -120,22 +163,13 @@ class EmailAdapter:
         address = candidate.attributes.get(settings.address_attribute)
         if not isinstance(address, str) or not event_mail.is_address(address):
             raise AddressRefused("the customer has no address")
-        values = {name: _shown(value) for name, value in candidate.attributes.items()}
-        values |= {
-            "program": message.program_name,
-            "customer_id": candidate.customer_id,
-            "subject_type": candidate.subject.type,
-            "subject_id": candidate.subject.id,
-        }
-        unsubscribe_url = _unsubscribe_url(self._links, candidate)
-        if unsubscribe_url is not None:
-            values["unsubscribe_url"] = unsubscribe_url
-        subject, text = (Template(each).safe_substitute(values) for each in (settings.subject, settings.text))
+        values = self._values(message.program_name, candidate)
+        subject, text = (Template(each).substitute(values) for each in (settings.subject, settings.text))
         # What was refused has a record by which it is never sent again; so it is another message by then.
         event_id = f"{message.delivery_id}.{message.retries}" if message.retries else message.delivery_id
         event = Event(event_id=event_id, source="engagement", type="Delivery", at=message.at, sequence="", detail={})
         try:
-            self._mailer.send(event, event_mail.Message(address, subject, text, unsubscribe_url))
+            self._mailer.send(event, event_mail.Message(address, subject, text, values.get(UNSUBSCRIBE_URL)))
         except DeadLettered as error:
             raise AddressRefused(str(error)) from error
         lookup = event_mail.MailRecord.by_recipient(event_id=event_id, recipient=event_mail.digest(address))
@@ -164,11 +198,19 @@ class WebhookAdapter:
         self._sleep = sleep
         self._random = entropy or random.Random()
 
-    def check(self, channel: Channel) -> None:
-        try:
-            self._outbound.check(_settings(WebhookSettings, channel).url)
-        except Refusal as refusal:
-            raise _invalid(channel, "url", str(refusal)) from None
+    def check(self, channel: Channel, attributes: Collection[str] | None) -> None:
+        settings = _settings(WebhookSettings, channel)
+        for name, check in (
+            ("url", lambda: self._outbound.check(settings.url)),
+            ("headers", lambda: self._outbound.credentials(settings.url, settings.headers)),
+        ):
+            try:
+                check()
+            except Refusal as refusal:
+                raise _invalid(channel, name, str(refusal)) from None
+
+    def lacks(self, channel: Channel, candidate: Candidate) -> str | None:
+        return None
 
     def send(self, message: ChannelMessage) -> None:
         settings = _settings(WebhookSettings, message.channel)
@@ -179,6 +221,7 @@ class WebhookAdapter:
                 self._sleep(self._random.uniform(0, _FIRST_WAIT * 2 ** (attempt - 1)))
             headers = signed(message.delivery_id, int(self._clock()), body, self._secret)
             try:
+                headers = self._outbound.credentials(settings.url, settings.headers) | headers
                 answer = self._outbound.post(settings.url, body, headers, settings.timeout_seconds)
             except Refusal as refusal:
                 raise PolicyRefused(str(refusal)) from None
@@ -251,7 +294,3 @@ def _invalid(channel: Channel, place: str, reason: str) -> Invalid:
     """What is wrong with a field of a channel's settings."""
     field = f"channels.{channel.channel_id}.config.{place}"
     return Invalid(f"{channel.channel_id}: config.{place}: {reason}", kind="invalid-request", field=field)
-
-
-def _shown(value: Any) -> str:
-    return "" if value is None else str(value)

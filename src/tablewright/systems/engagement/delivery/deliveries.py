@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -115,6 +115,8 @@ class Summary:
     # Quiet hours, reached too often, a mailbox that takes nothing now, or being sent elsewhere.
     waiting: int = 0
     unwanted: int = 0
+    # Their texts name attributes that they do not have: how many, by the first of those. They are sent once they do.
+    incomplete: dict[str, int] = field(default_factory=dict)
     # Something that has to be known of the candidate or the customer cannot be read.
     unreadable: int = 0
     # Channels that took nothing more, and why.
@@ -144,6 +146,10 @@ class _HeldUp(Exception):
         super().__init__(reason)
         self.why = HeldUp(cause, reason)
         self.is_attempt = is_attempt
+
+
+class _Incomplete(Exception):
+    """A message needs an attribute that the candidate does not have; the text is its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,10 +186,10 @@ class Deliveries:
         self._adapters = adapters
         self._clock = clock
 
-    def check(self, channel: Channel) -> None:
-        """Invalid, if a channel's configuration cannot work."""
+    def check(self, channel: Channel, attributes: Collection[str] | None) -> None:
+        """Invalid, if a channel's configuration cannot work for customers with these attributes; None if unknown."""
         if channel.carried_by is not None:
-            self._adapters[channel.carried_by].check(channel)
+            self._adapters[channel.carried_by].check(channel, attributes)
 
     def deliver(
         self, program: Program, *, limit: int | None = None, until: Event | None = None, within: float | None = None
@@ -220,7 +226,11 @@ class Deliveries:
                     if stopping or (end is not None and time.monotonic() > end) or summary.attempted == limit:
                         summary.more = True
                         return summary
-                    _count(summary, self._read_and_deliver(over, channel, entry, refused))
+                    try:
+                        _count(summary, self._read_and_deliver(over, channel, entry, refused))
+                    except _Incomplete as incomplete:
+                        name = str(incomplete)
+                        summary.incomplete[name] = summary.incomplete.get(name, 0) + 1
             except _HeldUp as held_up:
                 summary.attempted += held_up.is_attempt
                 summary.held_up[channel.channel_id] = held_up.why
@@ -256,6 +266,9 @@ class Deliveries:
     ) -> _Outcome:
         try:
             return self._deliver(over, channel, entry, refused)
+        except Invalid as reason:
+            # It is stored as it cannot be put any more.
+            raise _HeldUp(Cause.POLICY, str(reason)) from None
         except Unreadable as error:
             self._unreadable_log.add(error)
             if error.entity == Quota.__name__:
@@ -284,6 +297,10 @@ class Deliveries:
                 return _Outcome.UNWANTED
             if is_quiet(preferences.quiet_hours, self._clock()):
                 return _Outcome.WAITING
+        assert channel.carried_by is not None
+        lacking = self._adapters[channel.carried_by].lacks(channel, candidate)
+        if lacking is not None:
+            raise _Incomplete(lacking)
         claimed = self._claim(over.configuration, channel, candidate, refused)
         if not isinstance(claimed, Delivery):
             return claimed

@@ -5,6 +5,10 @@ are called; with one, only those hosts, wherever they are. The address is checke
 name was looked up, so that a name cannot change its meaning in between. There are no redirects and no proxies, and the
 size of a response is limited.
 
+Credentials are in the settings (``outbound_credentials``); a configuration has their names. Each is for one host, so
+that whoever may configure an address cannot have a credential sent elsewhere, and is sent by HTTPS, unless the host is
+one of those that are allowed. They are in no message and in no log.
+
 A request has one deadline for everything: to look the name up, connect, send, and read all of the response. A server
 that sends a byte now and then gets no more time by that. What httpcore passes as the time-out of each step is that
 deadline here, a time of the clock; ``_Stream`` gives each step what is left of it.
@@ -16,12 +20,14 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import httpcore
 
+from tablewright.runtime.settings import Credential
 from tablewright.systems.engagement.delivery.network_addresses import is_public, parsed
 
 _MAX_RESPONSE_BYTES = 5_000_000
@@ -49,9 +55,16 @@ class Answer:
 class Outbound:
     """Sends requests. Safe from any number of threads."""
 
-    def __init__(self, allowed: Sequence[str] = (), *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        allowed: Sequence[str] = (),
+        credentials: Mapping[str, Credential] = MappingProxyType({}),
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         """``allowed`` has hosts: ``models.example.org``, ``*.example.org``, ``127.0.0.1:9000``."""
         self._allowed = [host.lower() for host in allowed]
+        self._credentials = credentials
         self._clock = clock
         self._pool = httpcore.ConnectionPool(
             network_backend=_Guarded(bool(self._allowed), clock),
@@ -84,6 +97,26 @@ class Outbound:
                 raise Refusal(f"{address.host} is not among the hosts that may be called (outbound_hosts)")
         elif not all(map(is_public, _literal(address.host))):
             raise Refusal(_OURS)
+
+    def credentials(self, url: str, named: Mapping[str, str]) -> dict[str, str]:
+        """The headers of a request: ``named`` has the name of a credential for each; Refusal, if one is not for it."""
+        if not named:
+            return {}
+        try:
+            address = parsed(url)
+        except ValueError as error:
+            raise Refusal(str(error)) from None
+        if address.scheme != "https" and not self._allowed:
+            raise Refusal("credentials are sent by https, or to the hosts that outbound_hosts lists")
+        headers: dict[str, str] = {}
+        for header, name in named.items():
+            credential = self._credentials.get(name)
+            if credential is None:
+                raise Refusal(f"there is no credential {name} in the settings (outbound_credentials)")
+            if not _matches(credential.host.lower(), address.host, address.port):
+                raise Refusal(f"the credential {name} is not for {address.host} (outbound_credentials)")
+            headers[header] = credential.value.get_secret_value()
+        return headers
 
     def close(self) -> None:
         self._pool.close()

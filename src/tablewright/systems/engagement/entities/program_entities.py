@@ -30,6 +30,7 @@ class Program(Entity, table=programs, naming=camel_case):
     time_zone: str = "UTC"
     reactive_enabled: bool = False
     candidate_ttl_days: Annotated[int, AttributeName("candidateTTLDays")]
+    event_attributes: list[str] = Field(default_factory=list, max_length=50)
     max_failed_share: Decimal = Decimal("0.5")
     version: Version = 0
 

@@ -41,6 +41,8 @@ class Counts(Stored):
     candidates: int = 0
     rejected: int = 0
     failed: int = 0
+    # Rows that name no customer; they are not among those that were read.
+    without_id: int = 0
     # Scores that were in the cache, and those that a model was asked for.
     cached: int = 0
     scored: int = 0

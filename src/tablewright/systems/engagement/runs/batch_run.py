@@ -201,9 +201,13 @@ class Runs(Ledger):
                 report(run)
                 for chunk in source.prospects(run.program_id, after, self._chunk):
                     work.leave_if_asked()
+                    # Rows that name nobody come first, so by now all of them were seen.
+                    if chunk:
+                        self._count_nameless(work, index, source)
                     self._write(work, index, self._assess(work, distinct(chunk)))
                     if run.total is not None:
                         _check_share(run, plan, run.total)
+                self._count_nameless(work, index, source)
         _check_share(run, plan, run.counts.read)
 
     def _assess(self, work: _Work, prospects: Sequence[Prospect]) -> list[Assessment]:
@@ -222,14 +226,23 @@ class Runs(Ledger):
                     found.update(each.place for each in prospects)
             gone = [each for place, each in failed.items() if place not in found]
             for start in range(0, len(gone), _MAX_GONE):
-                self._commit_or_end(work, gone[start : start + _MAX_GONE])
+                forgotten = gone[start : start + _MAX_GONE]
+                changes = record_after_retry(work.run, [], forgotten, self._clock())
+                self._record(work, changes, [Delete(each) for each in forgotten])
 
-    def _commit_or_end(self, work: _Work, gone: Sequence[FailedCustomer]) -> None:
-        """Forget customers who are no longer in their source."""
+    def _count_nameless(self, work: _Work, connector: int, source: Source) -> None:
+        """Count the rows of a source that name no customer, once: the checkpoint is behind them then."""
+        if source.without_id:
+            counts = work.run.counts.model_copy(update={"without_id": work.run.counts.without_id + source.without_id})
+            checkpoint = Checkpoint(connector=connector, customer_id="")
+            source.without_id = 0
+            self._record(work, {"counts": counts, "checkpoint": checkpoint, "updated": self._clock()}, [])
+
+    def _record(self, work: _Work, changes: dict[str, Any], operations: Sequence[Operation]) -> None:
+        """Change the record of a run, beside what is written of customers."""
         for attempt in range(_ATTEMPTS):
             try:
-                changes = record_after_retry(work.run, [], gone, self._clock())
-                self._commit(work.held, changes, [Delete(each) for each in gone])
+                self._commit(work.held, changes, operations)
                 return
             except Cancelled as cancelled:
                 _raise_if_ended(cancelled)

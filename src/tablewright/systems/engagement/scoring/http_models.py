@@ -124,7 +124,8 @@ class Endpoints:
                 if within <= 0:
                     break
             try:
-                answer = self._outbound.post(endpoint, body, {}, within)
+                headers = self._outbound.credentials(endpoint, model.headers)
+                answer = self._outbound.post(endpoint, body, headers, within)
             except Refusal as refusal:
                 raise ModelOutage(str(refusal), by_policy=True) from None
             except Unanswered as unanswered:

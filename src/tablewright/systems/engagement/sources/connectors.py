@@ -2,7 +2,8 @@
 
 Rows come in the order of customer and subject, as text, so that a run that was stopped continues after the last row
 that it has handled, whatever order the source has. Two rows of one customer and subject are one customer: the first of
-them counts. Memory is bounded by the chunk, and by what DuckDB may use to sort (it goes to disk beyond).
+them counts. Rows that name no customer come first, and are counted. Memory is bounded by the chunk, and by what DuckDB
+may use to sort (it goes to disk beyond).
 
     files    DuckDB over CSV and Parquet in the folder of sources: see ``file_connector``
     athena   Amazon Athena, by configuration: see ``athena_connector``
@@ -34,6 +35,10 @@ from tablewright.systems.engagement.sources.row_chunks import Row, Rows, Unreada
 _KEYS = ("tablewright_customer", "tablewright_subject_type", "tablewright_subject_id")
 _MAX_NAME_LENGTH = 255
 
+# How long a connector is checked, and how many rows of a file say what its columns are meanwhile.
+_CHECKED_WITHIN = 20.0
+_SAMPLED = 20_480
+
 # Whether nobody wants the rows any more.
 Halt = Callable[[], bool]
 
@@ -52,15 +57,33 @@ class Sources:
     # How long a query may take until its next rows are there.
     seconds: float = 900
 
-    def check(self, connector: Connector) -> None:
-        """Invalid, if a connector cannot work."""
-        if isinstance(connector, FilesConnector):
-            for file in connector.tables.values():
-                self.path(file)
-            try:
-                check_query(connector.query, connector.tables)
-            except ValueError as error:
-                raise Invalid(f"the query: {error}", field="dataConnectors") from None
+    def check(self, connector: Connector) -> frozenset[str] | None:
+        """The attributes that a connector's customers have; None if that is not known before it is run.
+
+        Invalid, if it cannot work: a file that is not there, a query that cannot be run, a column that is not in it.
+        """
+        if not isinstance(connector, FilesConnector):
+            return None
+        for file in connector.tables.values():
+            self.path(file)
+        try:
+            check_query(connector.query, connector.tables)
+        except ValueError as error:
+            raise Invalid(f"the query: {error}", field="dataConnectors") from None
+        try:
+            paths = {table: self._present(file) for table, file in connector.tables.items()}
+            with opened(connector, self.folder, paths, within=_CHECKED_WITHIN, halted=_never, sampled=_SAMPLED) as rows:
+                columns = rows.columns(connector.query)
+        except Unreadable as error:
+            raise Invalid(f"the data connector: {error}", field="dataConnectors") from None
+        found = {column.casefold() for column in columns}
+        for option, column in _columns(connector).items():
+            if column.casefold() not in found:
+                raise Invalid(
+                    f"{option}: the query has no column {column}; it has {', '.join(columns)}", field="dataConnectors"
+                )
+        named = _named(connector)
+        return frozenset(column for column in columns if column.casefold() not in named)
 
     def path(self, file: str) -> Path:
         """A file in the folder of sources; Invalid for one elsewhere."""
@@ -97,19 +120,21 @@ class Sources:
         return path
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Source:
     """A connector that is open."""
 
     connector: Connector
     rows: Rows
+    # Rows that were read and name no customer; all of them, as soon as one was read that does.
+    without_id: int = 0
 
     def count(self) -> int | None:
         """How many rows there are, where that is cheap to say."""
         return self.rows.count(self.connector.query)
 
     def prospects(self, program_id: str, after: Checkpoint, size: int) -> Iterator[list[Prospect]]:
-        """Chunks of prospects behind a checkpoint."""
+        """Chunks of prospects behind a checkpoint; rows that name no customer are none, and are counted."""
         # Values are given beside the query where that can be: not every text can be written in one.
         values: list[str] = []
         query = selected(self.connector, after, values if isinstance(self.connector, FilesConnector) else None)
@@ -119,6 +144,9 @@ class Source:
             found: list[Prospect] = []
             for row in chunk:
                 key = (str(row[0]), str(row[1] or ""), str(row[2] or ""))
+                if not key[0]:
+                    self.without_id += 1
+                    continue
                 if key == last:
                     continue
                 last = key
@@ -139,23 +167,26 @@ def selected(connector: Connector, after: Checkpoint, values: list[str] | None =
         return f"${len(values)}"
 
     # A character more than fits is enough to tell that it does not, and a checkpoint has room for that.
-    customer = f"substr(CAST({quoted(connector.customer_column)} AS VARCHAR), 1, {MAX_CUSTOMER_ID_LENGTH + 1})"
-    type_, id_ = (
+    customer, type_, id_ = (
         "''" if column is None else f"COALESCE(substr(CAST({quoted(column)} AS VARCHAR), 1, {longest + 1}), '')"
         for column, longest in (
+            (connector.customer_column, MAX_CUSTOMER_ID_LENGTH),
             (connector.subject_type_column, MAX_SUBJECT_TYPE_LENGTH),
             (connector.subject_id_column, MAX_SUBJECT_ID_LENGTH),
         )
     )
     keys = f"{customer} AS {_KEYS[0]}, {type_} AS {_KEYS[1]}, {id_} AS {_KEYS[2]}"
-    where = f"{customer} IS NOT NULL"
-    if after.customer_id is not None:
+    where = ""
+    if after.customer_id == "":
+        # Behind all rows that name nobody, whatever their subjects are.
+        where = f" WHERE {customer} > {text('')}"
+    elif after.customer_id is not None:
         # Spelt out, because not every dialect compares rows.
         behind = f"{id_} > {text(after.subject_id)}"
         behind = f"{type_} > {text(after.subject_type)} OR ({type_} = {text(after.subject_type)} AND {behind})"
-        where += f" AND ({customer} > {text(after.customer_id)}"
-        where += f" OR ({customer} = {text(after.customer_id)} AND ({behind})))"
-    return f"SELECT {keys}, source.* FROM (\n{connector.query}\n) AS source WHERE {where}"
+        where = f" WHERE {customer} > {text(after.customer_id)}"
+        where += f" OR ({customer} = {text(after.customer_id)} AND ({behind}))"
+    return f"SELECT {keys}, source.* FROM (\n{connector.query}\n) AS source{where}"
 
 
 def _prospect(
@@ -169,7 +200,16 @@ def _prospect(
     return Prospect(key[0], subject, attributes, key)
 
 
+def _columns(connector: Connector) -> dict[str, str]:
+    """The columns that name a row, by what a connector calls them."""
+    columns = {
+        "customerColumn": connector.customer_column,
+        "subjectTypeColumn": connector.subject_type_column,
+        "subjectIdColumn": connector.subject_id_column,
+    }
+    return {option: column for option, column in columns.items() if column is not None}
+
+
 def _named(connector: Connector) -> set[str]:
     """The columns that name a row; names of columns are the same in capitals."""
-    columns = (connector.customer_column, connector.subject_type_column, connector.subject_id_column)
-    return {column.casefold() for column in columns if column is not None}
+    return {column.casefold() for column in _columns(connector).values()}

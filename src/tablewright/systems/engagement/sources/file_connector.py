@@ -52,10 +52,12 @@ def opened(
     *,
     within: float,
     halted: Callable[[], bool],
+    sampled: int = -1,
 ) -> Iterator[FileRows]:
     """The rows of a connector: ``paths`` has the file of each of its tables, all in a folder.
 
     ``within`` is how many seconds each step has; ``halted``, which raises nothing, says whether nobody wants the rows.
+    ``sampled`` is how many rows of a file decide what its columns are; all of them, so that no row is a surprise.
     """
     try:
         check_query(connector.query, connector.tables)
@@ -74,17 +76,17 @@ def opened(
         hidden = [f"{each}/" for each in dict.fromkeys((str(folder.resolve()), str(folder), spill))]
         with _Process(within, halted, hidden) as process:
             process.ask("path", sys.path, within=_START_WITHIN)
-            process.ask("open", config, _set_up(paths, min(_MAX_SPILL_BYTES, shutil.disk_usage(spill).free // 2)))
+            on_disk = min(_MAX_SPILL_BYTES, shutil.disk_usage(spill).free // 2)
+            process.ask("open", config, _set_up(paths, on_disk, sampled))
             yield FileRows(process)
 
 
-def _set_up(paths: dict[str, Path], on_disk: int) -> list[str]:
+def _set_up(paths: dict[str, Path], on_disk: int, sampled: int) -> list[str]:
     """The statements before the query."""
     # Not in the configuration: given there, it is shown and does nothing.
     found = [f"SET max_temp_directory_size = '{on_disk}B'"]
     for table, path in paths.items():
-        # All of a file decides what its columns are, so that no row is a surprise.
-        options = ", sample_size=-1" if path.suffix == ".csv" else ""
+        options = f", sample_size={sampled}" if path.suffix == ".csv" else ""
         reader = f"{READERS[path.suffix]}({literal(str(path))}{options})"
         found.append(f"CREATE VIEW {quoted(table)} AS SELECT * FROM {reader}")
     files = ", ".join(literal(str(path)) for path in paths.values())
@@ -110,6 +112,10 @@ class FileRows:
         while rows:
             yield columns, rows
             rows = self._process.ask("more")
+
+    def columns(self, query: str) -> list[str]:
+        """The names of a query's columns; no row is read for that."""
+        return [str(name) for name in self._process.ask("columns", query)]
 
     def count(self, query: str) -> int | None:
         return int(self._process.ask("count", query))

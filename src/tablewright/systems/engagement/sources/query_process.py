@@ -9,6 +9,7 @@ requests on its standard input and responds on its standard output. A message is
     ("read", query, values, size)           names of columns, first rows
     ("more",)                               next rows
     ("count", query)                        how many rows
+    ("columns", query)                      names of columns
     answers                                 (True, answer) or (False, kind of error, text)
 
 It ends when its input does, when its parent is gone, and after the processor time that a request may take.
@@ -84,6 +85,10 @@ class _Queries:
     def more(self) -> list[Any]:
         rows: list[Any] = self._cursor.fetchmany(self._size)
         return [self._read(row) for row in rows] if self._reads else rows
+
+    def columns(self, query: str) -> list[str]:
+        found = self._connection.execute(f"SELECT * FROM (\n{query}\n) AS source LIMIT 0").description
+        return [name for name, *_ in found]
 
     def count(self, query: str) -> int:
         return int(self._connection.execute(f"SELECT count(*) FROM (\n{query}\n) AS source").fetchone()[0])
