@@ -3,11 +3,10 @@
 For each page, in a temporary folder and from top to bottom:
 
 - ```python blocks run in one namespace, so that a later block may use the names of an earlier one;
-- ```console blocks run the commands behind `$ `, which have to succeed; a command goes on behind a `\\` at the end of a
-  line, and what it exports is there for the next one;
-- in a console block behind `<!-- with answers -->`, what stands below a command is what it answers; JSON may be laid
-  out otherwise, and `...` in one of its texts stands for anything;
-- ```sh blocks are pasted into a shell as they are, and have to succeed; a json or text block right below is the answer;
+- ```sh blocks are pasted into a shell as they are, and have to succeed; what they export, and the folder that they go
+  to, is there for the next one;
+- a json or text block right below is the answer; JSON may be laid out otherwise, and `...` in one of its texts stands
+  for anything;
 - a python block behind `<!-- file: NAME -->` is written to that file, for a command further down;
 - a block behind `<!-- not run: REASON -->` is left alone.
 
@@ -36,7 +35,6 @@ SERVERS = {
     "http://127.0.0.1:8000": ("serve", "--memory"),
     "http://127.0.0.1:8080": ("up", "--demo"),
 }
-WITH_ANSWERS = "with answers"
 
 BLOCK = re.compile(
     r"(?:<!-- (?P<note>[^\n]*?) -->\n+)?^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE
@@ -54,7 +52,7 @@ class Block:
 
     @property
     def runs(self) -> bool:
-        return self.language in ("python", "console", "sh") and not self.note.startswith("not run: ")
+        return self.language in ("python", "sh") and not self.note.startswith("not run: ")
 
 
 def blocks(page: str) -> list[Block]:
@@ -93,34 +91,11 @@ def run_block(block: Block, text: str, path: Path, shell: "Shell", namespace: di
     elif block.language == "python":
         # The empty lines make a traceback show the line of the page.
         exec(compile("\n" * (block.line - 1) + text, str(path), "exec"), namespace)
-    elif block.language == "sh":
+    else:
         place = f"{path.name}:{block.line}: {text}"
         answer = shell.run(f"set -e\n{text}", place)
         if block.answer is not None:
             assert is_answer(block.answer, answer), f"{place}\nshown:\n{block.answer}\nanswered:\n{answer}"
-    else:
-        for command, shown in commands(text):
-            place = f"{path.name}:{block.line}: {command}"
-            answer = shell.run(command, place)
-            if block.note == WITH_ANSWERS:
-                assert is_answer(shown, answer), f"{place}\nshown:\n{shown}\nanswered:\n{answer}"
-
-
-def commands(text: str) -> list[tuple[str, str]]:
-    """The commands of a console block, each with what is shown below it."""
-    found: list[tuple[str, str]] = []
-    goes_on = False
-    for line in text.splitlines():
-        if goes_on:
-            command, shown = found.pop()
-            found.append((f"{command}\n{line}", shown))
-        elif line.startswith("$ "):
-            found.append((line.removeprefix("$ "), ""))
-        elif found:
-            command, shown = found.pop()
-            found.append((command, f"{shown}{line}\n"))
-        goes_on = line.endswith("\\") and (goes_on or line.startswith("$ "))
-    return found
 
 
 def is_answer(shown: str, answer: str) -> bool:
@@ -142,12 +117,13 @@ def is_like(shown: Any, found: Any) -> bool:
 
 
 class Shell:
-    """Runs commands in a folder; what one of them exports is there for the next one."""
+    """Runs commands, from a folder on; what one of them exports is there for the next one, and so is its folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         scripts = str(Path(sys.executable).parent)
-        self._environment = {**os.environ, "PATH": scripts + os.pathsep + os.environ["PATH"]}
+        path = scripts + os.pathsep + os.environ["PATH"]
+        self._environment = {**os.environ, "PATH": path, "PWD": str(folder)}
 
     def run(self, command: str, place: str) -> str:
         """The output of a command, which has to succeed."""
@@ -155,7 +131,7 @@ class Shell:
             done = subprocess.run(
                 f"{command}\nstatus=$?\nenv -0 > {exported.name}\nexit $status",
                 shell=True,
-                cwd=self.folder,
+                cwd=self._environment["PWD"],
                 env=self._environment,
                 capture_output=True,
                 text=True,
@@ -221,7 +197,7 @@ def test_the_runner_notices_what_fails(tmp_path: Path, monkeypatch: pytest.Monke
         run_page(page, tmp_path)
     assert failure.traceback[-1].lineno == 8
 
-    page.write_text("```console\nsome text\n$ exit 3\n```\n")
+    page.write_text("```sh\nexit 3\n```\n")
     with pytest.raises(AssertionError, match=r"page\.md:2: exit 3"):
         run_page(page, tmp_path)
 
@@ -230,9 +206,9 @@ def test_the_runner_skips_writes_and_runs(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.chdir(tmp_path)
     page = tmp_path / "page.md"
     page.write_text(
-        "<!-- not run: it never ends -->\n\n```console\n$ exit 1\n```\n\n"
+        "<!-- not run: it never ends -->\n\n```sh\nexit 1\n```\n\n"
         "<!-- file: shown.py -->\n```python\nprint('made')\n```\n\n"
-        "```console\n$ python shown.py > out.txt\nmade\n```\n\n"
+        "```sh\npython shown.py > out.txt\n```\n\n"
         "```python\nassert open('out.txt').read() == 'made\\n'\n```\n"
     )
     run_page(page, tmp_path)
@@ -269,7 +245,7 @@ def test_the_runner_knows_what_is_no_answer(shown: str, answered: str) -> None:
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_nothing_on_the_page_waits_forever(path: Path) -> None:
-    shown = [block for block in blocks(path.read_text("utf-8")) if block.language in ("console", "sh") and block.runs]
+    shown = [block for block in blocks(path.read_text("utf-8")) if block.language == "sh" and block.runs]
     assert [block.line for block in shown if re.search(r"\b(until|while)\b", block.text)] == []
 
 
@@ -288,13 +264,14 @@ def test_the_runner_pastes_into_a_shell_and_compares_the_answer_below(
         run_page(page, tmp_path)
 
 
-def test_the_runner_compares_answers_and_keeps_what_is_exported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_what_is_to_be_typed_can_be_pasted(path: Path) -> None:
+    """Without a prompt, and without what is answered."""
+    prompts = [block.line for block in blocks(path.read_text("utf-8")) if re.search(r"^\$ ", block.text, re.MULTILINE)]
+    assert (prompts, "```console" in path.read_text("utf-8")) == ([], False)
+
+
+def test_the_runner_stays_in_the_folder_that_it_has_gone_to(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
-    page.write_text("<!-- with answers -->\n```console\n$ export NAME=Ada && \\\n  true\n$ echo $NAME\nAda\n```\n")
+    page.write_text("```sh\nmkdir inner\ncd inner\n```\n\n```sh\npwd\n```\n\n```text\n.../inner\n```\n")
     run_page(page, tmp_path)
-    page.write_text("<!-- with answers -->\n```console\n$ echo Ada\nBob\n```\n")
-    with pytest.raises(AssertionError, match=r"page\.md:3: echo Ada"):
-        run_page(page, tmp_path)
