@@ -3,6 +3,7 @@
 in_process   boto3 without a socket: Tablewright against moto
 http         sixteen connections: Tablewright's server against DynamoDB Local, dynalite, dynoxide and moto's server
 store        the store against boto3 with the peers, against `engine.call`, and against PynamoDB and pydynox
+remote       the store on an endpoint 2 ms away and next door: against aiodynamo, aiobotocore, pydynox and PynamoDB
 services     the systems over HTTP: each call against an empty route with the same authentication
 services_postgres   create, get and list of Service Desk against the same calls by hand on PostgreSQL
 support      tickets of Support under load, and how far behind its metrics are

@@ -3,10 +3,12 @@
 The load generator counts answers, the page keeps its other parts, and those who are compared do the same work.
 """
 
+import http.client
 import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import pairwise
@@ -16,12 +18,15 @@ from typing import Any
 import pytest
 
 from benchmarks import (
+    delayed_way,
     dynamodb_local,
     load,
     orders,
     packages,
     postgres,
+    remote_targets,
     report,
+    servers,
     services_postgres,
     store,
     store_targets,
@@ -30,6 +35,7 @@ from benchmarks import (
 from benchmarks.report import Section
 from benchmarks.store_targets import Place, Target
 from tablewright import Engine
+from tablewright.store import Store
 from tablewright.store.flow.driver import Request
 from tablewright.wire import serve_in_thread
 
@@ -139,6 +145,41 @@ def test_every_write_of_a_cycle_changes_its_items(operation: str) -> None:
             identity = put["Item"]["sk"]["S"]
             assert items.get(identity) != put["Item"]
             items[identity] = put["Item"]
+
+
+# -- the part `remote` ----------------------------------------------------------------------------------------------
+
+
+def test_a_delayed_way_takes_its_time_in_both_directions_and_carries_requests_side_by_side() -> None:
+    with Engine.open() as engine, serve_in_thread(engine) as url:
+        near = servers.Server("near", int(url.rpartition(":")[2]))
+        with delayed_way.delayed(near, 0.05) as far:
+            connections = [http.client.HTTPConnection("127.0.0.1", far.port) for _ in range(8)]
+            for connection in connections:
+                far.call(connection, "ListTables", {})
+            started = time.perf_counter()
+            threads = [
+                threading.Thread(target=far.call, args=(connection, "ListTables", {})) for connection in connections
+            ]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            assert time.perf_counter() - started >= 0.1
+            for connection in connections:
+                connection.close()
+
+
+def test_the_store_of_the_part_remote_reads_and_writes_orders() -> None:
+    with Engine.open() as engine, serve_in_thread(engine) as url, Store.on(engine) as filled:
+        filled.ensure_tables(orders.orders)
+        filled.write_many(orders.order(n) for n in range(30))
+        target = remote_targets.StoreTarget(url, 4)
+        assert target.rate("get", 30, 0.05, 1) > 0
+        assert target.rate("put", 30, 0.05, 1) > 0
+        assert target.scan_rate() > 0
+        target.stop()
+        assert {each.revision for each in filled.iterate(orders.Order)} == {2}
 
 
 # -- the part `store` -----------------------------------------------------------------------------------------------

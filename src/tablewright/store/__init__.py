@@ -12,6 +12,7 @@ backends/            the embedded engine, or an endpoint over HTTP
 errors               the errors, in the words of the design
 argument_checks      the error for an argument of the wrong type
 item_description     an item as messages name it
+garbage_collection   work that makes many objects, without looking for garbage among them
 """
 
 from typing import TYPE_CHECKING

@@ -31,8 +31,10 @@ from tablewright.store.backends.http.response_reader import HttpResponse
 from tablewright.store.backends.http.socket_pool import SocketPool
 from tablewright.store.errors import ServiceError
 from tablewright.store.flow.driver import Request, Response
+from tablewright.store.garbage_collection import without_collection
 
 _OK = 200
+_LARGE_BODY = 64 * 1024
 _STREAM_OPERATIONS = frozenset({"ListStreams", "DescribeStream", "GetShardIterator", "GetRecords"})
 _PREFIXES = {DYNAMODB: "DynamoDB_20120810.", STREAMS: "DynamoDBStreams_20120810."}
 
@@ -130,8 +132,7 @@ class EndpointBackend:
             response = yield Exchange(signer.destination, data, request.deadline, request.hedge_after)
             if response.status == _OK:
                 try:
-                    result: Response = orjson.loads(response.body) if response.body else {}
-                    return result
+                    return _parsed(response.body)
                 except orjson.JSONDecodeError as error:
                     raise no_response(signer.destination, error) from error
             failed = _error(response.status, response.body)
@@ -157,6 +158,13 @@ class EndpointBackend:
             return False
         self._skew = skew
         return True
+
+
+def _parsed(body: bytes) -> Response:
+    if len(body) > _LARGE_BODY:
+        return without_collection(partial(orjson.loads, body))
+    result: Response = orjson.loads(body) if body else {}
+    return result
 
 
 def _resource(body: Mapping[str, Any]) -> str:

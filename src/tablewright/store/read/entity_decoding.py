@@ -6,6 +6,7 @@ It is not skipped, because a list that lacks an item looks like one that has non
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from pydantic import ValidationError
@@ -13,7 +14,11 @@ from pydantic import ValidationError
 from tablewright.dynamo import Item
 from tablewright.model import ModelError, Schema
 from tablewright.store.errors import Unreadable
+from tablewright.store.garbage_collection import without_collection
 from tablewright.store.item_description import describe_item
+
+# From so many items on, their objects are so many that looking for garbage among them counts.
+_MANY = 100
 
 
 def entity_of(schema: Schema, item: Item, *, partial: bool = False) -> Any:
@@ -34,6 +39,8 @@ def entity_of(schema: Schema, item: Item, *, partial: bool = False) -> Any:
 def entities_of(schema: Schema, items: Sequence[Item]) -> list[Any]:
     """The entities of items."""
     try:
+        if len(items) > _MANY:
+            return without_collection(partial(schema.decode_all, items))
         return schema.decode_all(items)
     except (ValidationError, ModelError):
         return [entity_of(schema, item) for item in items]
