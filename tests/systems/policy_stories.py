@@ -40,6 +40,7 @@ def service_desk(served: Served) -> None:
     agent = served.client("sam", "Agents", path="/servicedesk")
     ticket = open_ticket(agent, "caller-1")
     ok(agent.get(f"/tickets/{ticket['ticket_id']}"))
+    ok(served.client("dora", "Admins", path="/servicedesk").get(f"/tickets/{ticket['ticket_id']}/audit"))
     for params in ({"caller": "caller-1"}, {"caller": "caller-1", "open_only": "true"}):
         ok(agent.get("/tickets", params=params))
 
@@ -58,6 +59,7 @@ def support(served: Served) -> None:
     ok(customer.post(f"{ticket}/feedback", json={"operator_id": "op_1", "rating": 5}))
     for path in ("", "/data", "/case", "/events", "/feedback"):
         ok(customer.get(ticket + path))
+    ok(served.client("ines", "Admins", path="/support").get(f"{ticket}/audit"))
     ok(staff.post("/tickets/batch-get", json={"ticket_ids": [ticket.rpartition("/")[2]]}))
     ok(customer.get("/customers/cust_1/tickets"))
     ok(customer.get("/customers/cust_1/tickets", params={"status": "ESCALATED"}))
@@ -80,6 +82,7 @@ def calls(served: Served) -> None:
     user = f"/users/{call['userId']}/calls"
     for path in (f"/calls/{call['callId']}", user, f"{user}/upcoming", f"{user}/next-scheduled"):
         ok(staff.get(path))
+    ok(served.client("root", "Admins", path="/calls").get(f"/calls/{call['callId']}/audit"))
     changed(staff, call, "status", status="COMPLETED")
     for path in (f"{user}/completed", f"{user}/last-completed", f"/providers/{call['providerId']}/calls"):
         ok(staff.get(path))
@@ -95,7 +98,15 @@ def tasks(served: Served) -> None:
     team.assign(task.rpartition("/")[2], grace)
     member = team.client(grace, "Members")
     ok(member.put(f"{task}/status", json={"status": "IN_PROGRESS"}))
-    for path in (task, f"{task}/full", f"{task}/assignments", "/tasks?status=OPEN", "/tasks?status=OPEN&newestFirst=1"):
+    for path in (
+        task,
+        f"{task}/full",
+        f"{task}/assignments",
+        "/tasks?status=OPEN",
+        "/tasks?status=OPEN&newestFirst=true",
+    ):
+        ok(team.admin.get(path))
+    for path in (f"{task}/audit", f"/users/{grace}/audit"):
         ok(team.admin.get(path))
     for path in (f"/users/{grace}", f"/users/{grace}/tasks", "/users?status=ACTIVE"):
         ok(team.admin.get(path))
@@ -127,6 +138,7 @@ def engagement(served: Served) -> None:
         programme.path,
         "/marketplaces/US/programs",
         f"{programme.path}/versions",
+        f"{programme.path}/audit",
         f"{programme.path}/runs",
         f"{programme.path}/channels/email/candidates",
         f"/programs/{program}/channels/email/candidates",

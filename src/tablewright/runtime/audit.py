@@ -33,7 +33,7 @@ from tablewright.runtime.identity.actor import acting
 from tablewright.runtime.internal_tables import internal_table
 from tablewright.store import AsyncStore, Cancelled, Create, InvalidCursor
 
-__all__ = ["RECORD_CHANGE", "Audit", "AuditEntry", "AuditPage", "Recorded", "own_error"]
+__all__ = ["READ_AUDIT", "RECORD_CHANGE", "Audit", "AuditEntry", "AuditPage", "Recorded", "own_error"]
 
 _SECRET = re.compile(r"secret|password|passwd|authorization|token|api[-_]?key", re.IGNORECASE)
 _MAX_TEXT = 1_000
@@ -59,8 +59,14 @@ class AuditEntry(Entity, table=internal_table):
     of_thing = Query(range="at", newest_first=True)
 
 
-RECORD_CHANGE = Write("record change", ItemWrite(AuditEntry, "create"), about="in the transaction of the change")
+RECORD_CHANGE = Write(
+    "record change",
+    ItemWrite(AuditEntry, "create"),
+    about="in the transaction of a change that is audited, all of which costs double then",
+)
 """What a system writes to the internal table because of its audit, for its design."""
+READ_AUDIT = "AuditEntry.of_thing"
+"""What an admin reads of it."""
 
 
 class ValueChange(TypedDict):

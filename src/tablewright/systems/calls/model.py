@@ -32,6 +32,7 @@ from tablewright.model import (
     Write,
     camel_case,
 )
+from tablewright.runtime.audit import READ_AUDIT, RECORD_CHANGE
 from tablewright.runtime.idempotency import KEEP_RESPONSE
 from tablewright.runtime.identity.deny_list import CHECK_CALLER
 from tablewright.runtime.internal_tables import internal_table
@@ -147,6 +148,7 @@ design = Design(
         ),
         Write("delete call", ItemWrite(Call, "delete"), _booking(2)),
         KEEP_RESPONSE,
+        RECORD_CHANGE,
     ],
     roles={
         "api": [
@@ -167,7 +169,7 @@ design = Design(
             "delete call",
         ],
         "customer": ["Call.of_user", "Call.upcoming", "Call.completed"],
-        "runtime": [CHECK_CALLER, "keep response"],
+        "runtime": [CHECK_CALLER, READ_AUDIT, "keep response", "record change"],
     },
     tenants={"customer": "user_id"},
     volume={

@@ -33,7 +33,7 @@ transaction as the candidate. Scores in keys are in a form that sorts as numbers
 from __future__ import annotations
 
 from tablewright.model import AcceptedFinding, Design, ItemWrite, RequiredRead, Traffic, Volume, Write
-from tablewright.runtime.audit import RECORD_CHANGE
+from tablewright.runtime.audit import READ_AUDIT, RECORD_CHANGE
 from tablewright.runtime.idempotency import KEEP_RESPONSE
 from tablewright.runtime.identity.deny_list import CHECK_CALLER
 from tablewright.runtime.internal_tables import internal_table
@@ -252,11 +252,17 @@ design = Design(
             "move schedule on",
             "end run",
             "forget run",
-            "record change",
-            "AuditEntry.of_thing",
         ],
         # Callers who are deactivated, mail of deliveries, and requests with an idempotency key.
-        "runtime": [CHECK_CALLER, "MailRecord.by_recipient", "claim mail", "record mail", "keep response"],
+        "runtime": [
+            CHECK_CALLER,
+            READ_AUDIT,
+            "MailRecord.by_recipient",
+            "claim mail",
+            "record mail",
+            "keep response",
+            "record change",
+        ],
     },
     volume={
         Candidate: Volume(items=1_000_000, size=900),

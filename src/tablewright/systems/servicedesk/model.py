@@ -27,6 +27,7 @@ from tablewright.model import (
     Volume,
     Write,
 )
+from tablewright.runtime.audit import READ_AUDIT, RECORD_CHANGE
 from tablewright.runtime.idempotency import KEEP_RESPONSE
 from tablewright.runtime.identity.deny_list import CHECK_CALLER
 from tablewright.runtime.internal_tables import internal_table
@@ -99,6 +100,7 @@ design = Design(
         Write("add comment", ItemWrite(Ticket, "update", sets=["updated_at"], appends=["comments"])),
         Write("change status", ItemWrite(Ticket, "update", sets=["status", "updated_at"])),
         KEEP_RESPONSE,
+        RECORD_CHANGE,
     ],
     roles={
         "api": [
@@ -109,7 +111,7 @@ design = Design(
             "add comment",
             "change status",
         ],
-        "runtime": [CHECK_CALLER, "keep response"],
+        "runtime": [CHECK_CALLER, READ_AUDIT, "keep response", "record change"],
     },
     volume={Ticket: Volume(items=10_000, size=2_000)},
     traffic={

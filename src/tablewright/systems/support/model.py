@@ -55,6 +55,7 @@ from tablewright.model import (
     sharded,
     when,
 )
+from tablewright.runtime.audit import READ_AUDIT, RECORD_CHANGE
 from tablewright.runtime.identity.deny_list import CHECK_CALLER
 from tablewright.runtime.internal_tables import internal_table
 from tablewright.store import IdempotencyRecord
@@ -374,6 +375,7 @@ design = Design(
         Write("forget", ItemWrite(CacheEntry, "delete")),
         # A ticket that changes its status is counted down in one metric and up in another.
         Write("count", ItemWrite(Metric, "update", sets=["count_value", "total_time", "total_ratings"], count=2)),
+        RECORD_CHANGE,
     ],
     reactions=[
         Reaction("metrics", Ticket, effect="count", consumer="metrics", write="count"),
@@ -416,7 +418,7 @@ design = Design(
         ],
         "customer": ["Ticket.of_customer", "Ticket.of_customer_in_status"],
         "training export": ["Case.of_ticket"],
-        "runtime": [CHECK_CALLER],
+        "runtime": [CHECK_CALLER, READ_AUDIT, "record change"],
     },
     tenants={"customer": "customer_id"},
     volume={

@@ -40,6 +40,7 @@ from tablewright.model import (
     pascal_case,
 )
 from tablewright.runtime import Event
+from tablewright.runtime.audit import READ_AUDIT, RECORD_CHANGE
 from tablewright.runtime.events.event_log import PUBLISH_EVENT
 from tablewright.runtime.idempotency import KEEP_RESPONSE
 from tablewright.runtime.identity.deny_list import CHECK_CALLER, DeactivatedUser
@@ -207,6 +208,7 @@ design = Design(
         SETTLE_MAIL,
         COMPLETE_MAIL,
         KEEP_RESPONSE,
+        RECORD_CHANGE,
     ],
     reactions=[
         *(
@@ -258,7 +260,7 @@ design = Design(
             "queue mail",
             "settle mail",
         ],
-        "runtime": [CHECK_CALLER, "Event.of_source", "keep response"],
+        "runtime": [CHECK_CALLER, READ_AUDIT, "Event.of_source", "keep response", "record change"],
     },
     volume={
         Task: Volume(items=50_000, size=700, distinct={"GSI2PK": len(Status)}),
