@@ -46,4 +46,4 @@ def _is_checked(schema: Schema, bounded: str, pattern: Query) -> bool:
     attributes = schema.table.index(pattern.index or "").sort
     path = schema.path(bounded)
     parts = [part for name in attributes if name in schema.key_rules for part in schema.key_rules[name].template.fields]
-    return any(part.name == path and part.form == "date" for part in parts)
+    return any(part.name == path and not part.reversible for part in parts)

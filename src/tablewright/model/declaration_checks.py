@@ -208,9 +208,11 @@ def _check_form(schema: Schema, place: str, field: Field) -> None:
             )
         if known & _NOT_IN_KEYS:
             raise ModelError(f"{place}: {{{name}}} is neither text nor a number; only those can be part of a key")
-    elif field.form == "date":
+    elif not field.reversible:
         if known - {"S"}:
-            raise ModelError(f"{place}: {{{name}:date}} needs a time that is stored as text; declare a datetime")
+            raise ModelError(
+                f"{place}: {{{name}:{field.form}}} needs a time that is stored as text; declare a datetime"
+            )
     elif known - {"N"}:
         raise ModelError(f"{place}: {{{name}:{field.form}}} is a format for numbers, and {name} is not a number")
 
@@ -333,7 +335,8 @@ def _check_pattern(schema: Schema, pattern: Get | Query) -> None:
         ]
         states = [path for name in partition + sort if name in schema.key_rules for path in schema.key_rules[name].when]
         in_states = [schema.field_path(path).replace(".", "__") for path in states]
-        check_parameters(place, pattern, pattern.signature, fields[0], fields[1], in_states)
+        buckets = [schema.field_path(path).replace(".", "__") for path in schema.buckets(partition)]
+        check_parameters(place, pattern, pattern.signature, fields[0], fields[1], in_states, buckets)
     elif isinstance(pattern, Query):
         names = [schema.field_path(path) for path in _paths_of(schema, partition + sort)]
         # The range itself is only ever bounded.

@@ -18,10 +18,12 @@ def check_parameters(
     in_partition: Sequence[str],
     in_sort: Sequence[str],
     in_states: Sequence[str],
+    buckets: Sequence[str] = (),
 ) -> None:
     """Check that a pattern takes what its key needs, and nothing else that no filter uses.
 
-    ``in_states`` are fields that the key depends on without containing them (``when(...)``).
+    ``in_states`` are fields that the key depends on without containing them (``when(...)``). ``buckets`` are times of
+    which the partition key has a part: instead of one, a pattern may take both bounds of a range of them.
     """
     fixed = pattern.fixed if isinstance(pattern, Query) else {}
     is_bounded = isinstance(pattern, Query) and pattern.range is not None
@@ -30,6 +32,8 @@ def check_parameters(
         needed, further = needed + further, []
     taken = ", ".join(["self", *(name for name in dict.fromkeys([*needed, *further]) if name not in fixed)])
     for name in needed:
+        if name in buckets and isinstance(pattern, Query) and pattern.range == name and _has_both_bounds(signature):
+            continue
         if name not in fixed and name not in signature.required:
             reason = "gives it a default" if name in signature.parameters else "does not take it"
             raise ModelError(f"{place} needs {name} for the key, and {reason}; declare it as {pattern.name}({taken})")
@@ -48,3 +52,7 @@ def check_parameters(
             hint = "range=..."
         raise ModelError(f"{place} takes {others[0]}, which the key that is read does not need; declare {hint}")
     signature.filtered_by = frozenset(others)
+
+
+def _has_both_bounds(signature: PatternSignature) -> bool:
+    return bool({"since", "after"} & signature.required) and bool({"until", "before"} & signature.required)

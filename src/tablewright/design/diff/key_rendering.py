@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from tablewright.design.diff.change import Described, DesignChange, Impact
 from tablewright.design.diff.limit_changes import is_exact
 from tablewright.design.diff.value_types import Alternative, Type, tag_of
+from tablewright.model.keys.key_template import TIME_PARTS
 
 __all__ = ["is_rendered_alike", "rendering_changes"]
 
@@ -134,6 +135,6 @@ def is_rendered_alike(old: Type, new: Type, form: str) -> bool:
 def _rendering(alternative: Alternative, form: str) -> str:
     """How a value is written in a key: as it is stored, or in a format of its own."""
     kind = alternative["kind"]
-    if kind in ("str", "choice", "int", "Decimal") or (form == "date" and kind in ("date", "datetime")):
+    if kind in ("str", "choice", "int", "Decimal") or (form in TIME_PARTS and kind in ("date", "datetime")):
         return tag_of(alternative)
     return str(kind)

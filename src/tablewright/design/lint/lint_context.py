@@ -185,9 +185,7 @@ class LintContext:
         fields = [
             part for template in templates if template is not None for part in template.parts if isinstance(part, Field)
         ]
-        return bool(fields) and all(
-            part.form != "date" and self.traits(schema, part.name).is_instant for part in fields
-        )
+        return bool(fields) and all(part.reversible and self.traits(schema, part.name).is_instant for part in fields)
 
     def days(self, schema: Schema, attribute: str) -> list[str]:
         """The fields of a key attribute that are in it as days."""

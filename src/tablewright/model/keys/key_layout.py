@@ -164,6 +164,11 @@ class KeyLayout(FieldLayout):
             return frozenset([attribute])
         return frozenset(field.name.partition(".")[0] for field in rule.template.fields)
 
+    def buckets(self, partition: Iterable[str]) -> dict[str, str]:
+        """The attributes whose time a partition key has a part of, with that part: a day is a bucket of many times."""
+        rules = [self.key_rules[name] for name in partition if name in self.key_rules]
+        return {field.name: field.form for rule in rules for field in rule.template.fields if not field.reversible}
+
     def covers(self, index: Index) -> bool:
         """Whether items of this entity can be in an index."""
         return all(

@@ -3,8 +3,9 @@
     Template("EVENT#{day}#{sequence:04}")      "EVENT#2025-11-18#0007"
 
 A template is literal text and fields. ``{name}`` is a value as text, ``{name:013}`` a whole number padded with zeros,
-``{name:number}`` any number as text that sorts as numbers do, ``{name:date}`` the day of a time. A part in square
-brackets at the end is left out when a field in it is absent. Fields may be paths into maps (``{subject.id}``).
+``{name:number}`` any number as text that sorts as numbers do, ``{name:date}`` the day of a time (or its ``year``,
+``month``, ``hour``): a bucket, which many times share. A part in square brackets at the end is left out when a field in
+it is absent. Fields may be paths into maps (``{subject.id}``).
 
 It works on stored values, so it can be applied to an item no matter who wrote it. Its laws, which the property tests
 state one by one:
@@ -39,6 +40,7 @@ from tablewright.model.errors import TemplateError
 # What other packages use.
 __all__ = [
     "PAST",
+    "TIME_PARTS",
     "Field",
     "Literal",
     "Part",
@@ -56,7 +58,13 @@ _ESCAPES = {code: f"${chr(code + 0x40)}" for code in range(0x25)}
 _SPECIAL = re.compile(r"[\x00-\x24]").search
 _ESCAPED = re.compile(r"\$([@-d])")
 _PART = re.compile(r"\{([A-Za-z_][\w.]*)(?::(\w+))?\}")
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+# The parts of a time that a key may hold instead of all of it: how the text of a stored time begins.
+TIME_PARTS: Mapping[str, re.Pattern[str]] = {
+    "year": re.compile(r"[0-9]{4}"),
+    "month": re.compile(r"[0-9]{4}-[0-9]{2}"),
+    "date": re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}"),
+    "hour": re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}"),
+}
 
 
 def escape(text: str) -> str:
@@ -121,7 +129,7 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A value in a key; ``form`` is ``text``, ``number``, ``date``, or a width in digits."""
+    """A value in a key; ``form`` is ``text``, ``number``, one of ``TIME_PARTS``, or a width in digits."""
 
     name: str
     form: str
@@ -134,7 +142,7 @@ class Field:
         return self.encoder(value)
 
     def decode(self, text: str) -> AttributeValue:
-        if self.form in ("text", "date"):
+        if self.form == "text" or self.form in TIME_PARTS:
             return {"S": unescape(text)}
         if self.form == "number":
             return {"N": f"{decode_number(text):f}"}
@@ -145,8 +153,8 @@ class Field:
 
     @property
     def reversible(self) -> bool:
-        """Whether the key has all of the value; of a date it has only the day."""
-        return self.form != "date"
+        """Whether the key has all of the value, and not only a part of a time."""
+        return self.form not in TIME_PARTS
 
 
 Part = Literal | Field
@@ -164,11 +172,11 @@ def _encoder(name: str, form: str) -> Callable[[AttributeValue], str]:
                 raise TemplateError(f"{name} has the type {_tag(value)}; only text and numbers can be part of a key")
         return escape(content)
 
-    def as_date(value: AttributeValue) -> str:
-        day = _DATE.match(value.get("S", ""))
-        if day is None:
-            raise TemplateError(f"{name} is not a time, so no date can be taken from it")
-        return day[0]
+    def as_part_of_time(value: AttributeValue) -> str:
+        part = TIME_PARTS[form].match(value.get("S", ""))
+        if part is None:
+            raise TemplateError(f"{name} is not a time, so no {form} can be taken from it")
+        return part[0]
 
     def as_number(value: AttributeValue) -> str:
         return encode_number(Decimal(number_in(value)))
@@ -186,7 +194,9 @@ def _encoder(name: str, form: str) -> Callable[[AttributeValue], str]:
             raise TemplateError(f"{name} has the type {_tag(value)}, and a number is needed")
         return content
 
-    forms = {"text": as_text, "date": as_date, "number": as_number}
+    if form in TIME_PARTS:
+        return as_part_of_time
+    forms = {"text": as_text, "number": as_number}
     if form in forms:
         return forms[form]
     width = int(form)
@@ -398,7 +408,7 @@ def _segments_overlap(one: tuple[str, str | None], other: tuple[str, str | None]
     if rest:
         return form == "text" or rest.isdigit()
     exact = {form, second_form} - {"text"}
-    return ("date" not in exact and "number" in exact) or len(exact) < 2 or len(set(map(_width, exact))) == 1
+    return (exact.isdisjoint(TIME_PARTS) and "number" in exact) or len(exact) < 2 or len(set(map(_width, exact))) == 1
 
 
 def _width(form: str) -> int | str:
@@ -412,8 +422,10 @@ def _parse(text: str) -> tuple[Part, ...]:
         if match.start() > position:
             parts.append(_literal(text[position : match.start()], text))
         form = match[2] or "text"
-        if form not in ("text", "number", "date") and not (form.isascii() and form.isdigit() and int(form) > 0):
-            raise TemplateError(f"{text!r}: {form!r} is not a format; use number, date, or a width such as 013")
+        is_width = form.isascii() and form.isdigit() and int(form) > 0
+        if form not in ("text", "number", *TIME_PARTS) and not is_width:
+            known = ", ".join(["number", *TIME_PARTS])
+            raise TemplateError(f"{text!r}: {form!r} is not a format; use {known}, or a width such as 013")
         parts.append(Field(match[1], form))
         position = match.end()
     if position < len(text):
@@ -464,8 +476,8 @@ def _form_regex(form: str) -> str:
     """Exactly the texts that a field of the format can have in a key."""
     if form == "number":
         return r"5|6[0-9]{3}(?=[1-9])[0-9]*[1-9]|4[0-9]{3}(?=[0-8])[0-9]*[0-8]~"
-    if form == "date":
-        return _DATE.pattern
+    if form in TIME_PARTS:
+        return TIME_PARTS[form].pattern
     if form == "text":
         # Possessive: what follows cannot be part of the value, so backtracking is useless.
         return r"[^\x00-\x24]*+(?:\$[@-d][^\x00-\x24]*+)*+"

@@ -3,6 +3,7 @@
     one partition                      _PartitionPager     most reads
     several, such as shards            _MergingPager       merged in order, as if they were one
     several that items move between    _ReshardPager       while the number of shards is changed
+    several in order, such as days     _ChainPager         one after the other
 
 A pager fetches pages and keeps the items that have not been taken yet. Its cursor is a position in each partition.
 
@@ -45,6 +46,8 @@ def open_pager(context: Context, plan: ReadPlan, cursor: str | None = None, page
     positions = None if cursor is None else unseal(context.cursor_secret, _identity(plan), cursor)
     if plan.partitions:
         return _ReshardPager(context, plan, positions, page_size)
+    if plan.is_chain and not plan.target.loads_blobs:
+        return _ChainPager(context, plan, positions, page_size)
     if len(plan.bodies) == 1 and not plan.target.loads_blobs:
         return _PartitionPager(context, plan, positions, page_size)
     return _MergingPager(context, plan, positions, page_size)
@@ -201,6 +204,58 @@ class _PartitionPager(Pager):
             self._last, self.buffer = taken[limit - 1], taken[limit:]
             return taken[:limit]
         return taken
+
+
+class _ChainPager(Pager):
+    """Of several partitions in order: the next one is read when the one before is at its end."""
+
+    __slots__ = ("_buffer", "_last", "_next", "_start")
+
+    def __init__(
+        self, context: Context, plan: ReadPlan, positions: Sequence[Position] | None, page_size: int | None
+    ) -> None:
+        super().__init__(context, plan, page_size)
+        # The partition to fetch from next, and where in it.
+        self._next = 0
+        self._start: Item | None = None
+        # The items that were fetched and not taken, each with its partition; the item before them.
+        self._buffer: list[tuple[int, Item]] = []
+        self._last: tuple[int, Item] | None = None
+        if positions is not None:
+            partition, start = positions
+            self._next = int(partition["partition"]["N"]) if isinstance(partition, dict) else 0
+            self._start = start if isinstance(start, dict) else None
+
+    @property
+    def ended(self) -> bool:
+        return not self._buffer and self._next == len(self.plan.bodies)
+
+    @property
+    def cursor(self) -> Callable[[], str] | None:
+        if self.ended:
+            return None
+        number, start = self._next, self._start
+        if self._buffer and self._last is not None:
+            number = self._last[0]
+            start = {name: self._last[1][name] for name in self.target.key}
+        return cursor_maker(self._context, self.plan, [{"partition": {"N": str(number)}}, start])
+
+    def take(self, limit: int | None, *, bound_blobs: bool = False) -> Flow[list[Item]]:
+        _check_limit(limit)
+        taken, self._buffer = self._buffer, []
+        pages = 0
+        while self._next < len(self.plan.bodies) and (not taken if limit is None else len(taken) < limit):
+            size = self._page_size if limit is None else self._page_size or max(limit - len(taken), 1) << min(pages, 4)
+            number = self._next
+            items, self._start = yield from self._page(number, self._start, size)
+            if self._start is None:
+                self._next += 1
+            taken += [(number, item) for item in items]
+            pages += 1
+        if limit is not None and len(taken) > limit:
+            self._last, self._buffer = taken[limit - 1], taken[limit:]
+            taken = taken[:limit]
+        return [item for _, item in taken]
 
 
 class _PartitionCursor:

@@ -66,6 +66,9 @@ class _Compiler:
         for attribute in access.partition:
             self._partition(attribute)
         if not access.reads_whole_partition:
+            # A day says which partition is read, and leaves the sort key free.
+            result.buckets = frozenset(self.schema.buckets(access.partition))
+            self.item = {name: value for name, value in self.item.items() if name not in result.buckets}
             self._sort(bounds)
         self._check_all_used()
         filtered = self._filter(query.where)

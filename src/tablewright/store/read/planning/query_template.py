@@ -103,6 +103,8 @@ class QueryTemplate:
     # No item can match.
     is_empty: bool = False
     checks: list[ItemCheck] = field(default_factory=list)
+    # The attributes that say which bucket is read, and nothing of the sort key.
+    buckets: frozenset[str] = frozenset()
 
     def fast_plan(self, context: Context, values: Mapping[str, Any]) -> ReadPlan | None:
         """The plan for these field values, if it can be built from them directly."""
@@ -127,7 +129,8 @@ class QueryTemplate:
         for attribute, allowed in self.allowed_values:
             is_empty = is_empty or item[attribute] not in allowed
         if self.bounded is not None:
-            within, more = self.bounded.within(item, bounds)
+            rest = {name: value for name, value in item.items() if name not in self.buckets} if self.buckets else item
+            within, more = self.bounded.within(rest, bounds)
             is_empty = is_empty or within.is_empty
             checks = [*checks, *more]
             self._bound(body, within)
@@ -204,7 +207,7 @@ class BoundedKey:
 
     def __post_init__(self) -> None:
         self._name = f"{self.schema.entity.__name__}.{self.range_field}"
-        self.is_day_only = self.part is not None and self.part.form == "date"
+        self.is_day_only = self.part is not None and not self.part.reversible
 
     def within(self, item: Item, bounds: Mapping[str, Any]) -> tuple[KeyRange, list[ItemCheck]]:
         """The range of the attribute, and the checks for what it cannot express."""

@@ -43,7 +43,7 @@ def filtered(plan: ReadPlan, where: FieldCondition | None) -> ReadPlan:
         def accepts(item: Item) -> bool:
             return holds(node, item)
 
-        return ReadPlan(target, plan.bodies, [*plan.checks, accepts], plan.partitions)
+        return ReadPlan(target, plan.bodies, [*plan.checks, accepts], plan.partitions, plan.is_chain)
     bodies = []
     for each in plan.bodies:
         names, values = each.get("ExpressionAttributeNames", {}), each.get("ExpressionAttributeValues", {})
@@ -54,4 +54,4 @@ def filtered(plan: ReadPlan, where: FieldCondition | None) -> ReadPlan:
         before = each.get("FilterExpression")
         changed = {**each, "FilterExpression": text if before is None else f"({before}) AND ({text})"}
         bodies.append(placeholders.into(changed))
-    return ReadPlan(target, bodies, plan.checks, plan.partitions)
+    return ReadPlan(target, bodies, plan.checks, plan.partitions, plan.is_chain)

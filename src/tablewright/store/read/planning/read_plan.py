@@ -67,6 +67,8 @@ class ReadPlan:
     checks: Sequence[ItemCheck] = ()
     # The partitions of the requests, while items move from some of them to others (see ``reshard_reader``).
     partitions: Sequence[Item] = ()
+    # The partitions come one after the other, in the order of their items.
+    is_chain: bool = False
 
     @property
     def is_plain(self) -> bool:

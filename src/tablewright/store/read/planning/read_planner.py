@@ -21,6 +21,7 @@ from typing import Any
 
 from tablewright.model import CollectionSelection, Entity, Lookup, Query, Schema, Selection, schema_of
 from tablewright.store.context import Context
+from tablewright.store.read.planning.bucket_ranges import plan_buckets
 from tablewright.store.read.planning.query_compiler import compile_template
 from tablewright.store.read.planning.query_template import AccessPath, QueryTemplate
 from tablewright.store.read.planning.read_plan import ReadPlan, ReadTarget
@@ -50,7 +51,14 @@ def plan_selection(
     if plan is not None:
         return plan
     access_path = partial(AccessPath, entity, entity, query.name, query.index, query, load_large=query.load_large)
-    return _plan(context, schema, schema.query_templates, key, access_path, values, bounds, consistent, keys_only)
+
+    def plan_for(values: Mapping[str, Any], *more: str) -> ReadPlan:
+        templates = schema.query_templates
+        return _plan(context, schema, templates, (*key, *more), access_path, values, bounds, consistent, keys_only)
+
+    table = schema.table
+    buckets = schema.buckets((table.partition,) if query.index is None else table.index(query.index).partition)
+    return plan_buckets(selection, buckets, plan_for) if buckets else plan_for(values)
 
 
 def plan_lookup(context: Context, lookup: Lookup[Any], *, consistent: bool | None = None) -> ReadPlan:
