@@ -206,8 +206,12 @@ class Volume:
     size: int
     # The number of distinct values of a partition key, by attribute ("PK", "GSI1PK"); by default, many.
     distinct: Mapping[str, int] = field(default_factory=dict)
+    # How many of the items an index has, by its name; by default all, or the share of the states that it is for.
+    indexed: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        for name, number in self.indexed.items():
+            _check_figure(f"Volume(indexed={{{name!r}: ...}})", number, self.items, whole=True)
         _check_figure("Volume(items=...)", self.items, _MAX_ITEMS, whole=True)
         _check_figure("Volume(size=...)", self.size, _MAX_BYTES, whole=True)
         for attribute, number in self.distinct.items():
@@ -361,6 +365,13 @@ class Design:
                 )
         for entity, volume in self.volume.items():
             table = entity.schema_.table
+            names = [index.name for index in table.indexes]
+            for index in volume.indexed:
+                if index not in names:
+                    raise ModelError(
+                        f"{self.name}, volume of {entity.__name__}: table {table.name!r} has no index {index!r}; "
+                        f"it has {', '.join(names) or 'none'}"
+                    )
             partitions = [table.partition, *(part for index in table.indexes for part in index.partition)]
             for attribute in volume.distinct:
                 if attribute not in partitions:

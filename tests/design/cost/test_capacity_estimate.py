@@ -72,6 +72,11 @@ def order(n: int = 0, **changes: object) -> Order:
     return sample(Order, n).model_copy(update={"version": 0, "updated_at": None, **changes})
 
 
+def late(n: int = 0) -> Order:
+    """An order in the state that is in a sparse index, which is where writes cost most."""
+    return order(n, state=State.DELAYED)
+
+
 def line(n: int = 0, **changes: object) -> Line:
     return sample(Line, n).model_copy(update={"position": 0, **changes})
 
@@ -90,12 +95,12 @@ def there(bench: Bench, entity: Order | Line) -> Any:
         ("place", lambda store: None, lambda store, _: store.create(order())),
         ("add_line", lambda store: None, lambda store, _: store.create(line())),
         ("place_all", lambda store: None, lambda store, _: store.transact(Create(order()), Create(line()))),
-        ("pick", lambda store: store.create(order()), lambda store, it: store.update(it, state=State.PICKED)),
-        ("remark", lambda store: store.create(order()), lambda store, it: store.update(it, remark="good")),
-        ("renumber", lambda store: store.create(order()), lambda store, it: store.update(it, number="number-9")),
+        ("pick", lambda store: store.create(late()), lambda store, it: store.update(it, state=State.PICKED)),
+        ("remark", lambda store: store.create(late()), lambda store, it: store.update(it, remark="good")),
+        ("renumber", lambda store: store.create(late()), lambda store, it: store.update(it, number="number-9")),
         (
             "hand_over",
-            lambda store: store.create(order()),
+            lambda store: store.create(late()),
             lambda store, it: store.update(it, customer_id="customer-9"),
         ),
         (
@@ -103,7 +108,7 @@ def there(bench: Bench, entity: Order | Line) -> Any:
             lambda store: store.create(order()),
             lambda store, it: store.transact(Create(line()), Check(it, state=State.PLACED)),
         ),
-        ("drop", lambda store: store.create(order()), lambda store, it: store.delete(it)),
+        ("drop", lambda store: store.create(late()), lambda store, it: store.delete(it)),
         ("drop_line", lambda store: store.create(line()), lambda store, it: store.delete(it)),
     ],
 )
@@ -111,12 +116,7 @@ def test_a_write_is_estimated_as_it_is_charged(
     bench: Bench, write: str, begin: Callable[[Store], Any], action: Callable[[Store, Any], Any]
 ) -> None:
     entity = begin(bench.store)
-    charged = bench.charged(lambda store: action(store, entity))
-    expected = estimated(write)
-    if write == "pick":
-        # Into and out of a sparse index is told by the state alone, so it is counted for every change of the state.
-        assert expected.pop("Orders/late") == (Decimal(0), Decimal(1))
-    assert charged == expected
+    assert bench.charged(lambda store: action(store, entity)) == estimated(write)
 
 
 @pytest.mark.requirement("X5")

@@ -6,6 +6,7 @@
 A write is charged for the item, and for each index whose entry changes (``index_costs``). A transaction costs double on
 the table and the same on its indexes, a batch what its items cost. If the store reads an item before it writes it,
 that is charged as well. Guards of unique values and counters are items too; a condition check costs as much as a write.
+What a consumer writes because of a change is a transaction with its checkpoint.
 A read is charged for what is read, before a filter or a projection, rounded up once per query; a sharded key is one
 query for each shard.
 
@@ -14,15 +15,16 @@ Sizes are those of ``Design.volume``, or else those of a sample item. Units are 
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Literal, get_args, get_origin
+from typing import Any
 
 from tablewright import dynamo
-from tablewright.design.cost.index_costs import entry_size, entry_writes
+from tablewright.design.checkpoint_tables import checkpoint_table
+from tablewright.design.cost.index_costs import choices_of, entry_size, entry_writes
 from tablewright.design.cost.write_actions import internal_items, is_move, is_transaction, reads_first
+from tablewright.design.design_loading import DesignError
 from tablewright.design.index_coverage import lacks
 from tablewright.design.sample_entities import sample
 from tablewright.dynamo import item_size, write_units
@@ -39,7 +41,6 @@ from tablewright.model import (
     Table,
     Write,
 )
-from tablewright.model.values.attribute_codec import resolve_alias
 
 __all__ = ["USUAL_ITEMS", "CapacityEstimate", "Units"]
 
@@ -148,7 +149,10 @@ class CapacityEstimate:
     def _write(self, write: Write) -> Iterator[Units]:
         inner = [units for item_write in write.item_writes for units in self._touch(item_write)]
         internal = internal_items(write)
-        factor = 2 if is_transaction(write) else 1
+        checkpoints = self._checkpoints(write)
+        factor = 2 if is_transaction(write) or checkpoints is not None else 1
+        if checkpoints is not None:
+            yield Units(checkpoints, None, write=Decimal(factor * write_units(_SMALL)))
         for item_write in write.item_writes:
             schema = item_write.entity.schema_
             if reads_first(write, item_write):
@@ -165,6 +169,17 @@ class CapacityEstimate:
             # Charged as if the item were written.
             schema = entity.schema_
             yield Units(schema.table, None, write=Decimal(factor * write_units(self.size(schema))), schema=schema)
+
+    def _checkpoints(self, write: Write) -> Table | None:
+        """The table of the checkpoint that a write is one transaction with, if a consumer makes it."""
+        for reaction in self.design.reactions:
+            if reaction.write == write.name:
+                try:
+                    return checkpoint_table(self.design, reaction)
+                except DesignError:
+                    # It is in a table of another design.
+                    return None
+        return None
 
     def _touch(self, item_write: ItemWrite) -> Iterator[Units]:
         """The units of one item write by itself."""
@@ -200,19 +215,7 @@ def _items_read(schema: Schema, pattern: Query) -> int:
 def _choices(schema: Schema, path: str) -> int | None:
     """The number of values of a field, if it is known."""
     spec = schema.fields.get(path)
-    return None if spec is None else _members(spec.annotation)
-
-
-def _members(annotation: Any) -> int | None:
-    annotation = resolve_alias(annotation)
-    if get_origin(annotation) is Literal:
-        return len(get_args(annotation))
-    if annotation is bool:
-        return 2
-    if isinstance(annotation, type) and issubclass(annotation, enum.Enum):
-        return len(annotation)
-    known = [count for argument in get_args(annotation) if (count := _members(argument)) is not None]
-    return known[0] if len(known) == 1 else None
+    return None if spec is None else choices_of(spec.annotation)
 
 
 def _summed(parts: Iterator[Units] | Sequence[Units]) -> list[Units]:

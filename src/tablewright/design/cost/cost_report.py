@@ -9,7 +9,7 @@ from typing import Any
 from tablewright.design.cost.capacity_estimate import USUAL_ITEMS
 from tablewright.design.cost.demand import Load
 from tablewright.design.cost.hot_keys import HotKey, hot_keys
-from tablewright.design.cost.monthly_bill import Bill, CostPlan, break_even, provisioned
+from tablewright.design.cost.monthly_bill import Bill, CostPlan, break_even, compared_capacity
 from tablewright.design.cost.size_sensitivity import SizeCost, size_costs
 from tablewright.design.report.number_format import amount, bytes_text, money, percent, units_text
 from tablewright.design.report.report_blocks import Block, Bullets, DesignReport, Grid, Heading, Text
@@ -113,8 +113,8 @@ def _by_place(plan: CostPlan, level: int) -> Iterator[Block]:
         )
     yield Heading("Tables and indexes", level)
     yield Text(
-        "Units per second, and what is stored. How many items a sparse index has is not known; a write that may add an "
-        "item to it, or remove one, is counted as if it did."
+        "Units per second, and what is stored. A sparse index has the share of its states in the items, unless "
+        "`Volume(indexed=...)` says how many it has; an update or a delete counts for the state in which it costs most."
         + (" A local index is part of its table." if _has_local_indexes(plan) else "")
     )
     columns = ["table or index", "read", "read at peak", "write", "write at peak"]
@@ -186,23 +186,23 @@ def _break_even(plan: CostPlan, level: int) -> Iterator[Block]:
     read, write = break_even(plan.prices.standard)
     yield Text(
         f"Provisioned capacity is cheaper than on demand if more than {percent(read)} of its read units, or "
-        f"{percent(write)} of its write units, are used."
+        f"{percent(write)} of its write units, are used. The same figures as in the bills, without the free tier."
     )
-    rows = []
-    for load in plan.loads:
-        for what, mean, peak, bound in (
-            ("reads", load.read, load.peak_read, read),
-            ("writes", load.write, load.peak_write, write),
-        ):
-            if peak:
-                place = load.table.name if load.index is None else f"{load.table.name}/{load.index.name}"
-                units = provisioned(peak)
-                used = mean / units
-                cheaper = "provisioned" if used > bound else "on demand"
-                rows.append([place, what, f"{units:,}", percent(used), cheaper])
+    rows = [
+        [
+            each.place,
+            each.what,
+            f"{each.units:,}",
+            percent(each.used),
+            money(each.on_demand),
+            money(each.provisioned),
+            each.cheaper,
+        ]
+        for each in compared_capacity(plan)
+    ]
     if rows:
-        columns = ["table or index", "units", "provisioned for the peak", "used", "cheaper"]
-        yield Grid(columns, rows, ["provisioned for the peak", "used"])
+        columns = ["table or index", "units", "provisioned for the peak", "used", "on demand", "provisioned", "cheaper"]
+        yield Grid(columns, rows, columns[2:6])
 
 
 def _heat(plan: CostPlan, level: int) -> Iterator[Block]:

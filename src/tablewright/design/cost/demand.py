@@ -1,6 +1,6 @@
 """Demand: the load on the tables and indexes of a design, in units per second.
 
-    declared(design)                    from the traffic that the design declares
+    declared(design)                    from the traffic that the design declares, and what consumers write for it
     metered(design, run, seconds)       from what a metered run consumed, over the period that it represents
     busiest_keys(design, run, seconds)  the busiest partition key of each table and index of the run
 
@@ -16,9 +16,10 @@ from decimal import Decimal
 
 from tablewright.design.cost.capacity_estimate import CapacityEstimate, Units
 from tablewright.design.cost.metered_run import MeteredRun
-from tablewright.model import Design, Entity, Index, Table
+from tablewright.design.cost.write_actions import is_move
+from tablewright.model import Design, Entity, Index, ItemWrite, Table
 
-__all__ = ["BusyKey", "Demand", "Load", "busiest_keys", "declared", "loads", "metered", "places"]
+__all__ = ["BusyKey", "Demand", "Load", "busiest_keys", "declared", "loads", "metered", "places", "used_tables"]
 
 Place = tuple[Table, Index | None]
 
@@ -67,7 +68,40 @@ def declared(design: Design, sizes: Mapping[type[Entity], int] | None = None) ->
         peak = mean if traffic.peak is None else max(mean, Decimal(str(traffic.peak)))
         hottest = None if traffic.hottest is None else Decimal(str(traffic.hottest))
         demands.append(Demand(subject, mean, peak, tuple(capacity.of(subject)), hottest))
-    return demands
+    return [*demands, *_of_consumers(design, capacity, demands)]
+
+
+def _of_consumers(design: Design, capacity: CapacityEstimate, demands: Sequence[Demand]) -> Iterator[Demand]:
+    """What consumers write because of declared writes: once for each change, though batches may make it less often."""
+    rates = {demand.subject: (demand.per_second, demand.peak) for demand in demands if demand.subject in design.writes}
+    declared_here = set(rates)
+    # What a consumer writes may be what another one reads; longer chains than there are reactions would be circles.
+    for _ in design.reactions:
+        found: dict[str, tuple[Decimal, Decimal]] = {}
+        for reaction in design.reactions:
+            if reaction.write is None or reaction.write in declared_here:
+                continue
+            mean, peak = found.get(reaction.write, (Decimal(0), Decimal(0)))
+            for name, (one_mean, one_peak) in rates.items():
+                changes = sum(
+                    item_write.count
+                    for item_write in design.writes[name].item_writes
+                    if item_write.entity is reaction.entity and _events(item_write) & reaction.events
+                )
+                mean, peak = mean + changes * one_mean, peak + changes * one_peak
+            found[reaction.write] = mean, peak
+        rates = {**{name: rates[name] for name in declared_here}, **found}
+    for name, (mean, peak) in rates.items():
+        if peak and name not in declared_here:
+            yield Demand(name, mean, peak, tuple(capacity.of(name)))
+
+
+def _events(item_write: ItemWrite) -> frozenset[str]:
+    """The events that a stream has for a write of an item."""
+    if is_move(item_write):
+        return frozenset({"REMOVE", "INSERT"})
+    kinds = {"create": ("INSERT",), "put": ("INSERT", "MODIFY"), "update": ("MODIFY",), "delete": ("REMOVE",)}
+    return frozenset(kinds[item_write.action])
 
 
 def metered(design: Design, run: MeteredRun, seconds: Decimal) -> list[Demand]:
@@ -107,6 +141,12 @@ def busiest_keys(design: Design, run: MeteredRun, seconds: Decimal) -> list[Busy
     return list(found.values())
 
 
+def used_tables(design: Design, demands: Sequence[Demand]) -> list[Table]:
+    """The tables of a design, and the internal ones that consumers write to."""
+    used = {units.table.name for demand in demands for units in demand.units}
+    return [*design.tables, *(table for table in design.internal_tables if table.name in used)]
+
+
 def places(tables: Sequence[Table]) -> Iterator[Place]:
     """Everything with capacity of its own: tables and global indexes. A local index uses that of its table."""
     for table in tables:
@@ -119,7 +159,7 @@ def places(tables: Sequence[Table]) -> Iterator[Place]:
 def loads(design: Design, demands: Sequence[Demand]) -> list[Load]:
     """The load on each table and each global index."""
     found = []
-    for table, index in places(design.tables):
+    for table, index in places(used_tables(design, demands)):
         totals = [Decimal(0)] * 4
         for demand in demands:
             for units in demand.units:

@@ -2,20 +2,27 @@
 
     entry_size(schema, index, item, size)     the item, or only what the index projects of it
     entry_writes(schema, index, write)        0, 1, or 2 if the entry moves: it is deleted and put
+    entries(schema, index, volume)            how many items an index has
     is_sparse(schema, index)                  whether new items are not in the index
 
-An item is assumed to be in a sparse index if its default values put it there, or if the write adds or removes it.
+A new item is in the state that its default values put it in. Later it may be in any: an update or a delete counts for
+the state in which it costs most, so that it never costs more than is said, and in some state it costs that.
 """
 
 from __future__ import annotations
 
+import enum
+import math
 from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any, Literal, get_args, get_origin
 
 from tablewright.design.cost.write_actions import changed_attributes, is_move
 from tablewright.dynamo import AttributeValue, item_size, non_null_at
-from tablewright.model import Index, ItemWrite, Schema
+from tablewright.model import Index, ItemWrite, Schema, Volume
+from tablewright.model.values.attribute_codec import resolve_alias
 
-__all__ = ["entry_size", "entry_writes", "is_sparse"]
+__all__ = ["choices_of", "entries", "entry_size", "entry_writes", "is_sparse"]
 
 # The estimated size of a key that a sample item lacks.
 _KEY_BYTES = 24
@@ -52,25 +59,67 @@ def entry_writes(schema: Schema, index: Index, item_write: ItemWrite) -> int:
     """How often a write changes the entry of an item."""
     if not schema.covers(index):
         return 0
-    there = not is_sparse(schema, index)
-    if item_write.action != "update":
-        return int(there)
+    if item_write.action in ("create", "put"):
+        return int(not is_sparse(schema, index))
+    if item_write.action == "delete":
+        return 1
     if is_move(item_write):
-        return 2 * there
+        return 2
     changed = changed_attributes(schema, item_write)
     if any(schema.sources(attribute) & changed for attribute in index.attributes):
-        states = {
-            path.partition(".")[0]
-            for attribute in index.attributes
-            if attribute in schema.key_rules
-            for path in schema.key_rules[attribute].when
-        }
-        # The state decides whether there is an entry: it is added or removed.
-        return 1 if states & changed else 2
-    if not there:
-        return 0
+        return 2 if _may_move(schema, index, changed) else 1
     seen = index.include is None or changed & {*index.include, *schema.table.key}
     return 1 if seen else 0
+
+
+def _may_move(schema: Schema, index: Index, changed: frozenset[str]) -> bool:
+    """Whether an item can be in an index before and after a change, under another key.
+
+    It cannot if the key changes with the state alone, and there is one state only in which it is in the index.
+    """
+    states: dict[str, int] = {}
+    parts: set[str] = set()
+    for attribute in index.attributes:
+        rule = schema.key_rules.get(attribute)
+        if rule is None:
+            parts.add(attribute)
+            continue
+        parts |= {part.name.partition(".")[0] for part in rule.template.fields}
+        for path, allowed in rule.when.items():
+            name = path.partition(".")[0]
+            states[name] = min(states.get(name, len(allowed)), len(allowed))
+    return any(states.get(name, 2) > 1 for name in parts & changed)
+
+
+def entries(schema: Schema, index: Index, volume: Volume) -> int:
+    """How many items of an entity an index has: as declared, or those in the states that it is for.
+
+    States are taken to be equally frequent, and an attribute that may be absent to be there.
+    """
+    if index.name in volume.indexed:
+        return volume.indexed[index.name]
+    share = Fraction(1)
+    for attribute in index.attributes:
+        rule = schema.key_rules.get(attribute)
+        for path, allowed in {} if rule is None else rule.when.items():
+            spec = schema.by_attribute.get(path)
+            choices = None if spec is None else choices_of(spec.annotation)
+            if choices:
+                share = min(share, Fraction(min(len(allowed), choices), choices))
+    return math.ceil(volume.items * share)
+
+
+def choices_of(annotation: Any) -> int | None:
+    """The number of values that a field of this type has, if it is known."""
+    annotation = resolve_alias(annotation)
+    if get_origin(annotation) is Literal:
+        return len(get_args(annotation))
+    if annotation is bool:
+        return 2
+    if isinstance(annotation, type) and issubclass(annotation, enum.Enum):
+        return len(annotation)
+    known = [count for argument in get_args(annotation) if (count := choices_of(argument)) is not None]
+    return known[0] if len(known) == 1 else None
 
 
 def _begins_absent(schema: Schema, path: str) -> bool:

@@ -20,8 +20,8 @@ from decimal import ROUND_CEILING, Decimal
 from typing import Literal
 
 from tablewright.design.cost.capacity_estimate import CapacityEstimate
-from tablewright.design.cost.demand import BusyKey, Demand, Load, declared, loads
-from tablewright.design.cost.index_costs import is_sparse
+from tablewright.design.cost.demand import BusyKey, Demand, Load, declared, loads, used_tables
+from tablewright.design.cost.index_costs import entries
 from tablewright.design.cost.prices import Prices, TableClass, cents, load_prices
 from tablewright.dynamo import item_size
 from tablewright.dynamo.limits import MAX_PARTITION_BYTES, MAX_PARTITION_READ_UNITS, MAX_PARTITION_WRITE_UNITS
@@ -31,10 +31,12 @@ __all__ = [
     "HOURS",
     "Bill",
     "BillLine",
+    "CapacityComparison",
     "CostOptions",
     "CostPlan",
     "TableStorage",
     "break_even",
+    "compared_capacity",
     "plan_costs",
     "provisioned",
     "storage",
@@ -163,6 +165,43 @@ def break_even(prices: TableClass) -> tuple[Decimal, Decimal]:
     return read, write
 
 
+@dataclass(frozen=True, slots=True)
+class CapacityComparison:
+    """What the reads or writes of a table or an index cost on demand, and provisioned for the peak."""
+
+    place: str
+    what: str
+    units: int
+    used: Decimal
+    on_demand: Decimal
+    provisioned: Decimal
+
+    @property
+    def cheaper(self) -> str:
+        return "provisioned" if self.provisioned < self.on_demand else "on demand"
+
+
+def compared_capacity(plan: CostPlan) -> list[CapacityComparison]:
+    """The lines of the on-demand and the provisioned bill side by side, for each table and global index."""
+    found = []
+    for load in plan.loads:
+        table = load.table
+        index = None if load.index is None else load.index.name
+        # A local index uses the capacity of its table.
+        local = [None if index is None else index, *(each.name for each in table.indexes if not each.is_global)]
+        names = [index] if index is not None else local
+        place = table.name if index is None else f"{table.name}/{index}"
+        for what, mean, peak in (("reads", load.read, load.peak_read), ("writes", load.write, load.peak_write)):
+            if peak:
+                costs = [
+                    sum((plan.bill(mode).of(what=what, table=table.name, index=name) for name in names), Decimal(0))
+                    for mode in ("on-demand", "provisioned")
+                ]
+                units = provisioned(peak)
+                found.append(CapacityComparison(place, what, units, mean / units, *costs))
+    return found
+
+
 def plan_costs(
     design: Design,
     prices: Prices | None = None,
@@ -177,7 +216,7 @@ def plan_costs(
         raise ValueError(f"the target utilization must be a percentage from 20 to 90, not {options.target_utilization}")
     is_metered = demands is not None
     demands = declared(design, sizes) if demands is None else demands
-    stored = storage(design, sizes)
+    stored = storage(design, sizes, used_tables(design, demands))
     plan = CostPlan(design, prices, options, tuple(demands), tuple(loads(design, demands)), tuple(stored))
     bills = [
         Bill(mode, table_class, tuple(_lines(plan, mode, table_class))) for table_class in CLASSES for mode in MODES
@@ -185,19 +224,22 @@ def plan_costs(
     return replace(plan, bills=tuple(bills), busy_keys=tuple(busy_keys), is_metered=is_metered)
 
 
-def storage(design: Design, sizes: Mapping[type[Entity], int] | None = None) -> list[TableStorage]:
+def storage(
+    design: Design, sizes: Mapping[type[Entity], int] | None = None, tables: Sequence[Table] | None = None
+) -> list[TableStorage]:
     """What is stored, as far as volumes are declared. Guards of unique values are items of the table."""
     capacity = CapacityEstimate(design, sizes)
     found = []
-    for table in design.tables:
+    for table in design.tables if tables is None else tables:
         for index in (None, *table.indexes):
             items = size = 0
             for schema in schemas_of(table):
                 volume = design.volume.get(schema.entity)
-                if volume is None or (index is not None and (not schema.covers(index) or is_sparse(schema, index))):
+                if volume is None or (index is not None and not schema.covers(index)):
                     continue
-                items += volume.items
-                size += volume.items * (capacity.entry_size(schema, index) + _ITEM_OVERHEAD)
+                number = volume.items if index is None else entries(schema, index, volume)
+                items += number
+                size += number * (capacity.entry_size(schema, index) + _ITEM_OVERHEAD)
                 for spec in schema.unique if index is None else ():
                     guard = item_size(schema.guard_key(spec, {"S": "x" * 24})) + item_size(
                         {"owner": {"M": {name: {"S": "x" * 24} for name in table.key}}}
@@ -295,11 +337,16 @@ def _streams(plan: CostPlan) -> Iterator[BillLine]:
     """Each consumer reads each shard once per second; reads by Lambda are free."""
     billed = []
     price = plan.prices.stream_reads_100k / 100_000
-    for table in plan.design.tables:
+    for table in {load.table.name: load.table for load in plan.loads}.values():
         if table.stream is None:
             continue
         entities = {schema.entity for schema in schemas_of(table)}
-        readers = [each for each in plan.design.reactions if each.source == "stream" and each.entity in entities]
+        # Reactions of one consumer are one reader.
+        readers = {
+            each.consumer or each.name
+            for each in plan.design.reactions
+            if each.source == "stream" and each.entity in entities
+        }
         requests = Decimal(len(readers) * plan.partitions(table) * _SECONDS)
         if requests:
             billed.append(
