@@ -16,7 +16,7 @@ BIN := $(VENV)/bin
 RUNTIME := $(VENV)/.runtime-installed
 DEV := $(VENV)/.dev-installed
 SITE := $(VENV)/.site-installed
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PIP := $(BIN)/python -m pip install --disable-pip-version-check
 # One more than there are cores at least: a fifth of the time a test waits, for a disk, a process or a lease.
 WORKERS ?= 3
 DATA ?= ./data
@@ -84,14 +84,17 @@ clean:
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 		echo 'Tablewright needs Python 3.11 or newer, and $(PYTHON) is not: try make PYTHON=python3.12' >&2; exit 1; }
-	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
+	@echo 'Creating the virtual environment $(VENV)'
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
 $(RUNTIME): pyproject.toml | $(BIN)/python
-	$(PIP) --editable '.[systems]'
+	@echo 'Installing Tablewright with its systems into $(VENV): once, and when pyproject.toml changes'
+	@$(PIP) --editable '.[systems]'
 	@touch $@
 
 $(DEV): pyproject.toml | $(BIN)/python
-	$(PIP) --editable '.[dev]'
+	@echo 'Installing Tablewright with its development tools into $(VENV): once, and when pyproject.toml changes'
+	@$(PIP) --editable '.[dev]'
 	@touch $@ $(RUNTIME)
 
 $(SITE): pyproject.toml | $(BIN)/python

@@ -28,3 +28,20 @@ def test_a_data_folder_may_have_any_name(tmp_path: Path, folder: str) -> None:
         timeout=30,
     )
     assert done.stdout.splitlines() == ["up", "--demo", "--data", folder, "--port", "90"], done.stderr
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="there is no make")
+def test_up_says_what_it_does_before_it_installs(tmp_path: Path) -> None:
+    (tmp_path / "python").symlink_to(sys.executable)
+    command = tmp_path / "tablewright"
+    command.write_text("#!/bin/sh\necho up\n")
+    command.chmod(0o755)
+    made = [f"BIN={tmp_path}", f"RUNTIME={tmp_path / 'installed'}", "PIP=echo pip"]
+    done = subprocess.run(["make", "--silent", "up", *made], cwd=ROOT, capture_output=True, text=True, timeout=30)
+    assert done.stdout.splitlines() == [
+        "Installing Tablewright with its systems into .venv: once, and when pyproject.toml changes",
+        "pip --editable .[systems]",
+        "up",
+    ], done.stderr
+    again = subprocess.run(["make", "--silent", "up", *made], cwd=ROOT, capture_output=True, text=True, timeout=30)
+    assert again.stdout == "up\n"

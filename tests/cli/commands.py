@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import subprocess
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tablewright.cli import main
+from tablewright.cli import build_parser, main
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -50,3 +51,17 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
         status = int(str(end.code))
     captured = capsys.readouterr()
     return status, captured.out, captured.err
+
+
+def leaf_commands() -> list[str]:
+    """Every command that can be run, with the one that it is a part of: ``support export``."""
+
+    def inside(parser: argparse.ArgumentParser) -> list[str]:
+        found: list[str] = []
+        for action in parser._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                for inner in action.choices.values():
+                    found += inside(inner) or [inner.prog.removeprefix("tablewright ")]
+        return found
+
+    return inside(build_parser())

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
+
 import pytest
 
-from tablewright.cli import main
+from tablewright.cli import build_parser, main
+from tablewright.cli.command_help import EXAMPLES, GROUPS
+from tests.cli.commands import leaf_commands
 
 
 def printed_help(capsys: pytest.CaptureFixture[str], *command: str) -> str:
@@ -27,3 +31,19 @@ def test_the_help_of_a_command_says_what_it_does(
     capsys: pytest.CaptureFixture[str], command: list[str], does: str
 ) -> None:
     assert does in printed_help(capsys, *command)
+
+
+def test_every_command_is_in_one_group(capsys: pytest.CaptureFixture[str]) -> None:
+    grouped = [name for names in GROUPS.values() for name in names]
+    assert sorted(grouped) == sorted({command.split()[0] for command in leaf_commands()})
+    shown = printed_help(capsys)
+    for title, names in GROUPS.items():
+        assert f"{title}: {names[0]} " in shown
+
+
+@pytest.mark.parametrize("command", leaf_commands())
+def test_every_command_has_examples_that_can_be_typed(capsys: pytest.CaptureFixture[str], command: str) -> None:
+    shown = printed_help(capsys, *command.split())
+    for example in EXAMPLES[command]:
+        assert f"tablewright {example}" in shown
+        assert build_parser().parse_args(shlex.split(example)).parser.prog == f"tablewright {command}"

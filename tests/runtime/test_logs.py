@@ -6,13 +6,14 @@ import ast
 import io
 import json
 import logging
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import tablewright
-from tablewright.runtime.logs import FIELDS, JsonFormatter, set_up
+from tablewright.runtime.logs import FIELDS, JsonFormatter, keep_visible, set_up
 
 SOURCES = sorted(Path(tablewright.__file__).parent.rglob("*.py"))
 
@@ -106,3 +107,29 @@ def test_anything_else_has_lines_of_json() -> None:
     set_up("INFO", stream)
     logging.getLogger("tests").warning("mail waits")
     assert json.loads(stream.getvalue())["message"] == "mail waits"
+
+
+@pytest.mark.usefixtures("_own_handlers")
+def test_on_a_terminal_a_text_stays_below_what_is_logged(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "20")
+    terminal = Terminal()
+    set_up("INFO", terminal)
+    keep_visible("up at http://127.0.0.1:8080/and-more")
+    assert terminal.getvalue() == ""
+    for text in ("one", "two"):
+        logging.getLogger("tests").warning(text)
+    assert re.sub(r"\d\d:\d\d:\d\d", "T", terminal.getvalue()) == (
+        "T warning one\nup at http://127.0.\r\x1b[2KT warning two\nup at http://127.0."
+    )
+    keep_visible("")
+    logging.getLogger("tests").warning("three")
+    assert re.sub(r"\d\d:\d\d:\d\d", "T", terminal.getvalue()).endswith("\r\x1b[2KT warning three\n")
+
+
+@pytest.mark.usefixtures("_own_handlers")
+def test_elsewhere_nothing_is_kept_below() -> None:
+    stream = io.StringIO()
+    set_up("INFO", stream)
+    keep_visible("up", at_once=True)
+    assert stream.getvalue() == ""

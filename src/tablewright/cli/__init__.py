@@ -112,4 +112,5 @@ def build_parser() -> OneLineParser:
     commands = Commands(parser)
     for module in _MODULES:
         module.register(commands)
+    parser.commands = commands.about
     return parser

@@ -1,9 +1,14 @@
-"""What the commands share: the argument parser, and errors that the user can fix."""
+"""What the commands share: the argument parser, its help with groups and examples, and errors that the user can fix."""
 
 from __future__ import annotations
 
 import argparse
+import textwrap
 from typing import NoReturn
+
+from tablewright.cli.command_help import EXAMPLES, GROUPS
+
+_WIDTH = 78
 
 
 class Commands:
@@ -13,11 +18,26 @@ class Commands:
     """
 
     def __init__(self, parser: argparse.ArgumentParser) -> None:
-        self._parsers = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=OneLineParser)
+        self._parsers = parser.add_subparsers(
+            title="commands", required=True, metavar="COMMAND", parser_class=OneLineParser
+        )
+        self._program = parser.prog.partition(" ")[2]
+        self.about: dict[str, str] = {}
 
     def add_parser(self, name: str, *, help: str, epilog: str | None = None) -> argparse.ArgumentParser:
-        description = f"{help[:1].upper()}{help[1:]}."
-        return self._parsers.add_parser(name, help=help, description=description, epilog=epilog)
+        self.about[name] = help
+        description = textwrap.fill(f"{help[:1].upper()}{help[1:]}.", _WIDTH)
+        examples = EXAMPLES.get(f"{self._program} {name}".strip(), ())
+        parts = ["\n".join(["examples:", *(f"  tablewright {each}" for each in examples)])] if examples else []
+        if epilog is not None:
+            parts.append(textwrap.fill(epilog, _WIDTH))
+        return self._parsers.add_parser(
+            name,
+            help=help,
+            description=description,
+            epilog="\n\n".join(parts),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
 
 
 class UsageError(Exception):
@@ -41,8 +61,27 @@ class FailedDiskError(UsageError):
 class OneLineParser(argparse.ArgumentParser):
     """An argument parser whose errors are one line; argparse prints the whole usage first."""
 
+    # What each command does, where help shows them in groups.
+    commands: dict[str, str] | None = None
+
+    def format_help(self) -> str:
+        """As argparse prints it, but for the list of all commands, which is in groups."""
+        if self.commands is None:
+            return super().format_help()
+        groups = [f"usage: {self.prog} COMMAND ...\n", f"{self.description}\n"]
+        for title, names in GROUPS.items():
+            groups.append("\n".join([f"{title}:", *(_line(name, self.commands[name]) for name in names)]) + "\n")
+        groups.append("Options:\n" + _line("-h, --help", "show this, or the help of a command: tablewright up --help"))
+        groups.append(_line("--version", "show the version") + "\n")
+        return "\n".join(groups)
+
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
+
+
+def _line(name: str, about: str) -> str:
+    """A command or an option, and what it does."""
+    return textwrap.fill(about, _WIDTH, initial_indent=f"  {name:<12}", subsequent_indent=" " * 14)
 
 
 def port(text: str) -> int:

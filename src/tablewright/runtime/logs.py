@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 import sys
 import traceback
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from typing import ClassVar, TextIO
 
@@ -18,6 +20,7 @@ import orjson
 
 # What other packages use.
 __all__ = [
+    "keep_visible",
     "set_up",
 ]
 
@@ -85,12 +88,63 @@ class TerminalFormatter(logging.Formatter):
         return f"{at} {level} {''.join(each if each.isprintable() else '?' for each in text)}"
 
 
+class TerminalHandler(logging.StreamHandler[TextIO]):
+    """Writes lines to a terminal above a last line that stays, once there is one: lines do not push it out of sight."""
+
+    _ERASE = "\r\x1b[2K"
+
+    def __init__(self, stream: TextIO, *, colour: bool) -> None:
+        super().__init__(stream)
+        self.setFormatter(TerminalFormatter(colour=colour))
+        self._last = ""
+        self._is_shown = False
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._erase()
+        super().emit(record)
+        self._show()
+
+    def keep(self, text: str, *, at_once: bool) -> None:
+        """Show a text as the last line from now on; an empty one, none."""
+        with self.lock or nullcontext():
+            self._erase()
+            self._last = text
+            if at_once:
+                self._show()
+
+    def _show(self) -> None:
+        if self._last:
+            # One that is wrapped could not be erased.
+            self.stream.write(self._last[: shutil.get_terminal_size().columns - 1])
+            self.flush()
+            self._is_shown = True
+
+    def _erase(self) -> None:
+        if self._is_shown:
+            self.stream.write(self._ERASE)
+            self.flush()
+            self._is_shown = False
+
+
+def keep_visible(text: str, *, at_once: bool = False) -> None:
+    """On a terminal, keep a text as the last line, below whatever is logged from now on; an empty one ends that.
+
+    ``at_once`` is for a text that is not on the terminal yet. Elsewhere this does nothing.
+    """
+    for handler in logging.getLogger().handlers:
+        if isinstance(handler, TerminalHandler):
+            handler.keep(text, at_once=at_once)
+
+
 def set_up(level: str, stream: TextIO | None = None) -> None:
     """Log from now on: as JSON, or for a person where the stream is a terminal."""
     stream = stream or sys.stderr
-    handler = logging.StreamHandler(stream)
-    colour = "NO_COLOR" not in os.environ
-    handler.setFormatter(TerminalFormatter(colour=colour) if stream.isatty() else JsonFormatter())
+    handler: logging.StreamHandler[TextIO]
+    if stream.isatty():
+        handler = TerminalHandler(stream, colour="NO_COLOR" not in os.environ)
+    else:
+        handler = logging.StreamHandler(stream)
+        handler.setFormatter(JsonFormatter())
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)

@@ -22,6 +22,7 @@ import uvicorn
 from tablewright.runtime.http.application import application, prepare, services_of
 from tablewright.runtime.http.bounded_connection import ConnectionLimits, bounded
 from tablewright.runtime.internal_tables import events_table
+from tablewright.runtime.logs import keep_visible
 from tablewright.runtime.settings import SettingsError
 from tablewright.runtime.system import Runtime, System
 from tablewright.runtime.table_readiness import is_any_there
@@ -96,6 +97,7 @@ async def _serve(runtime: Runtime, systems: Sequence[System], demo: bool, steps:
         if server is None or not server.started:
             runtime.close()
     if server.started:
+        keep_visible("")
         _say("Tablewright stopped")
     return 0 if server.started else 1
 
@@ -143,6 +145,7 @@ def _greet(runtime: Runtime, url: str, steps: ProgressDisplay) -> None:
     if not settings.is_embedded:
         where = f"on {settings.endpoint or 'Amazon DynamoDB'}"
     _say(f"Tablewright is up at {url} with its data {where}; Ctrl-C stops it")
+    keep_visible(f"Tablewright is up at {url}; Ctrl-C stops it", at_once=not sys.stdout.isatty())
 
 
 def _say(text: str) -> None:

@@ -395,7 +395,7 @@ class MailRetries:
             try:
                 self._mailer.retry(self._stop.is_set)
             except Unavailable as error:
-                _log.info("queued mail is waiting", extra={"reason": str(error)})
+                _log.info("queued mail is waiting", extra={"code": type(error).__name__})
             except Exception as error:
                 _log.error("queued mail could not be sent", exc_info=error)
 

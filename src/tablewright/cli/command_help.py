@@ -1,0 +1,48 @@
+"""What ``tablewright --help`` shows: commands in groups, and examples of each command.
+
+A test parses every example, and fails for a command that is in no group or has no example.
+"""
+
+from __future__ import annotations
+
+__all__ = ["EXAMPLES", "GROUPS"]
+
+GROUPS: dict[str, tuple[str, ...]] = {
+    "Design a model": ("init", "lint", "docs", "plan", "meter", "diff", "workbench"),
+    "Ship it": ("infra", "iam"),
+    "Run the systems": ("up", "token", "config", "support", "engagement", "calls"),
+    "Run the database": ("serve", "verify", "scrub", "backup", "backups", "restore"),
+}
+
+# By command: what to type behind ``tablewright``.
+EXAMPLES: dict[str, tuple[str, ...]] = {
+    "init": ("init shop",),
+    "lint": ("lint shop", "lint ./shop.py --json"),
+    "docs": ("docs shop", "docs shop --html --out docs"),
+    "plan": ("plan shop", "plan shop --html plan.html", "plan shop --metered run.jsonl --period 10s"),
+    "meter": ("meter -- python program.py", "meter --save run.jsonl -- python program.py"),
+    "diff": ("diff --snapshot shop", "diff design.json shop"),
+    "workbench export": ("workbench export shop",),
+    "workbench import": ("workbench import model.json",),
+    "infra": ("infra shop --format terraform", "infra shop --format cloudformation --environment staging"),
+    "iam": ("iam shop", "iam shop --json --role api"),
+    "up": ("up --demo", "up --memory --port 0 --system calls", "up --endpoint http://127.0.0.1:8000"),
+    "token": ("token --user ada --role tasks:Admins", "token --user mia --role calls:Customers --hours 1"),
+    "config": ("config", "config --json"),
+    "support rebuild-metrics": ("support rebuild-metrics --url http://127.0.0.1:8080",),
+    "support migrate-shards": ("support migrate-shards --data ./data",),
+    "support collect-orphans": ("support collect-orphans --dry-run",),
+    "support export": ("support export --out training", "support export --out training --format parquet --full"),
+    "engagement run": ("engagement run espresso --marketplace ALPS",),
+    "engagement demo-data": ("engagement demo-data --out customers.csv",),
+    "calls verify": ("calls verify", "calls verify --repair"),
+    "serve": ("serve", "serve --data ./data --port 8000"),
+    "verify": ("verify ./data",),
+    "scrub": ("scrub ./data --rate 5MB --copies /mnt/backup/shop",),
+    "backup": ("backup Orders --data ./shop --name Monday", "backup --data ./shop --to /mnt/backup/shop --keep 14"),
+    "backups": ("backups --data ./shop", "backups --from /mnt/backup/shop"),
+    "restore": (
+        "restore Orders --at 2026-11-15T18:30:00Z --to OrdersBefore --data ./shop",
+        "restore --from /mnt/backup/shop --data ./shop-again",
+    ),
+}
