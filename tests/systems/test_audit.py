@@ -164,6 +164,8 @@ def program(served: Served) -> Story:
     assert marketer.post(f"{path}/enable").status_code == 200
     made.run()
     run_id = admin.get(f"{path}/runs").json()["runs"][0]["runId"]
+    assert marketer.post(f"{path}/deliveries", json={}).status_code == 200
+    assert marketer.post(f"{path}/deliveries/retry", json={"channelId": "push"}).status_code == 200
     assert admin.delete(f"{path}/runs/{run_id}").status_code == 204
     return Story(
         admin,
@@ -173,6 +175,12 @@ def program(served: Served) -> Story:
             ("root", "disable", {"enabled": (True, False)}),
             ("mark", "enable", {"enabled": (False, True)}),
             ("mark", "begin_run", {f"run {run_id}": (None, "running")}),
+            ("mark", "deliver", {"deliveries": (None, "wanted")}),
+            (
+                "mark",
+                "retry_deliveries",
+                {"deliveries": (None, {"wanted": "again", "channel_id": "push", "customer_id": None})},
+            ),
             ("root", "forget_run", {f"run {run_id}": ("completed", None)}),
         ],
     )
@@ -291,13 +299,26 @@ def test_every_event_of_a_ticket_has_an_author(served: Served) -> None:
     ]
 
 
+def test_feedback_that_a_program_asked_for_says_who_sent_it(served: Served) -> None:
+    staff, machine = (
+        served.client(name, role, path="/support") for name, role in (("op_1", "Operators"), ("bot", "Services"))
+    )
+    ticket = opened(staff)
+    path = f"/tickets/{ticket['ticket_id']}"
+    staff.post(f"{path}/status", json={"status": "PROCESSING"})
+    body = {"operator_id": "op_1", "rating": 5}
+    assert machine.post(f"{path}/feedback", json={**body, "submitted_by": "eve"}).status_code == 422
+    found = machine.post(f"{path}/feedback", json=body).json()
+    assert (found["given_by"], found["submitted_by"]) == (ticket["customer_id"], "bot")
+
+
 # -- every call -----------------------------------------------------------------------------------------------------
 
 # Calls that change nothing that has an audit, and why.
 EXEMPT = {
     ("support", "get_tickets"): "it reads",
     ("support", "add_event"): "an event names its author itself",
-    ("support", "give_feedback"): "feedback names its author itself",
+    ("support", "give_feedback"): "feedback names its author itself, and who sent it",
     ("support", "begin_session"): "a session is its user's, and expires",
     ("support", "end_session"): "a session is its user's, and expires",
     ("support", "cache"): "a cache of programs, which expires",
@@ -308,8 +329,6 @@ EXEMPT = {
     ("engagement", "patch_preferences"): "preferences have a history of their own, which names who changed them",
     ("engagement", "unsubscribe"): "preferences have a history of their own, which names who changed them",
     ("engagement", "react"): "candidates are made by programs; a reaction names its event",
-    ("engagement", "deliver"): "each delivery is a record of its own",
-    ("engagement", "retry_deliveries"): "each delivery is a record of its own",
 }
 # Calls that other tests show in an audit, or that do by the same code what a story above does.
 ELSEWHERE = {

@@ -496,6 +496,7 @@ async def deliver(
 ) -> views.SummaryView:
     """Deliver candidates through the channels, in order of priority, best first, each once for each channel."""
     program = await here.engagement.program(program_id, marketplace_id, consistent=True)
+    await here.engagement.record(program, deliveries="wanted")
     summary = await asyncio.to_thread(here.deliveries.deliver, program, limit=body.limit, within=_DELIVER_WITHIN)
     return views.SummaryView.of(summary)
 
@@ -506,6 +507,8 @@ async def retry_deliveries(
 ) -> views.SummaryView:
     """Try again what was refused: of all channels and customers, or of those that are named."""
     program = await here.engagement.program(program_id, marketplace_id, consistent=True)
+    wanted = {"channel_id": body.channel_id, "customer_id": body.customer_id}
+    await here.engagement.record(program, deliveries={"wanted": "again", **wanted})
     summary = await asyncio.to_thread(
         here.deliveries.retry,
         program,

@@ -388,6 +388,11 @@ class Engagement:
 
     # -- audit --------------------------------------------------------------------------------------------------
 
+    async def record(self, program: Program, **wanted: Any) -> None:
+        """Record what somebody wants of a program, before it is done: each delivery is a record of its own."""
+        thing = program_thing(program.program_id, program.marketplace_id)
+        await self._store.transact(self._audit.changed(thing, {}, **wanted))
+
     async def audit(self, thing: str, lookup: Lookup[Any], *, limit: int, cursor: str | None) -> AuditPage:
         """Who changed what of a thing, newest first; also of one that was deleted."""
         there = await self._reader.one(lookup, consistent=True) is not None

@@ -251,6 +251,8 @@ class Feedback(Entity, table=tickets, type_name="feedback"):
     rating: int = Field(ge=1, le=5)
     was_helpful: bool | None = None
     comment: str | None = Field(default=None, max_length=5_000)
+    # The sub of whoever sent it: a program may have asked the customer.
+    submitted_by: str | None = None
 
     keys = Keys(
         PK="TICKET#{ticket_id}",

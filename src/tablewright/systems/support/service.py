@@ -377,6 +377,7 @@ class Support:
             rating=rating,
             was_helpful=was_helpful,
             comment=comment,
+            submitted_by=acting.get().user_id,
         )
         if about is None:
             if (await self.ticket(ticket_id)).customer_id == by:

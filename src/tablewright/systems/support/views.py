@@ -181,6 +181,7 @@ class FeedbackView(EntityView):
     about: str | None = Field(description="whose help a customer rated; null for feedback of an operator")
     operator_id: str = Field(description="the operator whom it is about, or who gave it")
     submitted_at: datetime
+    submitted_by: str | None = Field(description="the `sub` of whoever sent it, which may be a program that asked")
     rating: int
     was_helpful: bool | None
     comment: str | None
