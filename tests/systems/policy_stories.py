@@ -10,7 +10,7 @@ import httpx
 from tests.systems import keyed_posts as posts
 from tests.systems import tagged_changes as changes
 from tests.systems.calls.planner import changed, schedule
-from tests.systems.engagement.workshop import Programme, write
+from tests.systems.engagement.workshop import Programme
 from tests.systems.harness import Served, wait_for
 from tests.systems.keyed_posts import MakePost
 from tests.systems.servicedesk.desk import open_ticket
@@ -128,11 +128,18 @@ def engagement(served: Served) -> None:
     _made(served, [posts.a_run, posts.an_event], [*of_programs, *of_customers])
     admin = served.client("root", "Admins", path="/engagement")
     letter = {"subject": "For you, $name", "text": "Hello $name"}
-    programme = Programme(served, admin, channels=[{"channelId": "email", "priority": 1, "config": letter}])
-    write(programme.file, [("c-1", "Ada", "ada@example.org", 1)], ("customer_id", "name", "email", "points"))
+    programme = Programme(
+        served,
+        admin,
+        [("c-1", "Ada", "ada@example.org", 1), ("c-2", "Bob", "nobody", 2)],
+        header=("customer_id", "name", "email", "points"),
+        channels=[{"channelId": "email", "priority": 1, "config": letter}],
+    )
     programme.run()
     for _ in range(2):
         ok(admin.post(f"{programme.path}/deliveries", json={}))
+    for only in ({}, {"customerId": "c-2"}):
+        ok(admin.post(f"{programme.path}/deliveries/retry", json=only))
     program, day = programme.id, served.runtime.now().date().isoformat()
     for path in (
         programme.path,

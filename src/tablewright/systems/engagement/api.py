@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import date
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import parse_qs
 
 from fastapi import Depends, Path, Query, Request
@@ -341,7 +341,28 @@ async def preference_history(
 # -- unsubscribing ------------------------------------------------------------------------------------------------
 
 
-@router.get("/unsubscribe/{token}", tags=["customers"], response_class=HTMLResponse)
+# A link that is none of ours is answered with a page as well.
+_UNKNOWN_LINK: dict[int | str, dict[str, Any]] = {
+    404: {"description": "The link is not complete", "content": {"text/html": {"schema": {"type": "string"}}}}
+}
+_FORM = {
+    "requestBody": {
+        "content": {
+            "application/x-www-form-urlencoded": {
+                "schema": {
+                    "type": "object",
+                    "properties": {
+                        "List-Unsubscribe": {"type": "string", "enum": ["One-Click"]},
+                        "scope": {"type": "string", "enum": ["program", "everything"]},
+                    },
+                }
+            }
+        }
+    }
+}
+
+
+@router.get("/unsubscribe/{token}", tags=["customers"], response_class=HTMLResponse, responses=_UNKNOWN_LINK)
 async def unsubscribe_page(token: Link, here: Here, _: Public) -> HTMLResponse:
     """The page behind the link in a message: what may be unsubscribed from. It changes nothing."""
     subscription = here.unsubscribe_links.read(token)
@@ -350,7 +371,13 @@ async def unsubscribe_page(token: Link, here: Here, _: Public) -> HTMLResponse:
     return HTMLResponse(offer_page(await _program_name(here, subscription)), headers=PAGE_HEADERS)
 
 
-@router.post("/unsubscribe/{token}", tags=["customers"], response_class=HTMLResponse)
+@router.post(
+    "/unsubscribe/{token}",
+    tags=["customers"],
+    response_class=HTMLResponse,
+    responses={**documented(409), **_UNKNOWN_LINK},
+    openapi_extra=_FORM,
+)
 async def unsubscribe(token: Link, request: Request, here: Here, _: Public) -> HTMLResponse:
     """Unsubscribe with one click (RFC 8058): the token in the address is all that is needed.
 
