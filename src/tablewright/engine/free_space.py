@@ -4,7 +4,7 @@ SQLite keeps the pages of what was deleted for what is written next. When they a
 step of the background work moves pages from the end of the file into their place; the file gets shorter with the
 checkpoint that follows. Some are left, so that a table whose items come and go does not pay for it all the time.
 
-On a full disk all of them go, one by one if need be, until there is room again for the reserve (``storage.reserve``).
+On a full disk almost all of them go, until there is room again for the reserve (``storage.reserve``).
 """
 
 from __future__ import annotations
@@ -14,6 +14,10 @@ from tablewright.engine.database import Database
 # In pages. A file of a megabyte is as good as any smaller one.
 _LEAST = 256
 _AT_ONCE = 100
+# Enough for what deletes leave: records of streams, idempotency tokens. Another program might take what is given back.
+_LEAST_WHEN_FULL = 64
+# Each that goes takes several pages of the log, which is short then.
+_AT_ONCE_WHEN_FULL = 8
 _ONE_IN = 8
 # Seconds until the next attempt to empty the log, when somebody was writing, or to find room on a full disk.
 LATER = 1.0
@@ -21,11 +25,15 @@ LATER = 1.0
 
 def are_there(db: Database) -> bool:
     """Whether there are so many free pages that some should go."""
-    if db.storage.folder is None:
-        return False
+    return db.storage.folder is not None and _too_many(db) > 0
+
+
+def _too_many(db: Database) -> int:
     (free,) = db.storage.execute("PRAGMA freelist_count").fetchone()
+    if db.storage.lacks_room:
+        return int(free) - _LEAST_WHEN_FULL
     (pages,) = db.storage.execute("PRAGMA page_count").fetchone()
-    return bool(free > (0 if db.storage.lacks_room else max(_LEAST, pages // _ONE_IN)))
+    return int(free) if free > max(_LEAST, pages // _ONE_IN) else 0
 
 
 def step(db: Database) -> float | None:
@@ -34,7 +42,8 @@ def step(db: Database) -> float | None:
     storage.regain_room()
     if are_there(db):
         # No read shows which page something is on.
-        storage.write(0)(f"PRAGMA incremental_vacuum({_AT_ONCE})").fetchall()
+        at_once = _AT_ONCE_WHEN_FULL if storage.lacks_room else _AT_ONCE
+        storage.write(0)(f"PRAGMA incremental_vacuum({min(_too_many(db), at_once)})").fetchall()
         storage.has_vacuumed = True
         return 0.0
     if storage.lacks_room:

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from tablewright.dynamo import InternalServerError
 from tablewright.engine import DamagedError, Engine, StorageError
 from tablewright.engine.storage.data_folder import WriteAheadLog
 from tablewright.engine.storage.log_check import check_log, read_end_mark
 from tests.clocks import Clock
 from tests.engine.storage.damage import DATABASE, LOG, Seen, copied, fill, flip, look, quiet
-from tests.engine.storage.disk import create, keys, put
+from tests.engine.storage.disk import Disk, create, keys, put
 
 END = "tablewright.end"
 HEADER, FRAME = 32, 24 + 4096
@@ -279,3 +280,31 @@ def test_a_changed_byte_of_the_log_is_noticed(folder: Path, tmp_path: Path) -> N
 def test_none_of_a_thousand_changed_bytes_of_the_log_goes_unnoticed(folder: Path, tmp_path: Path) -> None:
     size = (folder / LOG).stat().st_size
     assert unnoticed(folder, tmp_path, [*range(32), *random.Random(2).sample(range(32, size), 968)]) == []
+
+
+def test_what_a_failed_commit_has_left_in_the_log_is_not_taken_for_its_end(tmp_path: Path) -> None:
+    """A full disk may take the head of a commit's last frame, and refuse its page: behind a shorter commit that follows
+    it would look like a commit that was synced.
+    """
+    log = tmp_path / "data" / "tablewright.db-wal"
+    with Engine.open(tmp_path / "data") as engine:
+        engine._background.stop()
+        create(engine)
+        put(engine, "before")
+        frames = (log.stat().st_size - 32) // 4120
+        disk = Disk(engine)
+        disk.refuse("COMMIT")
+        with open(log, "r+b") as file:
+            file.seek(32 + (frames - 1) * 4120)
+            head = file.read(24)
+            for behind in range(40):
+                file.seek(32 + (frames + behind) * 4120)
+                file.write(head + bytes(4096))
+        with pytest.raises(InternalServerError):
+            put(engine, "refused")
+        disk.recover()
+        put(engine, "after")
+        shutil.copytree(tmp_path / "data", tmp_path / "killed")
+    with Engine.open(tmp_path / "killed") as engine:
+        assert keys(engine) == {"before", "after"}
+        assert engine.verify().ok

@@ -302,6 +302,36 @@ def test_a_table_with_a_stream_and_recovery_is_emptied(disk: SmallDisk) -> None:
         assert engine.verify().ok
 
 
+def test_a_delete_takes_few_pages_of_the_log_however_large_the_item_is(tmp_path: Path) -> None:
+    """Some builds of SQLite write zeros to every page that becomes free, unless they are told not to."""
+    with opened(tmp_path / "data") as engine:
+        engine.call("CreateTable", plain())
+        put(engine, "large", 390_000, "plain")
+        log = engine._storage._log
+        assert log is not None
+        before = log.frames
+        delete(engine, "large", "plain")
+        assert log.frames - before < 20
+
+
+def test_some_free_pages_stay_for_what_deletes_leave(disk: SmallDisk) -> None:
+    """Idempotency tokens, records of streams: another program takes what is given back to the system."""
+    with opened(disk.data) as engine:
+        engine.call("CreateTable", plain())
+        for number in range(40):
+            put(engine, str(number), 50_000, "plain")
+        use_up(engine, disk)
+        for number in range(30):
+            delete(engine, str(number), "plain")
+            engine.sweep()
+            disk.fill()
+        assert engine._storage.lacks_room
+        deleting = [{"Delete": {"TableName": "plain", "Key": {"pk": {"S": str(number)}}}} for number in range(30, 40)]
+        engine.call("TransactWriteItems", {"TransactItems": deleting, "ClientRequestToken": "once"})
+        assert keys(engine, "plain") == set()
+        assert engine.verify().ok
+
+
 # -- how large it is ----------------------------------------------------------------------------------------
 
 

@@ -247,6 +247,8 @@ def replayed(db: Database, token: str, fingerprint: bytes) -> list[tuple[str, in
         "SELECT fingerprint, at, response, checksum FROM tokens WHERE token = ?", (token,)
     ).fetchone()
     if found is None:
+        # There has to be room for the token, whatever the transaction frees.
+        db.storage.check_room_for(0)
         return None
     fingerprint_then, at, sizes, checksum = found
     check_record(f"the idempotency token {token!r}", checksum, token, fingerprint_then, at, sizes)

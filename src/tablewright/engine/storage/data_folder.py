@@ -29,7 +29,7 @@ from zlib import crc32
 from tablewright.engine.storage.checksums import record_checksum
 from tablewright.engine.storage.durable_files import sync_path
 from tablewright.engine.storage.folder_lock import FolderInUse, FolderLock
-from tablewright.engine.storage.log_check import EndMark, LogState, check_log, log_frames, read_end_mark
+from tablewright.engine.storage.log_check import EndMark, LogState, check_log, log_frames, read_end_mark, wipe_behind
 from tablewright.engine.storage.sql_schema import SCHEMA
 
 _log = logging.getLogger("tablewright.engine")
@@ -147,6 +147,13 @@ class WriteAheadLog:
                 return
             except (OSError, AttributeError):  # no room, or no such call
                 size //= 2
+
+    def forget_failed_commit(self) -> None:
+        """SQLite will write over what a commit has left that failed, but maybe not over all of it; only while
+        everything that is committed is synced.
+        """
+        if self._descriptor is not None:
+            wipe_behind(self._descriptor, self._mark)
 
     def mark_end(self) -> None:
         """Note how far the log is synced, for the next process; only right after a sync, with no commit since."""
@@ -423,6 +430,8 @@ def _prepare(connection: sqlite3.Connection, files: Files) -> None:
     execute("PRAGMA journal_mode = WAL")
     execute("PRAGMA synchronous = NORMAL")
     execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+    # Some builds of SQLite write zeros to every page that becomes free: to delete would take as much log as to write.
+    execute("PRAGMA secure_delete = FAST")
     # Commits that may make a checkpoint switch it on (``group_commit``).
     execute("PRAGMA wal_autocheckpoint = 0")
     # After a commit that was larger, the log is cut to this again.

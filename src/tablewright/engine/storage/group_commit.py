@@ -60,7 +60,7 @@ _CORRUPT = 11
 _NO_ROOM = (13, 778)
 _FULL = "The disk is full: deletes are accepted, and this write is refused until there is room again"
 # How many pages may be in the log then, before a checkpoint; and while somebody copies the database.
-_FEW_PAGES = 64
+_FEW_PAGES = 16
 _FEW_PAGES_WHILE_COPIED = 1024
 # What a delete may leave more than it found, in pages that are not full.
 _SLACK = 4 * PAGE_BYTES
@@ -374,6 +374,10 @@ class Storage:
             if self._connection.in_transaction:
                 self._commit_transaction()
         except sqlite3.Error as error:
+            if self._log is not None and not self._unsynced:
+                self._roll_back()
+                with suppress(OSError):
+                    self._log.forget_failed_commit()
             self.abort(error)
         finally:
             # Also when a signal handler raised in between: what is committed is committed. If one raises here, the
@@ -459,8 +463,11 @@ class Storage:
         return self._write_back("TRUNCATE")
 
     def write_log_back(self) -> bool:
-        """The same, and the file stays as long as it is; it is written from its beginning again."""
-        return self._write_back("PASSIVE")
+        """The same, if there is room for it, and the file stays as long as it is; it starts over from its beginning."""
+        try:
+            return self._write_back("PASSIVE")
+        except sqlite3.Error:
+            return False
 
     def _write_back(self, mode: str) -> bool:
         # Others have the lock of syncs before they want the one of turns: waiting for it here would be a deadlock.
@@ -491,9 +498,7 @@ class Storage:
             self.health.refused(error)
         commit, self.open_commit = self.open_commit, None
         try:
-            if self._connection.in_transaction:
-                with suppress(sqlite3.Error):
-                    self.execute("ROLLBACK")
+            self._roll_back()
             if commit is not None:
                 _log.error("a commit was rolled back: %s", error)
                 self.on_rollback()
@@ -506,6 +511,11 @@ class Storage:
             if commit is not None:
                 commit.finish(refusal)
         return refusal
+
+    def _roll_back(self) -> None:
+        if self._connection.in_transaction:
+            with suppress(sqlite3.Error):
+                self.execute("ROLLBACK")
 
     @contextmanager
     def reading(self) -> Iterator[int]:

@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 from zlib import crc32
 
-__all__ = ["EndMark", "LogState", "check_log", "log_frames", "read_end_mark"]
+__all__ = ["EndMark", "LogState", "check_log", "log_frames", "read_end_mark", "wipe_behind"]
 
 _HEADER: Final = struct.Struct(">8I")
 # Page, size of the database after a commit or 0, two salts, two checksums.
@@ -288,6 +288,15 @@ def _end(descriptor: int, known: EndMark | None) -> EndMark | None:
     while last > low and not frame(last)[1]:
         last -= 1
     return EndMark(salts, last, frame(last)[1]) if last else None
+
+
+def wipe_behind(descriptor: int, end: EndMark | None) -> None:
+    """Make frames of this generation unrecognisable that are behind the end: a commit that failed has written them."""
+    salts: tuple[int, int] = struct.unpack(">2I", os.pread(descriptor, 8, 16).ljust(8, b"\0"))
+    place = end.size if end is not None and end.salts == salts else _HEADER.size
+    while (head := os.pread(descriptor, _FRAME.size, place)) and head[8:16] == struct.pack(">2I", *salts):
+        os.pwrite(descriptor, bytes(len(head)), place)
+        place += _FRAME_BYTES
 
 
 _A, _B, _D = _steps(_FRAME_BYTES // 8 - 2)

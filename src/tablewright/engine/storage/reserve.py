@@ -3,7 +3,7 @@
 A delete needs room before it frees any: the pages that it changes go to the log, and a checkpoint writes pages to the
 database that only the log has. So the reserve grows with the database:
 
-    an eighth of its pages, a quarter of a megabyte at least and four megabytes at most      for the log
+    an eighth of its pages, 0.4 megabytes at least and four megabytes at most      for the log
     as many                                                for what streams and recovery keep of deleted items
     the pages that only the log has so far                                           for the checkpoint
 
@@ -32,7 +32,7 @@ from tablewright.engine.storage.data_folder import PAGE_BYTES, Files
 
 __all__ = ["Reserve", "pages_for_log"]
 
-_LEAST: Final = 64
+_LEAST: Final = 96
 _MOST: Final = 1024
 _ONE_IN: Final = 8
 # It grows by so many pages more than it has to, so that few commits make it grow.
