@@ -20,7 +20,7 @@ from tablewright.dynamo import item_size
 from tablewright.model import Design, Entity, Volume, Write, schema_of
 from tablewright.store import Check, Create
 from tests.design.cost.charge_meter import ChargeMeter, Charges
-from tests.design.cost.generated_designs import SHAPES, VALUES, Shape, entity_of, writes_of
+from tests.design.generated_designs import SHAPES, VALUES, Shape, entity_of, writes_of
 from tests.examples import examples
 
 

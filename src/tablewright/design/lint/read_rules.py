@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import combinations
+import re
+from collections.abc import Iterator, Sequence
+from itertools import combinations, count
 
 from tablewright.design.lint.composed_key_rules import share_partitions
 from tablewright.design.lint.lint_context import EntityKey, LintContext
 from tablewright.design.lint.lint_findings import Occurrence, rule
-from tablewright.model import Query, Schema, schemas_of
+from tablewright.model import Keys, Query, Schema, schemas_of
 from tablewright.model.keys.key_template import Literal
 
 
@@ -26,14 +27,42 @@ def no_key(context: LintContext) -> Iterator[Occurrence]:
         ]
         if not serving:
             known = "; ".join(f"{key.place} by {', '.join(fields)}" for key, fields in keys)
-            text = "#".join(f"{'_'.join(name.split('.')).upper()}#{{{name}}}" for name in need.by)
             yield Occurrence(
                 need.name,
                 f"{need.name!r} reads {need.entity.__name__} by {', '.join(need.by)}, and no key begins with that "
                 f"({known}). It is a scan, which reads and is charged for every item of the table.",
-                f'Add an index: GlobalIndex("...", "GSI1PK", "GSI1SK") and Keys(GSI1PK="{text}", ...).',
+                _new_index(schema, need.by),
                 context.where(need.entity),
             )
+
+
+def _new_index(schema: Schema, by: Sequence[str]) -> str:
+    """An index for a read, with names that are free, as it can be declared."""
+    table = schema.table
+    taken = {*table.key_attributes, *(name for each in schemas_of(table) for name in each.by_attribute)}
+    if table.type_attribute is not None:
+        taken.add(table.type_attribute)
+    number = next(each for each in count(1) if not {f"GSI{each}PK", f"GSI{each}SK"} & taken)
+    partition, sort = f"GSI{number}PK", f"GSI{number}SK"
+    words = [word[:1].upper() + word[1:] for name in by for word in re.split(r"[._]", name) if word]
+    name = "by" + "".join(words)
+    names = {index.name for index in table.indexes}
+    if name in names:
+        name = next(f"{name}{each}" for each in count(2) if f"{name}{each}" not in names)
+    first = "#".join(f"{'_'.join(name.split('.')).upper()}#{{{name}}}" for name in by)
+    # In a sort key, the primary key tells items apart that have the same values.
+    second = "#".join(_declared(schema, attribute) for attribute in table.key)
+    return (
+        f'Add an index to the table, GlobalIndex("{name}", "{partition}", "{sort}"), and its keys to '
+        f'{schema.entity.__name__}: Keys({partition}="{first}", {sort}="{second}").'
+    )
+
+
+def _declared(schema: Schema, attribute: str) -> str:
+    """The template of a key attribute in terms of fields, as it was declared."""
+    declared: Keys | None = getattr(schema.entity, "keys", None)
+    rule_ = None if declared is None else declared.get(attribute)
+    return f"{{{schema.field_path(attribute)}}}" if rule_ is None else rule_.template.text
 
 
 @rule("order-within-part", "A sort order that holds only within one part of the key", "warning")

@@ -298,6 +298,11 @@ design = Design(
             "counted-by-hand",
             "ProgramVersion.number",
             "it is the program's version, which the same transaction counts and checks",
-        )
+        ),
+        AcceptedFinding(
+            "counted-by-hand",
+            "PreferenceChange.number",
+            "it is the version of the preferences, which the same transaction counts and checks",
+        ),
     ],
 )

@@ -4,6 +4,7 @@ transactions, large values and time to live."""
 from __future__ import annotations
 
 import types
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -18,6 +19,7 @@ from tablewright.model import (
     Expiry,
     Get,
     GlobalIndex,
+    Index,
     ItemWrite,
     Keys,
     Large,
@@ -90,13 +92,14 @@ SHAPES = st.builds(
 )
 
 
-def entity_of(shape: Shape) -> type[Entity]:
-    """An entity of a shape, in a table of its own."""
+def entity_of(shape: Shape, further: Sequence[Index] = (), keys: Mapping[str, str] | None = None) -> type[Entity]:
+    """An entity of a shape, in a table of its own; perhaps with further indexes, and their keys."""
     indexes: list[Any] = [GlobalIndex("first", "G1PK", "G1SK", include=shape.include)]
     if shape.by_owner:
         indexes.append(GlobalIndex("byOwner", "G2PK", include=["note"]))
     if shape.local:
         indexes.append(LocalIndex("byNote", "LSK", include=["note"]))
+    indexes += further
     table = Table(f"Generated{next(_numbers)}", "PK", "SK", indexes=indexes, ttl="expires_at")
     first = "STATE#{status}" if shape.state_in_key else "ALL"
     templates: dict[str, Any] = {
@@ -109,6 +112,7 @@ def entity_of(shape: Shape) -> type[Entity]:
         templates["G2PK"] = "OWNER#{owner}"
     if shape.local:
         templates["LSK"] = "{note}#{thing_id}"
+    templates |= keys or {}
     fields: dict[str, Any] = {
         "thing_id": (str, ...),
         "status": (State, State.NEW),
