@@ -20,7 +20,10 @@ from botocore.exceptions import ClientError
 
 from tablewright import Engine, __version__
 from tablewright.cli import main
+from tablewright.store import Store
+from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tests.engine.table_requests import on_demand
+from tests.store.papers import Paper, long, papers
 from tests.wire.raw_http import Client, request
 from tests.wire.server_process import server_process
 
@@ -213,6 +216,8 @@ FAILING = """
 import signal
 import sys
 from tablewright.cli import main
+from tablewright.store import Store
+from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.engine.storage import data_folder
 
 def fail(descriptor):
@@ -463,6 +468,35 @@ def test_verify_reports_what_it_proved(tmp_path: Path) -> None:
     result = run("verify", data)
     assert result.returncode == 0
     assert result.stdout == f"{data} is intact: 1 table, 1 item, 0 index entries, 0 stream records\n"
+
+
+@pytest.mark.requirement("SU15")
+def test_verify_reads_the_blobs_that_items_and_backups_refer_to(tmp_path: Path) -> None:
+    data, text = tmp_path / "data", long("t")
+    with Store.open(data) as store:
+        store.ensure_tables(papers)
+        for number in ("1", "2"):
+            store.put(Paper(folder="f", paper_id=number, body=text))
+        assert isinstance(store.backend, EmbeddedBackend)
+        store.backend.engine.call("CreateBackup", {"TableName": "papers", "BackupName": "one"})
+        store.put(Paper(folder="f", paper_id="2", body=text + "!"))
+    intact = run("verify", str(data))
+    assert (intact.returncode, intact.stdout.count("problem")) == (0, 0)
+    assert "4 blobs" in intact.stdout
+    files = sorted(path for path in (data / "blobs").rglob("*") if path.is_file() and path.suffix == "")
+    for path in files:
+        kept = path.read_bytes()
+        path.unlink()
+        gone = run("verify", str(data))
+        assert (gone.returncode, "is missing; restore it" in gone.stdout) == (1, True), gone.stdout
+        assert re.search(r"problem: (table papers|backup arn:\S+), item \{.*PAPER#", gone.stdout)
+        path.write_bytes(kept[:-1])
+        assert "is damaged; restore it" in run("verify", str(data)).stdout
+        path.write_bytes(kept)
+    (data / "blobs").rename(tmp_path / "elsewhere")
+    lost = run("verify", str(data))
+    assert (lost.returncode, "none of the 3 blobs that items refer to is in" in lost.stdout) == (1, True), lost.stdout
+    assert run("verify", str(data), "--blobs", str(tmp_path / "elsewhere")).returncode == 0
 
 
 def test_verify_makes_nothing(tmp_path: Path) -> None:

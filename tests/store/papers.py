@@ -28,6 +28,7 @@ from tablewright.model import (
 )
 from tablewright.store import BlobStore, IdempotencyRecord, ServiceError, Store
 from tablewright.store.blobs.blob_references import references
+from tablewright.store.blobs.blob_store import marked_blob, orphan_mark
 from tablewright.store.context import Context
 from tablewright.store.flow.driver import Backend, Flow, Request, Response, Sleep, Work
 from tests.store.bench import Bench
@@ -134,7 +135,12 @@ class Shelf:
     name: str
 
     def names(self) -> set[str]:
-        """The blobs that there are."""
+        """The blobs that there are, without those that are marked as orphans."""
+        found = self.entries()
+        return {name for name in found if marked_blob(name) is None and orphan_mark(name) not in found}
+
+    def entries(self) -> set[str]:
+        """Everything that the blob store has: blobs and marks."""
         found: set[str] = set()
         after = None
         while page := self.blobs.entries(f"{self.name}/", after, 7):

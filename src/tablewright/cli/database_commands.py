@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING
 from tablewright.cli.argument_parser import Commands, DamagedDataError, FailedDiskError, UsageError, port
 
 if TYPE_CHECKING:
+    from tablewright.dynamo import Item
     from tablewright.engine import Engine, VerifyReport
+    from tablewright.store import BlobChecker
     from tablewright.wire import RegionalEngines, Request, Server
 
 
@@ -63,6 +65,11 @@ def register(commands: Commands) -> None:
         epilog="Exit codes: 0 intact, 1 damaged, 2 there is no data folder, or it is in use.",
     )
     verify.add_argument("data", metavar="DIR", help="data folder, not in use by a server")
+    verify.add_argument(
+        "--blobs",
+        metavar="PLACE",
+        help="where large values are, if not in the folder blobs of the data folder: another folder, or s3://bucket",
+    )
     verify.set_defaults(command=_verify, parser=verify)
 
 
@@ -199,16 +206,55 @@ def _verify(options: argparse.Namespace) -> int:
     # Damage that background work runs into is in the report as well, without a traceback.
     logging.getLogger("tablewright").addHandler(logging.NullHandler())
     folder = existing_folder(options.data)
+    blobs = _Blobs(options.blobs or str(folder / "blobs"))
     with StepProgress() as steps, storage_errors():
-        report = verify_closed(folder, steps.report)
+        report = verify_closed(folder, steps.report, blobs.look_at)
+    report.problems += blobs.problems
     for problem in report.problems:
         print(f"problem: {problem}")
-    counts = ", ".join(report_counts(report))
+    counts = ", ".join([*report_counts(report), *([counted(blobs.number, "blob")] if blobs.number else [])])
     if report.ok:
         print(f"{folder} is intact: {counts}")
         return 0
     print(f"{folder} is damaged: {counts}; restore an intact copy of the folder")
     return 1
+
+
+class _Blobs:
+    """The blobs of a data folder that is verified; a folder that has none needs nothing that is about them."""
+
+    def __init__(self, location: str) -> None:
+        from tablewright.model.declarations import BLOB_REFERENCES
+
+        self._attribute = BLOB_REFERENCES
+        self._location = location
+        self._checker: BlobChecker | None = None
+
+    def look_at(self, where: str, item: Item) -> None:
+        if self._attribute not in item:
+            return
+        if self._checker is None:
+            from tablewright.store import BlobChecker, blob_store_at
+
+            self._checker = BlobChecker(blob_store_at(self._location))
+        self._checker.look_at(where, item)
+
+    @property
+    def number(self) -> int:
+        return 0 if self._checker is None else self._checker.check.blobs
+
+    @property
+    def problems(self) -> list[str]:
+        if self._checker is None:
+            return []
+        found = self._checker.check
+        if found.missing and not found.blobs:
+            return [
+                *found.problems,
+                f"none of the {len(found.missing)} blobs that items refer to is in {self._location}; "
+                "if they are somewhere else, say where with --blobs",
+            ]
+        return [*found.problems, *found.missing.values()]
 
 
 def report_counts(report: VerifyReport) -> list[str]:

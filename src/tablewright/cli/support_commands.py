@@ -1,4 +1,5 @@
-"""Long-running jobs of Support: ``support rebuild-metrics``, ``migrate-shards``, ``collect-orphans``, ``export``.
+"""Long-running jobs of Support: ``support rebuild-metrics``, ``verify``, ``migrate-shards``, ``collect-orphans``,
+``export``.
 
 A data folder is open in one process only. While ``tablewright up`` is running, ``--url`` has that process run the job,
 and shows its progress.
@@ -37,6 +38,12 @@ def register(commands: Commands) -> None:
     _add_place(rebuild, online=True)
     rebuild.set_defaults(command=_job, job="rebuild-metrics", parser=rebuild)
 
+    verify = inner.add_parser(
+        "verify", help="compare all that is stored with the model, and read every payload, while the table is in use"
+    )
+    _add_place(verify, online=True)
+    verify.set_defaults(command=_job, job="verify", parser=verify)
+
     migrate = inner.add_parser(
         "migrate-shards",
         help="move tickets to their shards after the number of shards was changed, while the table is in use",
@@ -44,7 +51,7 @@ def register(commands: Commands) -> None:
     _add_place(migrate, online=True)
     migrate.set_defaults(command=_job, job="migrate-shards", parser=migrate)
 
-    collect = inner.add_parser("collect-orphans", help="delete payloads older than a day that no ticket refers to")
+    collect = inner.add_parser("collect-orphans", help="delete payloads that neither a ticket nor a restore needs")
     _add_place(collect, online=True)
     collect.add_argument("--dry-run", action="store_true", help="only count them")
     collect.set_defaults(command=_job, job="collect-orphans", parser=collect)
@@ -99,9 +106,10 @@ def _done(settings: Settings, steps: StepProgress, job: str, *, dry_run: bool) -
             return maintenance_jobs.rebuild_metrics(
                 runtime.maintenance_store, report, settle=settle_of(runtime), alone=alone
             )
-        if job == "migrate-shards":
+        if job in ("verify", "migrate-shards"):
+            run = maintenance_jobs.verify if job == "verify" else maintenance_jobs.migrate_shards
             try:
-                return maintenance_jobs.migrate_shards(runtime.maintenance_store, report)
+                return run(runtime.maintenance_store, report)
             except maintenance_jobs.Unfinished as error:
                 raise FoundError(str(error)) from None
         return maintenance_jobs.collect_orphans(runtime.maintenance_store, report, dry_run=dry_run)

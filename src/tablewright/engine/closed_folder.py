@@ -22,17 +22,18 @@ from tablewright.engine.storage.checksums import DamagedRecord
 from tablewright.engine.storage.data_folder import DamagedError, Files, StorageError, in_use, log_state, reading
 from tablewright.engine.storage.folder_lock import FolderInUse, FolderLock
 from tablewright.engine.storage.group_commit import Storage
-from tablewright.engine.verify_folder import Progress, VerifyReport, verify
+from tablewright.engine.verify_folder import OnItem, Progress, VerifyReport, verify
 
 __all__ = ["verify_closed"]
 
 _BLOCK = 1024 * 1024
 
 
-def verify_closed(folder: Path, progress: Progress | None = None) -> VerifyReport:
+def verify_closed(folder: Path, progress: Progress | None = None, on_item: OnItem | None = None) -> VerifyReport:
     """Verify a data folder that no engine has open; StorageError where it is in use, or cannot be read.
 
-    ``progress`` is told what is being done, how much of it is done, and of how much.
+    ``progress`` is told what is being done, how much of it is done, and of how much; ``on_item`` is given every item of
+    tables and backups, with which one it is, for what the engine knows nothing of.
     """
     files = Files.of(folder)
     with _unused(files):
@@ -50,7 +51,7 @@ def verify_closed(folder: Path, progress: Progress | None = None) -> VerifyRepor
                 what = error.what if isinstance(error, DamagedRecord) else str(error)
                 report.found(f"the tables cannot be read: {what}")
                 return report
-            found = verify(database, progress)
+            found = verify(database, progress, on_item)
         found.problems[:0] = report.problems
         return found
 

@@ -18,6 +18,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import orjson
@@ -40,6 +41,10 @@ _MAX_PROBLEMS = 100
 _ROWS_BETWEEN_REPORTS = 10_000
 # What reading a record raises when it is damaged in a way that nobody foresaw.
 _UNREADABLE = (sqlite3.Error, ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
+
+
+# Called with which item it is, in words, and the item.
+OnItem = Callable[[str, Item], None]
 
 
 @dataclass(slots=True)
@@ -88,8 +93,11 @@ class VerifyReport:
             self.found(f"{what} cannot be read: {type(error).__name__}: {error}")
 
 
-def verify(db: Database, progress: Progress | None = None) -> VerifyReport:
-    """Compare all that is stored; ``progress`` is told what is being done, how much of it is done, and of how much."""
+def verify(db: Database, progress: Progress | None = None, on_item: OnItem | None = None) -> VerifyReport:
+    """Compare all that is stored; ``progress`` is told what is being done, how much of it is done, and of how much.
+
+    ``on_item`` is given every item of tables and backups that can be read, for what the engine knows nothing of.
+    """
     report = VerifyReport()
     with report.finding("the structure of the database"), _watched(db, progress):
         for (finding,) in db.storage.execute("PRAGMA integrity_check"):
@@ -112,14 +120,14 @@ def verify(db: Database, progress: Progress | None = None) -> VerifyReport:
     for table in db.tables.values():
         report.tables += 1
         if missing.isdisjoint(_rows_of(table)):
-            for verify_part in (_verify_items, _verify_stream, _verify_history):
+            for verify_part in (partial(_verify_items, on_item=on_item), _verify_stream, _verify_history):
                 with report.finding(f"table {table.name}"):
                     verify_part(db, table, report)
     for backup in backups:
         report.backups += 1
         if backup.rows not in missing:
             with report.finding(f"backup {backup.arn}"):
-                _verify_backup(db, backup, report)
+                _verify_backup(db, backup, report, on_item)
     report.progress = None
     return report
 
@@ -275,7 +283,7 @@ def _records(db: Database, stream: int, report: VerifyReport) -> Iterator[Any]:
 # -- tables --------------------------------------------------------------------------------------------------
 
 
-def _verify_items(db: Database, table: Table, report: VerifyReport) -> None:
+def _verify_items(db: Database, table: Table, report: VerifyReport, on_item: OnItem | None) -> None:
     execute = db.storage.execute
     expected = dict.fromkeys(table.indexes, 0)
     expiring = 0
@@ -287,6 +295,8 @@ def _verify_items(db: Database, table: Table, report: VerifyReport) -> None:
         item = _verify_item(table, f"{table.name}: item {row_id}", key, size, data, report)
         if item is None:
             continue
+        if on_item is not None:
+            on_item(f"table {table.name}, item {_key_text(table, item)}", item)
         for index in table.indexes.values():
             if index.holds(item):
                 expected[index.name] += _verify_entry(db, table, index, item, row_id, key, report)
@@ -400,7 +410,7 @@ def _verify_history(db: Database, table: Table, report: VerifyReport) -> None:
                 report.found(f"{table.name}: an item is missing, but its last change created it")
 
 
-def _verify_backup(db: Database, backup: Backup, report: VerifyReport) -> None:
+def _verify_backup(db: Database, backup: Backup, report: VerifyReport, on_item: OnItem | None) -> None:
     name = f"backup {backup.arn}"
     table = Table(
         number=0,
@@ -418,9 +428,15 @@ def _verify_backup(db: Database, backup: Backup, report: VerifyReport) -> None:
         items += 1
         with report.finding(f"{name}: item {row_id}"):
             checked_row(table, key, row_id, size, data)
-        _verify_item(table, f"{name}: item {row_id}", key, size, data, report)
+        item = _verify_item(table, f"{name}: item {row_id}", key, size, data, report)
+        if item is not None and on_item is not None:
+            on_item(f"{name}, item {_key_text(table, item)}", item)
     if items != backup.items:
         report.found(f"{name}: has {items} items, but the recorded number is {backup.items}")
+
+
+def _key_text(table: Table, item: Item) -> str:
+    return orjson.dumps({name: item[name] for name in sorted(table.key_names)}).decode()
 
 
 def _same(one: bytes | None, other: bytes | None) -> bool:

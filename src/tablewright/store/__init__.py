@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from tablewright.store.async_store import AsyncStore
 from tablewright.store.backends.embedded_backend import EmbeddedBackend
-from tablewright.store.blobs.blob_check import BlobCheck, check_blobs
+from tablewright.store.blobs.blob_check import BlobCheck, BlobChecker, check_blobs
 from tablewright.store.blobs.blob_references import offloaded_sizes
 from tablewright.store.blobs.blob_store import BlobEntry, BlobStore
 from tablewright.store.blobs.blob_store_location import blob_store_at, blob_store_of
@@ -100,6 +100,7 @@ __all__ = [
     "AsyncTolerantReader",
     "Backend",
     "BlobCheck",
+    "BlobChecker",
     "BlobEntry",
     "BlobLost",
     "BlobStore",

@@ -14,7 +14,7 @@
     ├── InvalidCursor             a cursor was altered, or belongs to another read
     ├── LimitExceeded             more than the service accepts (100 actions, 400 KB)
     ├── Unreadable                an item of an entity is not valid as one; entity, key, reason
-    ├── BlobLost                  the blob of a large value is missing or damaged; entity, field, blob
+    ├── BlobLost                  the blob of a large value is missing or damaged; entity, key, field, blob
     ├── ReadRequired              a write has to read first, and the store is strict
     ├── TableMismatch             a table differs from the model, and cannot be changed safely; differences
     ├── NotReady                  a table or an index is still being created
@@ -136,6 +136,7 @@ class BlobLost(StoreError):
     def __init__(self, entity: str, key: object, field: str, blob: str, reason: str) -> None:
         super().__init__(f"{entity} {key}: {field} is kept in the blob {blob}, which {reason}")
         self.entity = entity
+        self.key = key
         self.field = field
         self.blob = blob
 

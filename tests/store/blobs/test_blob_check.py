@@ -46,5 +46,5 @@ def test_damaged_and_missing_blobs_are_told_of(folder: Path) -> None:
         assert check_blobs(engine, only={name}).missing == check.missing
         assert check_blobs(engine, only=set()).missing == {}
     assert check.blobs == 5
-    assert all("table papers, attribute " in problem and "is damaged" in problem for problem in check.problems)
+    assert all('table papers, item {"PK":' in problem and "is damaged" in problem for problem in check.problems)
     assert len(check.problems) == 2

@@ -209,8 +209,11 @@ def test_large_values_are_kept_in_s3_by_configuration(
     found = store.get(Paper.by_id(folder="f", paper_id="1"))
     assert found == paper
     store.update(paper, body=long("new", 700_000))
-    assert store.collect_orphans(papers, dry_run=False).total.blobs == 1
     store.delete(paper)
+    # Two blobs, and a mark beside each.
+    assert len(admin.entries("papers/", None, 10)) == 4
+    clock.now += 86_400
+    assert store.collect_orphans(papers, dry_run=False).removed.blobs == 2
     assert admin.entries("papers/", None, 10) == []
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 
 import pytest
 
@@ -43,6 +44,9 @@ def test_the_changes_of_a_stream_load_what_is_outside_when_asked(shelf: Shelf) -
     assert (created.after.title, offloaded_sizes(created.after)) == ("t", {"body": len(A)})
     assert "body" not in created.after.__dict__
     assert shelf.store.load(changed.after) == second
+    # Of what has been replaced too, until it is collected.
+    assert shelf.store.load(created.after.model_copy()).body == A
+    shelf.store.collect_orphans(papers, dry_run=False, grace=timedelta(0))
     with pytest.raises(BlobLost, match=r"Paper folder f, paper_id 1: body is kept in the blob .* no longer there"):
         shelf.store.load(created.after)
     assert shelf.store.load(first) is first, "what is whole is left as it is"

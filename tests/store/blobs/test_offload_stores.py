@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -45,6 +46,7 @@ def test_an_item_past_350_kb_goes_to_the_folder_and_comes_back(tmp_path: Path) -
         assert store.get(Case.by_id(case_id="3")) == huge
         store.delete(huge)
         store.delete(outside)
+        assert store.collect_orphans(table, dry_run=False, grace=timedelta(0)).removed.blobs == 2
     assert [path for path in (tmp_path / "blobs").rglob("*") if path.is_file()] == []
 
 

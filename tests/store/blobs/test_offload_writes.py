@@ -12,6 +12,7 @@ from tablewright.store import (
     AlreadyExists,
     Cancelled,
     Check,
+    ConditionFailed,
     Create,
     Delete,
     Outcome,
@@ -20,7 +21,7 @@ from tablewright.store import (
     Upsert,
     offloaded_sizes,
 )
-from tests.store.papers import THRESHOLD, A, B, Once, Paper, Shelf, paper, read
+from tests.store.papers import BY_ID, THRESHOLD, A, B, Once, Paper, Shelf, paper, read
 
 
 def write_many(store: Store, entity: Entity) -> None:
@@ -86,6 +87,25 @@ def test_a_value_that_stays_the_same_stays_where_it_is(shelf: Shelf) -> None:
     shelf.store.upsert(entity)
     shelf.store.update(entity, title="newer", body=A)
     assert shelf.names() == {before}
+
+
+@pytest.mark.parametrize("fault", ["missing", "damaged"])
+@pytest.mark.requirement("SU15")
+def test_a_value_that_is_set_again_mends_its_blob(shelf: Shelf, fault: str) -> None:
+    shelf.store.put(paper(body=A))
+    (before,) = shelf.names()
+    if fault == "missing":
+        shelf.blobs.delete(before)
+    else:
+        shelf.blobs.put(before, b"something else")
+    # A refusal leaves it mended.
+    with pytest.raises(ConditionFailed):
+        shelf.store.update(BY_ID, body=A, expect={"title": "another"})
+    assert read(shelf).body == A
+    shelf.blobs.delete(before)
+    shelf.store.update(BY_ID, body=A)
+    assert read(shelf).body == A
+    shelf.assert_tidy()
 
 
 def test_an_item_that_is_written_under_another_key_takes_nothing_from_the_first(shelf: Shelf) -> None:

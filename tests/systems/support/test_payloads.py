@@ -45,7 +45,13 @@ class Counting:
 
 
 @pytest.mark.requirement("SU15")
-def test_a_large_payload_comes_back_and_goes_with_what_replaces_it(served: Served, staff: httpx.Client) -> None:
+def test_a_large_payload_comes_back_and_is_kept_while_a_restore_may_need_it(tmp_path: Path) -> None:
+    with serving(load("support"), data=tmp_path) as served:
+        _a_large_payload(served)
+
+
+def _a_large_payload(served: Served) -> None:
+    staff = served.client("op_1", "Operators", path="/support")
     before = files(served)
     ticket = opened(staff, data=LARGE)
     path = f"/tickets/{ticket['ticket_id']}"
@@ -53,13 +59,19 @@ def test_a_large_payload_comes_back_and_goes_with_what_replaces_it(served: Serve
     assert len(files(served) - before) == 1
     assert staff.get(f"{path}/data").json() == {"data": LARGE}
     smaller = staff.put(f"{path}/data", json={"data": "all is well"}).json()
-    assert (smaller["data_size"], files(served)) == (11, before)
+    assert smaller["data_size"] == 11
     grown = staff.put(f"{path}/data", json={"data": LARGE + "!"}).json()
     assert grown["data_size"] == len(LARGE.encode()) + 1
     assert moved(staff, grown, "PROCESSING")["data_size"] == grown["data_size"]
     assert staff.get(f"{path}/data").json() == {"data": LARGE + "!"}
-    served.runtime.sync_store.delete(Ticket.by_id(ticket_id=ticket["ticket_id"]))
-    assert files(served) == before
+    store = served.runtime.sync_store
+    store.delete(Ticket.by_id(ticket_id=ticket["ticket_id"]))
+    # Two payloads, and a mark of each: the table can be restored to the time of either.
+    assert len(files(served) - before) == 4
+    for days, left in ((34, 4), (2, 0)):
+        served.clock.advance(days * 86_400)
+        collect_orphans(store, lambda done, total: None)
+        assert len(files(served) - before) == left
 
 
 @pytest.mark.requirement("SU15")
@@ -135,7 +147,10 @@ def test_a_death_between_payload_and_item_leaves_nothing_for_good(tmp_path: Path
         with_payload = list(sound.iterate(Ticket))
         assert died > 8
         assert len(entries(tmp_path)) > len(with_payload)
-        collect_orphans(sound, lambda done, total: None)
+        for _ in range(2):
+            # What nobody marked is kept from when it is found.
+            collect_orphans(sound, lambda done, total: None)
+            clock.advance(36 * 86_400)
         # What is left is what tickets have, and they have all of it.
         assert len(entries(tmp_path)) == len(with_payload)
         assert all(each.data in (LARGE, LARGE + "2") for each in with_payload)
@@ -157,6 +172,9 @@ def test_orphans_are_collected_in_the_background(tmp_path: Path) -> None:
             # Not before a day is over, as it might be a write that is under way.
             assert len(entries(tmp_path)) == 2
             clock.advance(25 * 3600)
+            wait_for(lambda: len(entries(tmp_path)) == 3)
+            # Nor as long as the table can be restored to now.
+            clock.advance(36 * 86_400)
             wait_for(lambda: len(entries(tmp_path)) == 1)
         finally:
             collector.stop()
@@ -194,11 +212,61 @@ def test_payloads_are_kept_in_a_bucket_when_there_is_one(
         assert name.startswith("prod-tickets-unified/ticket/")
         s3.copy_object(Bucket=bucket, Key=name[:-4] + "beef", CopySource={"Bucket": bucket, "Key": name})
         served.clock.advance(25 * 3600)
-        admin.headers["Authorization"] = f"Bearer {served.token('admin', 'Admins')}"
-        for job, left in (("count-orphans", 2), ("collect-orphans", 1)):
+        for days, job, removed, left in (
+            (0, "count-orphans", 0, 2),
+            (0, "collect-orphans", 0, 3),
+            (34, "collect-orphans", 0, 3),
+            (2, "count-orphans", 1, 3),
+            (0, "collect-orphans", 1, 1),
+        ):
+            served.clock.advance(days * 86_400)
+            admin.headers["Authorization"] = f"Bearer {served.token('admin', 'Admins')}"
             assert admin.post(f"/maintenance/{job}").status_code == 202
             state = finished(admin, job)
             assert (state["failed"], len(keys())) == (None, left)
-            assert ": 1 (" in state["outcome"]
-        served.runtime.sync_store.delete(Ticket.by_id(ticket_id=ticket["ticket_id"]))
-        assert keys() == []
+            assert f": {removed} (" in state["outcome"]
+        assert admin.post("/maintenance/verify").status_code == 202
+        assert "are as they should be, with their payloads" in finished(admin, "verify")["outcome"]
+        s3.delete_object(Bucket=bucket, Key=name)
+        lost_payload(served, ticket["ticket_id"], admin)
+
+
+# -- lost ones -----------------------------------------------------------------------------------------------------
+
+
+def lost_payload(served: Served, ticket_id: str, admin: httpx.Client) -> None:
+    """A payload that is gone is a problem that says which and what to do, and nothing else suffers."""
+    staff = served.client("op_1", "Operators", path="/support")
+    path = f"/tickets/{ticket_id}"
+    response = staff.get(f"{path}/data")
+    assert (response.status_code, response.json()["type"]) == (410, "/problems/payload-lost")
+    assert response.headers["Content-Type"] == "application/problem+json"
+    told = f"data of Ticket ticket_id {ticket_id} is missing from the object store, or is damaged there; "
+    assert response.json()["detail"].startswith(told)
+    assert response.json()["field"] == "data"
+    assert staff.get(path).json()["data_size"] == len(LARGE.encode())
+    assert staff.get(f"{path}/case").status_code == 200
+    assert staff.post(f"{path}/status", json={"status": "PROCESSING"}).status_code == 200
+    assert admin.post("/maintenance/verify").status_code == 202
+    found = finished(admin, "verify")["failed"]
+    assert found.startswith("1 findings in ")
+    assert f"Ticket ticket_id {ticket_id}: blob of a large value data" in found
+    # It is written again.
+    assert staff.put(f"{path}/data", json={"data": LARGE}).status_code == 200
+    assert staff.get(f"{path}/data").json()["data"] == LARGE
+    assert admin.post("/maintenance/verify").status_code == 202
+    assert finished(admin, "verify")["failed"] is None
+
+
+@pytest.mark.requirement("SU15")
+@pytest.mark.parametrize("fault", ["missing", "damaged"])
+def test_a_payload_that_is_lost_is_a_clear_problem(tmp_path: Path, fault: str) -> None:
+    with serving(load("support"), data=tmp_path) as served:
+        staff = served.client("op_1", "Operators", path="/support")
+        ticket_id = opened(staff, data=LARGE)["ticket_id"]
+        (file,) = files(served)
+        if fault == "missing":
+            file.unlink()
+        else:
+            file.write_bytes(file.read_bytes()[:-1])
+        lost_payload(served, ticket_id, served.client("admin", "Admins", path="/support"))

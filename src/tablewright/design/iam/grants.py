@@ -11,13 +11,16 @@ __all__ = ["Grant", "Resource", "Tenant"]
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """A table, one of its indexes, or its stream."""
+    """A table, one of its indexes, or its stream; or everything, for an action that cannot be limited to a table."""
 
     table: Table
     index: str | None = None
     stream: bool = False
+    everything: bool = False
 
     def __str__(self) -> str:
+        if self.everything:
+            return "everything"
         if self.stream:
             return f"stream of {self.table.name}"
         return self.table.name if self.index is None else f"{self.table.name}/index/{self.index}"

@@ -21,6 +21,10 @@ def of_maintenance(design: Design) -> Iterator[Grant]:
         for schema in schemas_of(table):
             for action, reason in _of_entity(schema):
                 yield Grant(action, Resource(table), reason)
+        if any(schema.large for schema in schemas_of(table)):
+            reason = f"collect: how far {table.name} can be restored"
+            yield Grant("DescribeContinuousBackups", Resource(table), reason)
+            yield Grant("ListBackups", Resource(table, everything=True), reason)
 
 
 def _of_entity(schema: Schema) -> Iterator[tuple[str, str]]:

@@ -54,7 +54,7 @@ def document(grants: Iterable[Grant], arn: Callable[[Resource], Any]) -> dict[st
             "Sid": f"{''.join(word[0].upper() + word[1:] for word in words(str(resources[0])))}{number}",
             "Effect": "Allow",
             "Action": [f"dynamodb:{action}" for action in names],
-            "Resource": [arn(resource) for resource in resources],
+            "Resource": ["*" if resource.everything else arn(resource) for resource in resources],
         }
         if leading:
             operator = "StringLike" if any(text.endswith("*") for text in leading) else "StringEquals"

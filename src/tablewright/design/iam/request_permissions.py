@@ -7,7 +7,8 @@ A transaction has no permission of its own: each of its actions takes one. A bat
 an index is on the index, one of a stream on the stream. ``dynamodb:LeadingKeys`` are the partition keys that a request
 names, of the table or the index; a Scan names none. ``dynamodb:Attributes`` are the attributes that it names.
 
-What cannot be limited to a table (ListTables, ListStreams) is on the resource ``*``. PartiQL is not supported.
+What cannot be limited to a table (ListTables, ListStreams, ListBackups) is on the resource ``*``. PartiQL is not
+supported.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _OF_ACTION = {
     "Get": "GetItem",
 }
 _OF_ITEMS = frozenset({"GetItem", "PutItem", "UpdateItem", "DeleteItem", "Query", "Scan"})
-_ANYWHERE = frozenset({"ListTables", "ListStreams", "DescribeLimits", "DescribeEndpoints"})
+_ANYWHERE = frozenset({"ListTables", "ListStreams", "ListBackups", "DescribeLimits", "DescribeEndpoints"})
 _EXPRESSIONS = ("ProjectionExpression", "ConditionExpression", "UpdateExpression", "FilterExpression")
 _EQUALITY = re.compile(r"([#\w]+)\s*=\s*(:\w+)")
 _NAME = re.compile(r"(?<![:\w.\]])#?[A-Za-z_]\w*(?!\s*\()")

@@ -26,6 +26,7 @@ from tablewright.runtime.errors import ServiceProblem, TooManyRequests, Unauthen
 from tablewright.runtime.http.conditional_requests import NotModified
 from tablewright.store import (
     AlreadyExists,
+    BlobLost,
     Cancelled,
     ConditionFailed,
     Conflict,
@@ -41,6 +42,12 @@ from tablewright.store import (
 
 MEDIA_TYPE = "application/problem+json"
 
+# What there is to do about a payload that is lost.
+_PAYLOAD_LOST = (
+    "is missing from the object store, or is damaged there; restore it from a backup of the object store, or write it "
+    "again"
+)
+
 # Every kind of problem: its status, and its title.
 KINDS: dict[str, tuple[int, str]] = {
     "malformed": (400, "The request cannot be read"),
@@ -54,6 +61,7 @@ KINDS: dict[str, tuple[int, str]] = {
     "conflict": (409, "The request conflicts with the current state"),
     "already-exists": (409, "It already exists"),
     "in-progress": (409, "The same request is in progress"),
+    "payload-lost": (410, "A part of it is missing from the object store, or is damaged there"),
     "precondition-failed": (412, "It has changed since it was read"),
     "too-large": (413, "The request is too large"),
     "unsupported-media-type": (415, "The content type of the body is not supported"),
@@ -162,6 +170,11 @@ async def _store_failed(request: Request, error: Exception) -> Response:
     for known, kind in _STORE_KINDS:
         if isinstance(error, known):
             return problem(kind, str(error), request_id(request))
+    if isinstance(error, BlobLost):
+        _log.error("a payload is lost", extra={"blob": error.blob, "request_id": request_id(request)})
+        # Not its own text, which says where blobs are kept.
+        detail = f"{error.field} of {error.entity} {error.key} {_PAYLOAD_LOST}"
+        return problem("payload-lost", detail, request_id(request), field=error.field)
     if isinstance(error, ServiceError) and error.code != "ValidationException":
         _log.warning("the database is unavailable", extra={"code": error.code, "request_id": request_id(request)})
         response = problem("unavailable", "the database cannot be reached or is busy; try again", request_id(request))

@@ -10,6 +10,9 @@ from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import orjson
+
+from tablewright.dynamo import Item
 from tablewright.engine import Engine
 from tablewright.store.blobs.blob_references import Reference, references, value_in
 from tablewright.store.blobs.blob_store import BlobStore
@@ -26,8 +29,49 @@ class BlobCheck:
     missing: dict[str, str] = field(default_factory=dict)
 
 
+_ADVICE = "restore it from a copy of the blob store, or write the value again"
+
+
 def _ignore(count: int) -> None:
     """Nobody wants to know how much was read."""
+
+
+class BlobChecker:
+    """Reads the blobs that items refer to, and compares them with the references; ``check`` is what it has found."""
+
+    def __init__(
+        self,
+        blobs: BlobStore,
+        *,
+        only: Container[str] | None = None,
+        on_read: Callable[[int], None] = _ignore,
+    ) -> None:
+        """``only`` leaves out blobs of other names, and ``on_read`` is called with the size of each."""
+        self.check = BlobCheck()
+        self._blobs = blobs
+        self._only = only
+        self._on_read = on_read
+
+    def look_at(self, where: str, item: Item) -> None:
+        """Check the blobs of an item; ``where`` says which one it is."""
+        for attribute, reference in references(item).items():
+            name = reference.blob
+            if self._only is None or name in self._only:
+                self._look_at(f"{where}, attribute {attribute}: the blob {name}", reference)
+
+    def _look_at(self, what: str, reference: Reference) -> None:
+        try:
+            data = self._blobs.get(reference.blob)
+        except ServiceError as error:
+            self.check.problems.append(f"{what} cannot be read: {error}")
+            return
+        if data is None:
+            self.check.missing[reference.blob] = f"{what} is missing; {_ADVICE}"
+            return
+        self.check.blobs += 1
+        self._on_read(len(data))
+        if not _is_whole(data, reference):
+            self.check.problems.append(f"{what} is damaged; {_ADVICE}")
 
 
 def check_blobs(
@@ -42,24 +86,10 @@ def check_blobs(
     They are in ``blobs``, by default the engine's own blob store. ``only`` leaves out those of other names, and
     ``on_read`` is called with the size of each.
     """
-    check, store = BlobCheck(), blob_store_of(engine) if blobs is None else blobs
-    for where, reference in _references(engine):
-        name = reference.blob
-        if only is not None and name not in only:
-            continue
-        try:
-            data = store.get(name)
-        except ServiceError as error:
-            check.problems.append(f"{where}: the blob {name} cannot be read: {error}")
-            continue
-        if data is None:
-            check.missing[name] = f"{where}: the blob {name} is missing"
-            continue
-        check.blobs += 1
-        on_read(len(data))
-        if not _is_whole(data, reference):
-            check.problems.append(f"{where}: the blob {name} is damaged")
-    return check
+    checker = BlobChecker(blob_store_of(engine) if blobs is None else blobs, only=only, on_read=on_read)
+    for where, item in _items(engine):
+        checker.look_at(where, item)
+    return checker.check
 
 
 def _is_whole(data: bytes, reference: Reference) -> bool:
@@ -69,14 +99,17 @@ def _is_whole(data: bytes, reference: Reference) -> bool:
         return False
 
 
-def _references(engine: Engine) -> Iterator[tuple[str, Reference]]:
+def _items(engine: Engine) -> Iterator[tuple[str, Item]]:
+    """The items that have references, and which ones they are."""
     for table in _tables(engine):
+        keys = engine.call("DescribeTable", {"TableName": table})["Table"]["KeySchema"]
         request: dict[str, Any] = {"TableName": table}
         while True:
             page = engine.call("Scan", request)
             for item in page["Items"]:
-                for attribute, reference in references(item).items():
-                    yield f"table {table}, attribute {attribute}", reference
+                if references(item):
+                    key = {part["AttributeName"]: item[part["AttributeName"]] for part in keys}
+                    yield f"table {table}, item {orjson.dumps(key).decode()}", item
             if "LastEvaluatedKey" not in page:
                 break
             request["ExclusiveStartKey"] = page["LastEvaluatedKey"]

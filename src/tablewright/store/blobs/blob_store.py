@@ -7,7 +7,8 @@
 
 A blob has a name of its own and is never changed:
 
-    Tickets/Ticket/3f/1763000000000-3f9c…        table, entity, shard, milliseconds since 1970 and 128 random bits
+    Tickets/Ticket/3f/1763000000000-3f9c…          table, entity, shard, milliseconds since 1970 and 128 random bits
+    Tickets/Ticket/3f/1763000000000-3f9c….orphan   a mark beside it: since when no item refers to it
 
 The time in the name says how old a blob is, whoever copied it and when. Names of any other form are refused, so that a
 reference that somebody tampered with leads nowhere. Encryption at rest is left to the file system or the bucket.
@@ -31,8 +32,10 @@ REFUSED = "BlobsUnavailable"
 
 # A file that is being written, or was when the process ended.
 UNFINISHED = ".part"
+# The mark of a blob that no item refers to any more.
+_ORPHAN = ".orphan"
 
-_NAME = re.compile(r"[\w.%~-]{1,255}/[\w%~-]{1,255}/[0-9a-f]{2}/(\d{13})-[0-9a-f]{32}(\.part)?", re.ASCII)
+_NAME = re.compile(r"[\w.%~-]{1,255}/[\w%~-]{1,255}/[0-9a-f]{2}/(\d{13})-[0-9a-f]{32}(\.part|\.orphan)?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +86,26 @@ def name_length(table: str, entity: str) -> int:
 def blob_prefix(table: str, entity: str | None = None) -> str:
     """The prefix of all blob names of a table, or of one of its entities."""
     return f"{table}/" if entity is None else f"{table}/{quote(entity, safe='').replace('.', '%2E')}/"
+
+
+def orphan_mark(name: str) -> str:
+    """The name of the mark of a blob."""
+    return name + _ORPHAN
+
+
+def marked_blob(name: str) -> str | None:
+    """The blob that a mark is of; None for the name of a blob itself."""
+    return name.removesuffix(_ORPHAN) if name.endswith(_ORPHAN) else None
+
+
+def orphaned_since(now: float) -> bytes:
+    """What a mark holds: a time, in milliseconds since 1970."""
+    return str(int(now * 1000)).encode()
+
+
+def time_in(mark: bytes) -> float | None:
+    """The time in a mark; None if there is none, so that it is to be made again."""
+    return int(mark) / 1000 if mark.isdigit() else None
 
 
 def created_at(name: str) -> float:

@@ -1,19 +1,20 @@
 """Offloading: large values are written to a blob store, in an order in which nothing can get lost.
 
-    blobs (durable) ──▶ item that refers to them (commit) ──▶ blobs that it referred to before (deleted)
+    blobs (durable) ──▶ item that refers to them (commit) ──▶ blobs that it referred to before (marked as orphans)
 
 Wherever a write stops, what is referred to is there. What may remain is a blob that nothing refers to, and those are
-collected (``orphan_blobs``). A blob is deleted only by who knows that nothing refers to it, and that nothing will:
+collected (``orphan_blobs``):
 
-* after a commit, what the item referred to before: known because the write was made under the condition that it did;
-* after a refusal, what was written for it, unless a response was lost, so that it may have been committed.
+* after a commit, what the item referred to before is marked, with the time: known because the write was made under the
+  condition that it did. It is not deleted, as a restore of the table may bring back an item that refers to it;
+* after a refusal, what was written for it is deleted, unless a response was lost, so that it may have been committed.
 
 Both are for tidiness: if they fail, the write has still succeeded, or failed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -35,10 +36,10 @@ from tablewright.store.blobs.blob_references import (
     with_references,
 )
 from tablewright.store.blobs.blob_requests import delete_blobs, put_blobs
-from tablewright.store.blobs.blob_store import name_length, new_name
+from tablewright.store.blobs.blob_store import blob_prefix, name_length, new_name, orphan_mark, orphaned_since
 from tablewright.store.context import Context
 from tablewright.store.errors import LimitExceeded, ServiceError
-from tablewright.store.flow.driver import Flow, relay
+from tablewright.store.flow.driver import Flow, Work, relay
 from tablewright.store.flow.retry import is_undone, retrying
 from tablewright.store.item_description import describe_item
 from tablewright.store.write.planning.item_conditions import version_condition, version_of
@@ -52,6 +53,8 @@ class Placement:
 
     references: dict[str, Reference]
     fresh: list[Blob] = field(default_factory=list)
+    # Blobs that the item has, written once more: whatever becomes of the write, they stay.
+    mended: list[Blob] = field(default_factory=list)
     superseded: list[str] = field(default_factory=list)
     # The item as it is to be stored; an update in place has none.
     item: Item = field(default_factory=dict)
@@ -102,7 +105,7 @@ class Offload:
             known = before.get(attribute) if reuse else None
             self._put(placed, schema, item, attribute, plain[attribute], known)
         placed.item = placed.stored(plain)
-        placed.superseded = _superseded(before, placed.references)
+        placed.superseded = self.superseded(schema, before, placed.references)
         return placed
 
     def place_update(self, schema: Schema, basis: Item, after: Item, actions: UpdateActions) -> Placement:
@@ -125,7 +128,7 @@ class Offload:
                 )
             actions.sets.pop(attribute, None)
             actions.removes.append(attribute)
-            self._put(placed, schema, basis, attribute, value, before.get(attribute))
+            self._put(placed, schema, basis, attribute, value, before.get(attribute), is_set=attribute in changed)
         if placed.references != before:
             if placed.references:
                 actions.sets[BLOB_REFERENCES] = stored_references(placed.references)
@@ -133,8 +136,16 @@ class Offload:
                 actions.removes.append(BLOB_REFERENCES)
         if changed or placed.references != before:
             placed.conditions.append(equals(BLOB_REFERENCES, basis.get(BLOB_REFERENCES)))
-        placed.superseded = _superseded(before, placed.references)
+        placed.superseded = self.superseded(schema, before, placed.references)
         return placed
+
+    def superseded(
+        self, schema: Schema, before: Mapping[str, Reference], after: Mapping[str, Reference] | None = None
+    ) -> list[str]:
+        """The blobs that an item had and has no longer; those of another table, which it was restored from, stay."""
+        kept, own = {found.blob for found in (after or {}).values()}, blob_prefix(self._context.name_of(schema.table))
+        named = [found.blob for found in before.values()]
+        return [name for name in named if name not in kept and name.startswith(own)]
 
     def _to_offload(self, schema: Schema, item: Item) -> list[str]:
         context = self._context
@@ -157,15 +168,23 @@ class Offload:
         attribute: str,
         value: AttributeValue,
         known: Reference | None,
+        *,
+        is_set: bool = False,
     ) -> None:
-        """Offload a value, unless its blob is there already."""
-        if known is not None and known.is_of(value):
+        """Offload a value, unless its blob is there already.
+
+        One that is set is written even so, to the same blob: that may be lost, and this is how it is mended.
+        """
+        context = self._context
+        table = context.name_of(schema.table)
+        key = {name: item[name] for name in schema.table.key}
+        # One of another table, which this one was restored from, is not ours to keep.
+        if known is not None and known.is_of(value) and known.blob.startswith(blob_prefix(table)):
             placed.references[attribute] = known
             placed.values[known.blob] = value
+            if is_set:
+                placed.mended.append(make_blob(known.blob, table, key, attribute, value))
             return
-        context = self._context
-        key = {name: item[name] for name in schema.table.key}
-        table = context.name_of(schema.table)
         blob = make_blob(new_name(table, schema.type_name, context.clock()), table, key, attribute, value)
         identity = orjson.dumps([table, key, attribute, blob.reference.sha256], option=orjson.OPT_SORT_KEYS)
         # A write that is planned again has written it already.
@@ -178,15 +197,17 @@ class Offload:
 
     def has_work(self, placed: Sequence[Placement]) -> bool:
         """Whether there is anything to write, or to tidy up."""
-        return bool(self._written or [each for each in placed if each.fresh or each.superseded])
+        return bool(self._written or [each for each in placed if each.fresh or each.mended or each.superseded])
 
-    def upload(self, placed: Iterable[Placement]) -> Flow[None]:
+    def upload(self, placed: Collection[Placement]) -> Flow[None]:
         """Write the blobs that what was planned refers to."""
         missing = {blob.reference.blob: blob.data for each in placed for blob in each.fresh}
         contents = [(name, data) for name, data in missing.items() if name not in self._written]
         if contents:
             # First: what fails half-way has left something behind.
             self._written.update(dict.fromkeys(name for name, _ in contents))
+        contents += [(blob.reference.blob, blob.data) for each in placed for blob in each.mended]
+        if contents:
             yield from retrying(self._context, put_blobs(self._context.blob_store(), contents))
 
     def track_outcome(self, commit: Flow[T]) -> Flow[T]:
@@ -204,23 +225,30 @@ class Offload:
         unused = [] if self._in_doubt else [name for name in self._written if name not in used]
         # From here on, nothing that goes wrong makes it a refusal.
         self._written = {}
-        yield from discard(self._context, [*superseded, *unused])
+        yield from _mark_orphans(self._context, superseded)
+        yield from _discard(self._context, unused)
 
     def refused(self) -> Flow[None]:
         """Tidy up after a refusal."""
         if not self._in_doubt:
-            yield from discard(self._context, list(self._written))
+            yield from _discard(self._context, list(self._written))
 
 
-def _superseded(before: Mapping[str, Reference], after: Mapping[str, Reference]) -> list[str]:
-    kept = {reference.blob for reference in after.values()}
-    return [reference.blob for reference in before.values() if reference.blob not in kept]
-
-
-def discard(context: Context, names: Sequence[str]) -> Flow[None]:
-    """Delete blobs that nothing refers to; those that cannot be deleted now are collected later."""
+def _mark_orphans(context: Context, names: Sequence[str]) -> Flow[None]:
+    """Say of blobs that nothing refers to them any more; those that cannot be marked now are found later."""
     if names and context.blobs is not None:
-        try:
-            yield delete_blobs(context.blobs, names)
-        except ServiceError:
-            return
+        since = orphaned_since(context.clock())
+        yield from _if_possible(put_blobs(context.blobs, [(orphan_mark(name), since) for name in names]))
+
+
+def _discard(context: Context, names: Sequence[str]) -> Flow[None]:
+    """Delete blobs that nothing ever referred to; those that cannot be deleted now are collected later."""
+    if names and context.blobs is not None:
+        yield from _if_possible(delete_blobs(context.blobs, names))
+
+
+def _if_possible(work: Work) -> Flow[None]:
+    try:
+        yield work
+    except ServiceError:
+        return

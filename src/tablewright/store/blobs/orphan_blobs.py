@@ -1,11 +1,20 @@
-"""Orphans: blobs that no item refers to, found and deleted.
+"""Orphans: blobs that no item refers to, found, and deleted once no restore of their table can need them.
 
     list of blobs, page by page ──▶ whose is it? (its first bytes) ──▶ the item of that key ──▶ does it refer to it?
+                                     no ──▶ marked since when? ──▶ a restore may need it: kept      ┐ recovery_reach
+                                                               └─▶ no backup, no point in time: deleted ┘
 
-They are left by writes that were interrupted, by items that expired, and by other programs that write to the table. A
-blob is checked only when it is older than the grace period: a write puts its blobs before it commits the item that
-refers to them, and they must not be deleted meanwhile. A blob belongs to one key only, so an item that does not
-refer to it by then never will, and the table does not have to be searched.
+They are left by writes that replace or delete a value, by writes that were interrupted, by items that expired, and by
+other programs that write to the table. A blob is checked only when it is older than the grace period: a write puts its
+blobs before it commits the item that refers to them, and they must not be deleted meanwhile. A blob belongs to one key
+only, so an item that does not refer to it by then never will, unless the table is restored; and the table does not have
+to be searched.
+
+A table can be restored to a time at which an item referred to a blob that is an orphan now. So an orphan has a mark
+beside it, with the time since when it is one: made by the write that left it, or else by the first pass that finds it.
+It is kept while there is a backup of a time before that, or recovery reaches back to it. A mark of a blob that is
+referred to again, after a restore, is deleted; so is one whose blob is gone. Where nothing can be restored, orphans are
+deleted at once.
 
 Only sums are kept between pages, and any page can be the last: the cursor continues from there.
 """
@@ -20,7 +29,7 @@ from urllib.parse import unquote
 
 from tablewright.model import Entity, ModelError, Table, schema_of
 from tablewright.store.blobs.blob_references import MAX_HEADER_BYTES, owner_in, references
-from tablewright.store.blobs.blob_requests import delete_blobs, head_blobs, list_blobs
+from tablewright.store.blobs.blob_requests import delete_blobs, head_blobs, list_blobs, put_blobs
 from tablewright.store.blobs.blob_store import (
     UNFINISHED,
     BlobEntry,
@@ -29,7 +38,12 @@ from tablewright.store.blobs.blob_store import (
     created_at,
     entity_in,
     is_blob_name,
+    marked_blob,
+    orphan_mark,
+    orphaned_since,
+    time_in,
 )
+from tablewright.store.blobs.recovery_reach import recovery_reach
 from tablewright.store.context import Context
 from tablewright.store.errors import InvalidCursor
 from tablewright.store.flow.driver import Flow
@@ -40,6 +54,10 @@ GRACE: Final = timedelta(days=1)
 _PAGE = 100
 # The beginning of a blob that most headers fit into.
 _HEAD = 4 * 1024
+# More than what a mark holds.
+_TIME = 32
+# How much the clocks of writers and of the service may differ.
+_SLACK = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +78,10 @@ class OrphanReport:
     # All blobs that were read, and those of each entity.
     total: BlobUsage = BlobUsage()
     by_entity: dict[str, BlobUsage] = field(default_factory=dict)
-    # Those that no item refers to, and those of them that were deleted: none in a dry run.
+    # Those that no item refers to; of them, those that a restore may need, and those that were deleted: none in a dry
+    # run.
     orphans: BlobUsage = BlobUsage()
+    kept: BlobUsage = BlobUsage()
     removed: BlobUsage = BlobUsage()
     # Blobs without a valid header; a person has to look at them.
     unreadable: int = 0
@@ -81,10 +101,10 @@ def collect_orphans(
     limit: int | None = None,
     on_progress: OrphanHook | None = None,
 ) -> Flow[OrphanReport]:
-    """Delete the blobs of a table, or of one entity, that no item refers to; a dry run only counts them.
+    """Delete the blobs of a table, or of one entity, that no item refers to and no restore may need.
 
-    A blob younger than the ``grace`` is left alone: it must be longer than any write takes, and than the clocks of the
-    writers differ. ``limit`` ends the pass after about so many blobs.
+    A dry run only counts them. A blob younger than the ``grace`` is left alone: it must be longer than any write takes,
+    and than the clocks of the writers differ. ``limit`` ends the pass after about so many blobs.
     """
     if context.blobs is None:
         raise ModelError("this store has no blob store: open it with blobs=...")
@@ -100,20 +120,21 @@ def collect_orphans(
     report = OrphanReport(cursor=cursor)
     while True:
         response = yield from retrying(context, list_blobs(context.blobs, prefix, report.cursor, _PAGE))
-        entries: list[BlobEntry] = [entry for entry in response["Blobs"] if is_blob_name(entry.name)]
-        old = [entry for entry in entries if created_at(entry.name) <= oldest_kept]
-        orphans, unreadable = yield from _orphans(context, context.blobs, table, old)
-        removed: Sequence[BlobEntry] = ()
-        if orphans and not dry_run:
-            yield from retrying(context, delete_blobs(context.blobs, [entry.name for entry in orphans]))
-            removed = orphans
+        found: list[BlobEntry] = [entry for entry in response["Blobs"] if is_blob_name(entry.name)]
+        page = _Page(context, context.blobs, table, found)
+        yield from page.look_up([entry for entry in page.entries if created_at(entry.name) <= oldest_kept])
+        kept = yield from page.needed(min(grace, _SLACK).total_seconds(), mark=not dry_run)
+        gone = [entry for entry in page.orphans if entry not in kept]
+        if not dry_run:
+            yield from page.delete(gone)
         report = replace(
             report,
-            total=report.total + _usage(entries),
-            by_entity=_by_entity(report.by_entity, entries),
-            orphans=report.orphans + _usage(orphans),
-            removed=report.removed + _usage(removed),
-            unreadable=report.unreadable + unreadable,
+            total=report.total + _usage(page.entries),
+            by_entity=_by_entity(report.by_entity, page.entries),
+            orphans=report.orphans + _usage(page.orphans),
+            kept=report.kept + _usage(kept),
+            removed=report.removed + _usage([] if dry_run else gone),
+            unreadable=report.unreadable + page.unreadable,
             cursor=response["Blobs"][-1].name if response["Blobs"] else None,
         )
         if on_progress is not None:
@@ -122,29 +143,78 @@ def collect_orphans(
             return report
 
 
-def _orphans(
-    context: Context, blobs: BlobStore, table: Table, entries: Sequence[BlobEntry]
-) -> Flow[tuple[list[BlobEntry], int]]:
-    """Those that no item refers to, and the number of blobs without a valid header."""
-    name = context.name_of(table)
-    # A file that was never completed belongs to no item.
-    orphans = [entry for entry in entries if entry.name.endswith(UNFINISHED)]
-    finished = [entry for entry in entries if not entry.name.endswith(UNFINISHED)]
-    owners = yield from _owners(context, blobs, [entry.name for entry in finished])
-    owned = []
-    unreadable = 0
-    for entry, owner in zip(finished, owners, strict=True):
-        if owner is None:
-            continue
-        if not _is_key(table, owner.get("key")):
-            unreadable += 1
-        elif owner["table"] == name:
-            owned.append((entry, owner["key"]))
-    items = yield from batch_get(context, [(name, key) for _, key in owned], f"{table.name}.orphans", consistent=True)
-    for (entry, _), item in zip(owned, items, strict=True):
-        if item is None or all(found.blob != entry.name for found in references(item).values()):
-            orphans.append(entry)
-    return orphans, unreadable
+class _Page:
+    """A page of blobs and of marks: which of the blobs are orphans, and which of the marks are out of date."""
+
+    def __init__(self, context: Context, blobs: BlobStore, table: Table, found: Sequence[BlobEntry]) -> None:
+        self._context = context
+        self._blobs = blobs
+        self._table = table
+        self._marks = {blob: entry.name for entry in found if (blob := marked_blob(entry.name)) is not None}
+        self.entries = [entry for entry in found if marked_blob(entry.name) is None]
+        self.orphans: list[BlobEntry] = []
+        # The number of blobs without a valid header.
+        self.unreadable = 0
+        self._outdated: list[str] = []
+
+    def look_up(self, entries: Sequence[BlobEntry]) -> Flow[None]:
+        """Find out which blobs no item refers to, and which are marked although an item does, or are gone."""
+        context, name = self._context, self._context.name_of(self._table)
+        # A file that was never completed belongs to no item.
+        self.orphans = [entry for entry in entries if entry.name.endswith(UNFINISHED)]
+        finished = [entry for entry in entries if not entry.name.endswith(UNFINISHED)]
+        here = {entry.name for entry in self.entries}
+        # The blob of the first mark may be the last of the page before.
+        elsewhere = [BlobEntry(blob, 0) for blob in self._marks if blob not in here]
+        asked = [*finished, *elsewhere]
+        owners = yield from _owners(context, self._blobs, [entry.name for entry in asked])
+        owned = []
+        for entry, owner in zip(asked, owners, strict=True):
+            if owner is None:
+                if entry.name in self._marks:
+                    self._outdated.append(self._marks[entry.name])
+            elif not _is_key(self._table, owner.get("key")):
+                self.unreadable += entry.name in here
+            elif owner["table"] == name:
+                owned.append((entry, owner["key"]))
+        pattern = f"{self._table.name}.orphans"
+        items = yield from batch_get(context, [(name, key) for _, key in owned], pattern, consistent=True)
+        for (entry, _), item in zip(owned, items, strict=True):
+            if item is None or all(found.blob != entry.name for found in references(item).values()):
+                if entry.name in here:
+                    self.orphans.append(entry)
+            elif entry.name in self._marks:
+                self._outdated.append(self._marks[entry.name])
+
+    def needed(self, slack: float, *, mark: bool) -> Flow[list[BlobEntry]]:
+        """The orphans that a restore may need; those without a mark get one."""
+        finished = [entry for entry in self.orphans if not entry.name.endswith(UNFINISHED)]
+        if not finished:
+            return []
+        context = self._context
+        # Asked after the items were read: what is backed up from now on does not refer to an orphan.
+        reach = yield from recovery_reach(context, context.name_of(self._table))
+        if not reach:
+            return []
+        marks = [orphan_mark(entry.name) for entry in finished]
+        response = yield from retrying(context, head_blobs(self._blobs, marks, _TIME))
+        since = [None if found is None else time_in(found) for found in response["Blobs"]]
+        unmarked = [name for name, time in zip(marks, since, strict=True) if time is None]
+        if unmarked and mark:
+            now = orphaned_since(context.clock())
+            yield from retrying(context, put_blobs(self._blobs, [(name, now) for name in unmarked]))
+        return [
+            entry
+            for entry, time in zip(finished, since, strict=True)
+            if time is None or reach.may_need(created_at(entry.name), time, slack)
+        ]
+
+    def delete(self, gone: Sequence[BlobEntry]) -> Flow[None]:
+        """Delete orphans, and then marks: those of the orphans, and those that are out of date."""
+        marks = [orphan_mark(entry.name) for entry in gone if not entry.name.endswith(UNFINISHED)]
+        for names in ([entry.name for entry in gone], [*marks, *self._outdated]):
+            if names:
+                yield from retrying(self._context, delete_blobs(self._blobs, names))
 
 
 def _owners(context: Context, blobs: BlobStore, names: Sequence[str]) -> Flow[list[dict[str, Any] | None]]:

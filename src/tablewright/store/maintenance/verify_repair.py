@@ -26,7 +26,7 @@ from tablewright.model.items.field_spec import FieldSpec
 from tablewright.store.argument_checks import A_SCOPE, is_entity_class, wrong_argument
 from tablewright.store.blobs.blob_loading import load_blobs
 from tablewright.store.blobs.blob_references import missing_references, without_blob_values
-from tablewright.store.blobs.blob_requests import head_blobs
+from tablewright.store.blobs.blob_store import blob_prefix
 from tablewright.store.blobs.offload import Offload
 from tablewright.store.context import Context
 from tablewright.store.errors import AlreadyExists, BlobLost
@@ -243,20 +243,40 @@ class _Verification(RepairPass):
     # -- large values -------------------------------------------------------------------------------------------
 
     def _blobs_of(self, items: Sequence[tuple[Schema, Item]]) -> Flow[None]:
-        """Check that the blobs that items refer to are there."""
-        blobs = self.context.blobs
-        wanted = [(schema, item, found.blob) for schema, item in items for found in missing_references(item).values()]
-        if blobs is None or not wanted:
+        """Read the blobs that items refer to: whether they are there, hold what was written, and are the table's own.
+
+        A table that was restored from another one refers to that table's blobs, which are deleted once the other one
+        does not need them: a repair copies them.
+        """
+        if self.context.blobs is None:
             return
-        response = yield from retrying(self.context, head_blobs(blobs, [blob for *_, blob in wanted], 1))
-        for (schema, item, _), head in zip(wanted, response["Blobs"], strict=True):
-            if head is not None:
+        for schema, item in items:
+            if not missing_references(item):
                 continue
             try:
-                # It may have been superseded just now.
-                yield from load_blobs(self.context, self.table, [item])
+                # What has been superseded just now is read again.
+                (whole,) = yield from load_blobs(self.context, self.table, [item])
             except BlobLost as lost:
                 self.report([_lost(schema, item, lost)], Remedy.LEFT)
+                continue
+            own = blob_prefix(self.name)
+            foreign = [
+                Finding(Fault.BLOB, schema.entity.__name__, describe_item(schema, item), name, f"{own}...", found.blob)
+                for attribute, found in missing_references(item).items()
+                if not found.blob.startswith(own) and (name := schema.field_path(attribute))
+            ]
+            if not foreign or whole is None:
+                continue
+            if not self.repairs:
+                self.report(foreign, Remedy.FOUND)
+                continue
+            try:
+                stored = without_blob_values(whole)
+                yield from self.commit(schema, plan_upgrade(self.context, schema, stored, whole, has_changed))
+            except Changed:
+                self.report(foreign, Remedy.BUSY)
+            else:
+                self.report(foreign, Remedy.REPAIRED)
 
 
 def _lost(schema: Schema, item: Item, lost: BlobLost) -> Finding:

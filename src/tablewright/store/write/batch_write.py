@@ -92,7 +92,7 @@ def _placed(
         table, write = writes[identity]
         before = references(stored or {})
         if "DeleteRequest" in write:
-            placed[identity] = Placement({}, superseded=[reference.blob for reference in before.values()])
+            placed[identity] = Placement({}, superseded=offload.superseded(schema, before))
             continue
         placed[identity] = offload.place(schema, write["PutRequest"]["Item"], before, reuse=False)
         writes[identity] = table, {"PutRequest": {"Item": placed[identity].item}}

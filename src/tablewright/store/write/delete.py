@@ -89,7 +89,7 @@ class Delete(Operation):
             preconditions += assumptions([exists(schema.table.partition), *all_equal(guarded_values(schema, stored))])
         placement, before = None, stored
         if schema.large:
-            placement = Placement({}, superseded=[reference.blob for reference in references(stored).values()])
+            placement = Placement({}, superseded=attempt.offload.superseded(schema, references(stored)))
             preconditions += assumptions([equals(BLOB_REFERENCES, stored.get(BLOB_REFERENCES))])
             before = (yield from whole_if_older(context, schema, stored)) or stored
 

@@ -182,7 +182,7 @@ async def change_status(
     return views.ticket_view(changing.of(ticket))
 
 
-@router.get("/tickets/{ticket_id}/data", tags=["tickets"], responses=documented(404))
+@router.get("/tickets/{ticket_id}/data", tags=["tickets"], responses=documented(404, 410))
 async def get_data(
     ticket_id: Id, here: Here, caller: Anyone, reading: Reading, consistent: Consistent = False
 ) -> views.Data:
@@ -427,12 +427,12 @@ async def rebuild_state(here: Here, _: Admin) -> views.JobView:
 
 # -- maintenance -------------------------------------------------------------------------------------------------------
 
-MaintenanceJob = Literal["migrate-shards", "collect-orphans", "count-orphans"]
+MaintenanceJob = Literal["verify", "migrate-shards", "collect-orphans", "count-orphans"]
 
 
 @router.post("/maintenance/{job}", status_code=202, tags=["maintenance"], responses=documented(409))
 async def start_maintenance(job: MaintenanceJob, here: Here, _: Admin) -> views.JobView:
-    """Move tickets to the shards that they belong to, or remove payloads that nothing refers to, or count those."""
+    """Verify all that is stored, payloads included; or move tickets to their shards; or remove, or count, orphans."""
     return views.JobView.of(here.begin(job))
 
 

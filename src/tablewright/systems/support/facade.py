@@ -35,6 +35,7 @@ class SupportFacade:
                 maintenance_jobs.rebuild_metrics, store, settle=settle, unreadable_log=unreadable_log
             ),
             "migrate-shards": partial(maintenance_jobs.migrate_shards, store),
+            "verify": partial(maintenance_jobs.verify, store),
             "collect-orphans": partial(maintenance_jobs.collect_orphans, store),
             "count-orphans": partial(maintenance_jobs.collect_orphans, store, dry_run=True),
         }

@@ -102,14 +102,27 @@ def migrate_shards(store: Store, report_progress: ReportProgress) -> str:
     raise Unfinished(f"moved {moved} keys; {len(left)} could not be moved and need attention, such as {left[0]}")
 
 
+def verify(store: Store, report_progress: ReportProgress) -> str:
+    """Compare what is stored with the model, and read every payload; Unfinished if something is wrong."""
+    found = store.verify(
+        tickets, on_progress=lambda progress: report_progress(progress.done, _total(progress.done, progress.total))
+    )
+    if found.is_clean:
+        return f"{found.progress.done} items are as they should be, with their payloads"
+    wrong, done = found.progress.found, found.progress.done
+    raise Unfinished(f"{wrong} findings in {done} items need attention, such as {found.findings[0]}")
+
+
 def collect_orphans(store: Store, report: ReportProgress, *, dry_run: bool = False) -> str:
-    """Remove payloads that no ticket refers to; with ``dry_run`` only count them."""
+    """Remove payloads that no ticket refers to and no restore may need; with ``dry_run`` only count them."""
     found = store.collect_orphans(
         tickets, dry_run=dry_run, on_progress=lambda progress: report(progress.total.blobs, None)
     )
     done = "would be removed" if dry_run else "removed"
+    removed = BlobUsage(found.orphans.blobs - found.kept.blobs, found.orphans.bytes - found.kept.bytes)
+    kept = f"; {_usage_text(found.kept)} are kept, as a restore may need them" if found.kept.blobs else ""
     unreadable = f"; {found.unreadable} of them do not say whose they are" if found.unreadable else ""
-    return f"orphans {done}: {_usage_text(found.orphans)}; payloads in all: {_usage_text(found.total)}{unreadable}"
+    return f"orphans {done}: {_usage_text(removed)}{kept}; payloads in all: {_usage_text(found.total)}{unreadable}"
 
 
 def _usage_text(usage: BlobUsage) -> str:
