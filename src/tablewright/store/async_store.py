@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, overload
 
 from tablewright.model import (
     Collection,
@@ -36,15 +36,28 @@ from tablewright.store.maintenance.ensure_tables import ensure_tables
 from tablewright.store.maintenance.findings import Report
 from tablewright.store.maintenance.table_differences import Difference
 from tablewright.store.maintenance.verify_repair import ProgressHook
-from tablewright.store.read import get, query
+from tablewright.store.read import get, query, transact_get
 from tablewright.store.read.query import Page
-from tablewright.store.write import batch_write, delete, idempotent_write, put, transaction, update, upsert
+from tablewright.store.write import (
+    batch_write,
+    create_or,
+    delete,
+    delete_all,
+    idempotent_write,
+    put,
+    transaction,
+    update,
+    upsert,
+)
+from tablewright.store.write.delete_all import DeletionHook
 from tablewright.store.write.fields.expectations import Expected
 from tablewright.store.write.idempotent_write import IdempotencyRecord, Outcome
 from tablewright.store.write.planning.operation import Operation
 
 T = TypeVar("T")
 E = TypeVar("E", bound=Entity)
+E2 = TypeVar("E2", bound=Entity)
+E3 = TypeVar("E3", bound=Entity)
 C = TypeVar("C", bound=Collection)
 
 
@@ -160,6 +173,28 @@ class AsyncStore(BaseStore):
         """One entity, or None if there is none."""
         return await self.run_flow(get.get(self.context, lookup, consistent=consistent))
 
+    async def get_or_raise(self, lookup: Lookup[E], *, consistent: bool | None = None) -> E:
+        """One entity; ``NotFound`` if there is none."""
+        return await self.run_flow(get.get_or_raise(self.context, lookup, consistent=consistent))
+
+    async def exists(self, lookup: Lookup[E], *, consistent: bool | None = None) -> bool:
+        """Whether there is an entity."""
+        return await self.run_flow(get.exists(self.context, lookup, consistent=consistent))
+
+    @overload
+    async def transact_get(self, first: Lookup[E], /) -> tuple[E | None]: ...
+    @overload
+    async def transact_get(self, first: Lookup[E], second: Lookup[E2], /) -> tuple[E | None, E2 | None]: ...
+    @overload
+    async def transact_get(
+        self, first: Lookup[E], second: Lookup[E2], third: Lookup[E3], /
+    ) -> tuple[E | None, E2 | None, E3 | None]: ...
+    @overload
+    async def transact_get(self, *lookups: Lookup[E]) -> tuple[E | None, ...]: ...
+    async def transact_get(self, *lookups: Lookup[Any]) -> tuple[Any, ...]:
+        """Up to 100 entities by primary key, as they were at one moment; None for those that do not exist."""
+        return await self.run_flow(transact_get.transact_get(self.context, lookups))
+
     async def get_many(self, wanted: Sequence[Lookup[E]], *, consistent: bool | None = None) -> list[E | None]:
         """Any number of entities by primary key, in the order of the lookups."""
         return await self.run_flow(get.get_many(self.context, wanted, consistent=consistent))
@@ -189,6 +224,12 @@ class AsyncStore(BaseStore):
                 where=where,
             )
         )
+
+    async def first(
+        self, selection: Selection[E], *, consistent: bool | None = None, where: FieldCondition | None = None
+    ) -> E | None:
+        """The first item of a selection, or None if it has none."""
+        return await self.run_flow(query.first(self.context, selection, consistent=consistent, where=where))
 
     async def scan(
         self,
@@ -276,6 +317,24 @@ class AsyncStore(BaseStore):
     async def create(self, entity: E) -> E:
         """Store a new item; ``AlreadyExists`` if there is one."""
         return await self.run_flow(put.create(self.context, entity))
+
+    async def create_or_get(self, entity: E) -> tuple[E, bool]:
+        """The new item, or the one that exists already; and whether it was created."""
+        return await self.run_flow(create_or.create_or_get(self.context, entity))
+
+    async def update_or_create(self, entity: E, *changes: FieldChange) -> E:
+        """Change the item that exists, or store the entity if there is none."""
+        return await self.run_flow(create_or.update_or_create(self.context, entity, *changes))
+
+    async def delete_all(
+        self,
+        selection: Selection[E],
+        *,
+        where: FieldCondition | None = None,
+        on_progress: DeletionHook | None = None,
+    ) -> int:
+        """Delete all items of a selection, page by page; returns how many."""
+        return await self.run_flow(delete_all.delete_all(self.context, selection, where=where, on_progress=on_progress))
 
     async def upsert(self, entity: E) -> E:
         """Create an item, or set the fields of the one that exists."""

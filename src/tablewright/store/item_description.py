@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 from tablewright.dynamo import Item, non_null_at
-from tablewright.model import Schema
+from tablewright.model import Lookup, Schema
 from tablewright.model.values.attribute_codec import decode
 
 
@@ -38,3 +39,8 @@ def describe_item(schema: Schema, item: Item) -> str:
         if value is not None:
             parts.append(f"{name} {decode(value)}")
     return ", ".join(parts) or "(the only one)"
+
+
+def describe_lookup(lookup: Lookup[Any]) -> str:
+    """Which item is looked up, for messages."""
+    return ", ".join(f"{name} {value}" for name, value in lookup.values.items())

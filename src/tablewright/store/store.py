@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, overload
 
 from tablewright.model import (
     Collection,
@@ -37,15 +37,28 @@ from tablewright.store.maintenance.ensure_tables import ensure_tables
 from tablewright.store.maintenance.findings import Report
 from tablewright.store.maintenance.table_differences import Difference
 from tablewright.store.maintenance.verify_repair import ProgressHook
-from tablewright.store.read import get, query
+from tablewright.store.read import get, query, transact_get
 from tablewright.store.read.query import Page
-from tablewright.store.write import batch_write, delete, idempotent_write, put, transaction, update, upsert
+from tablewright.store.write import (
+    batch_write,
+    create_or,
+    delete,
+    delete_all,
+    idempotent_write,
+    put,
+    transaction,
+    update,
+    upsert,
+)
+from tablewright.store.write.delete_all import DeletionHook
 from tablewright.store.write.fields.expectations import Expected
 from tablewright.store.write.idempotent_write import IdempotencyRecord, Outcome
 from tablewright.store.write.planning.operation import Operation
 
 T = TypeVar("T")
 E = TypeVar("E", bound=Entity)
+E2 = TypeVar("E2", bound=Entity)
+E3 = TypeVar("E3", bound=Entity)
 C = TypeVar("C", bound=Collection)
 
 
@@ -161,6 +174,28 @@ class Store(BaseStore):
         """One entity, or None if there is none."""
         return self.run_flow(get.get(self.context, lookup, consistent=consistent))
 
+    def get_or_raise(self, lookup: Lookup[E], *, consistent: bool | None = None) -> E:
+        """One entity; ``NotFound`` if there is none."""
+        return self.run_flow(get.get_or_raise(self.context, lookup, consistent=consistent))
+
+    def exists(self, lookup: Lookup[E], *, consistent: bool | None = None) -> bool:
+        """Whether there is an entity."""
+        return self.run_flow(get.exists(self.context, lookup, consistent=consistent))
+
+    @overload
+    def transact_get(self, first: Lookup[E], /) -> tuple[E | None]: ...
+    @overload
+    def transact_get(self, first: Lookup[E], second: Lookup[E2], /) -> tuple[E | None, E2 | None]: ...
+    @overload
+    def transact_get(
+        self, first: Lookup[E], second: Lookup[E2], third: Lookup[E3], /
+    ) -> tuple[E | None, E2 | None, E3 | None]: ...
+    @overload
+    def transact_get(self, *lookups: Lookup[E]) -> tuple[E | None, ...]: ...
+    def transact_get(self, *lookups: Lookup[Any]) -> tuple[Any, ...]:
+        """Up to 100 entities by primary key, as they were at one moment; None for those that do not exist."""
+        return self.run_flow(transact_get.transact_get(self.context, lookups))
+
     def get_many(self, wanted: Sequence[Lookup[E]], *, consistent: bool | None = None) -> list[E | None]:
         """Any number of entities by primary key, in the order of the lookups."""
         return self.run_flow(get.get_many(self.context, wanted, consistent=consistent))
@@ -190,6 +225,12 @@ class Store(BaseStore):
                 where=where,
             )
         )
+
+    def first(
+        self, selection: Selection[E], *, consistent: bool | None = None, where: FieldCondition | None = None
+    ) -> E | None:
+        """The first item of a selection, or None if it has none."""
+        return self.run_flow(query.first(self.context, selection, consistent=consistent, where=where))
 
     def scan(
         self,
@@ -277,6 +318,24 @@ class Store(BaseStore):
     def create(self, entity: E) -> E:
         """Store a new item; ``AlreadyExists`` if there is one."""
         return self.run_flow(put.create(self.context, entity))
+
+    def create_or_get(self, entity: E) -> tuple[E, bool]:
+        """The new item, or the one that exists already; and whether it was created."""
+        return self.run_flow(create_or.create_or_get(self.context, entity))
+
+    def update_or_create(self, entity: E, *changes: FieldChange) -> E:
+        """Change the item that exists, or store the entity if there is none."""
+        return self.run_flow(create_or.update_or_create(self.context, entity, *changes))
+
+    def delete_all(
+        self,
+        selection: Selection[E],
+        *,
+        where: FieldCondition | None = None,
+        on_progress: DeletionHook | None = None,
+    ) -> int:
+        """Delete all items of a selection, page by page; returns how many."""
+        return self.run_flow(delete_all.delete_all(self.context, selection, where=where, on_progress=on_progress))
 
     def upsert(self, entity: E) -> E:
         """Create an item, or set the fields of the one that exists."""

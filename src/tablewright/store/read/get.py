@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from tablewright.dynamo import Item
@@ -11,8 +12,10 @@ from tablewright.store.argument_checks import A_GET, wrong_argument
 from tablewright.store.blobs.blob_loading import load_visible
 from tablewright.store.blobs.blob_references import missing_references
 from tablewright.store.context import Context
+from tablewright.store.errors import NotFound
 from tablewright.store.flow.driver import Flow, Request
 from tablewright.store.flow.retry import retrying
+from tablewright.store.item_description import describe_lookup
 from tablewright.store.maintenance.write_back import written_back
 from tablewright.store.read.batch_get import batch_get
 from tablewright.store.read.entity_decoding import entities_of, entity_of
@@ -53,6 +56,21 @@ def get(context: Context, lookup: Lookup[E], *, consistent: bool | None = None) 
         return (yield from _complete(context, lookup, item, key))
     entity: E | None = None if item is None else entity_of(schema, item)
     return entity
+
+
+def get_or_raise(context: Context, lookup: Lookup[E], *, consistent: bool | None = None) -> Flow[E]:
+    """The entity; NotFound when there is none."""
+    entity = yield from get(context, lookup, consistent=consistent)
+    if entity is None:
+        raise NotFound(lookup.entity.__name__, describe_lookup(lookup))
+    return entity
+
+
+def exists(context: Context, lookup: Lookup[E], *, consistent: bool | None = None) -> Flow[bool]:
+    """Whether there is an entity; its blobs are not loaded."""
+    if not isinstance(lookup, Lookup):
+        raise wrong_argument("exists", A_GET, lookup)
+    return (yield from get(context, replace(lookup, load_large=False), consistent=consistent)) is not None
 
 
 def _complete(context: Context, lookup: Lookup[E], item: Item, key: Sequence[str]) -> Flow[E | None]:

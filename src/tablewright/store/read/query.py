@@ -184,3 +184,11 @@ def count(
     while not pager.ended:
         total += len((yield from pager.take(None)))
     return total
+
+
+def first(
+    context: Context, selection: Selection[E], *, consistent: bool | None = None, where: FieldCondition | None = None
+) -> Flow[E | None]:
+    """The first item of a selection, or None if it has none."""
+    page = yield from query(context, selection, limit=1, consistent=consistent, where=where)
+    return page.items[0] if page.items else None

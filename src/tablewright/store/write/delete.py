@@ -15,7 +15,7 @@ from tablewright.store.blobs.offload import Placement
 from tablewright.store.context import Context
 from tablewright.store.errors import NotFound, StoreError
 from tablewright.store.flow.driver import Flow, Response
-from tablewright.store.item_description import describe_item
+from tablewright.store.item_description import describe_item, describe_lookup
 from tablewright.store.write.fields.expectations import Expectations, Expected, expectations, expected_preconditions
 from tablewright.store.write.planning.executor import execute
 from tablewright.store.write.planning.item_conditions import (
@@ -42,7 +42,6 @@ from tablewright.store.write.planning.preconditions import (
     version_precondition,
 )
 from tablewright.store.write.planning.write_target import (
-    describe_lookup,
     key_in,
     key_of_lookup,
     match_preconditions,

@@ -24,7 +24,7 @@ from tablewright.store.blobs.blob_loading import whole_if_older
 from tablewright.store.context import Context
 from tablewright.store.errors import NotFound, StoreError
 from tablewright.store.flow.driver import Flow
-from tablewright.store.item_description import describe_item
+from tablewright.store.item_description import describe_item, describe_lookup
 from tablewright.store.write.fields.expectations import Expectations, expectations, expected_preconditions
 from tablewright.store.write.planning.executor import execute_all
 from tablewright.store.write.planning.item_conditions import free_members, is_older, live_conditions
@@ -46,7 +46,6 @@ from tablewright.store.write.planning.preconditions import (
     version_precondition,
 )
 from tablewright.store.write.planning.write_target import (
-    describe_lookup,
     key_in,
     key_of_lookup,
     match_preconditions,

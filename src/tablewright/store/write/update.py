@@ -29,7 +29,7 @@ from tablewright.store.blobs.offload import Placement
 from tablewright.store.context import Context
 from tablewright.store.errors import NotFound, ServiceError, StoreError
 from tablewright.store.flow.driver import Flow, Response
-from tablewright.store.item_description import describe_item
+from tablewright.store.item_description import describe_item, describe_lookup
 from tablewright.store.read.entity_decoding import entity_of
 from tablewright.store.write.fields.expectations import Expectations, Expected, expectations, expected_preconditions
 from tablewright.store.write.fields.field_bounds import field_preconditions
@@ -57,7 +57,6 @@ from tablewright.store.write.planning.preconditions import (
     version_precondition,
 )
 from tablewright.store.write.planning.write_target import (
-    describe_lookup,
     key_in,
     key_of_lookup,
     match_preconditions,

@@ -11,6 +11,7 @@ from tablewright.store.context import Context
 from tablewright.store.errors import ReadRequired
 from tablewright.store.flow.driver import Flow, Request
 from tablewright.store.flow.retry import retrying
+from tablewright.store.item_description import describe_lookup
 from tablewright.store.read.pager import open_pager
 from tablewright.store.read.planning.read_planner import plan_lookup
 from tablewright.store.read.visibility import is_visible
@@ -19,11 +20,6 @@ from tablewright.store.write.planning.preconditions import Precondition, Refusal
 
 def pattern_of(lookup: Lookup[Any]) -> str:
     return f"{lookup.entity.__name__}.{lookup.name}"
-
-
-def describe_lookup(lookup: Lookup[Any]) -> str:
-    """Which item is looked up, for messages."""
-    return ", ".join(f"{name} {value}" for name, value in lookup.values.items())
 
 
 def key_of_lookup(lookup: Lookup[Any]) -> Item:
