@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import shutil
+import struct
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from tablewright.dynamo import InternalServerError
 from tablewright.engine import DamagedError, Engine, StorageError
 from tablewright.engine.storage.data_folder import WriteAheadLog
-from tablewright.engine.storage.log_check import check_log, read_end_mark
+from tablewright.engine.storage.log_check import EndMark, check_log, log_frames, read_end_mark
 from tests.clocks import Clock
 from tests.engine.storage.damage import DATABASE, LOG, Seen, copied, fill, flip, look, quiet
 from tests.engine.storage.disk import Disk, create, keys, put
@@ -209,6 +210,27 @@ def test_the_mark_is_where_the_log_ends_however_large_commits_are(tmp_path: Path
                 mark = read_end_mark(folder / END)
                 assert (mark and mark.frames, state.damage) == (state.end, None)
             engine._storage.execute("PRAGMA wal_checkpoint(RESTART)").fetchall()
+
+
+@pytest.mark.parametrize("is_open", [0, 3], ids=["committed", "with frames of an open commit"])
+def test_the_end_is_found_whatever_the_log_had_grown_by_before(tmp_path: Path, is_open: int) -> None:
+    salts, known = (7, 9), 5
+    with open(tmp_path / LOG, "w+b") as log:
+        log.write(struct.pack(">16x2I8x", *salts))
+        for more in range(20):
+            end, last = known + more, known + more + is_open
+            for number in range(1, 60):
+                own = salts if number <= last else (1, 2)
+                commits = number in (known, end)
+                log.seek(frame_at(number))
+                log.write(struct.pack(">6I", number, 100 * number if commits else 0, *own, 0, 0))
+            log.flush()
+            for growth in (1, 2, 3, 7, 16, 19, 40):
+                found = log_frames(log.fileno(), EndMark(salts, known, growth=growth))
+                assert found is not None
+                assert (found.frames, found.pages) == (end, 100 * end)
+            assert log_frames(log.fileno(), EndMark((1, 1), known)) == found
+            assert log_frames(log.fileno(), None) == found
 
 
 def test_frames_of_an_earlier_generation_are_no_damage(tmp_path: Path) -> None:

@@ -55,6 +55,8 @@ class EndMark:
     frames: int
     # How many pages the database has after the last commit; the mark in the folder does not say.
     pages: int = field(default=0, compare=False)
+    # By how many frames it had grown since it was looked at before.
+    growth: int = field(default=1, compare=False)
 
     @property
     def size(self) -> int:
@@ -232,28 +234,50 @@ def _continued(before: _Sum, part: _Sum) -> _Sum:
 
 def log_frames(descriptor: int, known: EndMark | None) -> EndMark | None:
     """Where the log of a running engine ends, found from where it ended before; None where it has no commit."""
-    # After each sync, so what is most likely is found first, with one read: a commit or two of a few frames.
-    return (None if known is None else _few_more(descriptor, known)) or _end(descriptor, known)
+    return (None if known is None else _further_end(descriptor, known)) or _end(descriptor, known)
 
 
-def _few_more(descriptor: int, known: EndMark) -> EndMark | None:
-    """The end, if there are some more frames than before, and less than four; None: look again."""
-    content = os.pread(descriptor, 3 * _FRAME_BYTES + _FRAME.size, _HEADER.size + known.frames * _FRAME_BYTES)
-    salts, frames, pages, place = known.salts, known.frames, 0, 0
-    for number in range(1, 4):
-        if len(content) < place + _FRAME.size:
-            break
-        size, *own = _SIZE_AND_SALTS.unpack_from(content, place)
-        if (own[0], own[1]) != salts:
-            break
-        if size:
-            frames, pages = known.frames + number, size
-        place += _FRAME_BYTES
+def _further_end(descriptor: int, known: EndMark) -> EndMark | None:
+    """The end, if there are more frames than before in the same generation; None: look again.
+
+    This comes after each sync, and commits that follow each other are of about the same size: the search begins where
+    the log would end if it had grown as much as the last time.
+    """
+    low, number, step = known.frames, max(known.growth, 1), 1
+    sizes: dict[int, int | None] = {0: None}
+
+    def is_frame(number: int) -> bool:
+        """Whether there is so far a frame of this generation behind the known end."""
+        found = os.pread(descriptor, _FRAME.size, _HEADER.size + (low + number - 1) * _FRAME_BYTES)
+        if len(found) < _FRAME.size:
+            return False
+        size, *salts = _SIZE_AND_SALTS.unpack_from(found)
+        sizes[number] = size
+        return (salts[0], salts[1]) == known.salts
+
+    if is_frame(number):
+        while is_frame(number + step):
+            number += step
+            step *= 2
+        end = number + step
     else:
-        # Whether the fourth is one of them as well; if so, there may be many.
-        if len(content) >= place + _FRAME.size and _SIZE_AND_SALTS.unpack_from(content, place)[1:] == salts:
-            return None
-    return EndMark(salts, frames, pages) if frames > known.frames else None
+        end, number = number, number - step
+        while number > 0 and not is_frame(number):
+            step *= 2
+            end, number = number, number - step
+        number = max(number, 0)
+    while end - number > 1:
+        middle = (number + end) // 2
+        if is_frame(middle):
+            number = middle
+        else:
+            end = middle
+    # Behind the last commit there may be frames of one that is still open, and has not fitted into memory.
+    while number and not sizes[number]:
+        number -= 1
+        if number and number not in sizes:
+            is_frame(number)
+    return EndMark(known.salts, low + number, sizes[number] or 0, number) if number else None
 
 
 def _end(descriptor: int, known: EndMark | None) -> EndMark | None:
