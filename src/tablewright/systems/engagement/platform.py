@@ -128,8 +128,9 @@ class Platform:
         found = page.items[0] if page.items and not page.unreadable else None
         if found is None or found.state in (RunState.COMPLETED, RunState.CANCELLED):
             return None
-        # What failed with an older version would fail with it again.
-        is_outdated = found.state is RunState.FAILED and found.program_version != program.version
+        # What ended an older version's run would end it again.
+        has_ended = found.state in (RunState.FAILED, RunState.PAUSED)
+        is_outdated = has_ended and found.program_version != program.version
         return None if is_outdated else found
 
     def program(self, program_id: str, marketplace_id: str) -> Program:

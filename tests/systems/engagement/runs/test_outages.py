@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import random
 import threading
@@ -14,11 +15,13 @@ from typing import Any
 import httpx
 import pytest
 
-from tablewright.runtime import Seen
+from tablewright.runtime import Runtime, Seen, Settings
 from tablewright.runtime.entity_tags import entity_tag
 from tablewright.runtime.errors import PreconditionFailed, StateConflict
 from tablewright.systems import load
-from tablewright.systems.engagement.model import Candidate, FailedCustomer, Run, RunState, Slot
+from tablewright.systems.engagement.configuration import Configuration
+from tablewright.systems.engagement.model import Candidate, FailedCustomer, Program, Run, RunState, Slot
+from tablewright.systems.engagement.platform import Platform
 from tablewright.systems.engagement.runs.run_records import Held
 from tests.systems.engagement.web import Asked, Reply, Web
 from tests.systems.engagement.workshop import Programme, Workshop, program, write
@@ -309,6 +312,33 @@ def test_a_paused_run_is_shown_resumed_and_cancelled_over_http(served: Served, a
         assert admin.post(f"{place}/cancel", headers={"If-Match": '"another"'}).status_code == 412
         assert admin.post(f"{place}/cancel", headers={"If-Match": tag}).json()["state"] == "cancelled"
         assert admin.post(f"{place}/resume").status_code == 409
+
+
+@pytest.mark.requirement("CE8")
+def test_a_run_that_was_paused_is_taken_up_unless_its_program_has_changed(tmp_path: Path) -> None:
+    given: dict[str, Any] = {"memory": True, "data": tmp_path, "outbound_hosts": ["127.0.0.1"], "outage_seconds": 0}
+    runtime = Runtime.open(Settings(**given), load("engagement"))
+    try:
+        for each in load("engagement"):
+            runtime.sync_store.ensure_tables(*each.tables, *each.design.internal_tables)
+        platform = Platform(runtime)
+        write(tmp_path / "sources" / "customers.csv", [("c-1", 1, "IT", 1)])
+
+        def put(body: dict[str, Any]) -> Program:
+            made = platform.engagement.put_program("p", "US", Configuration.model_validate(body), by="test")
+            return asyncio.run(made)
+
+        with Web(lambda asked: (503, b"")) as web:
+            made = put(scored_by(web))
+            paused = platform.runs.execute(platform.runs.begin(made))
+        assert paused.state is RunState.PAUSED
+        found = platform.unfinished(made)
+        assert found is not None
+        assert found.run_id == paused.run_id
+        # Its endpoint may be another one by now, and the run would go by the old one.
+        assert platform.unfinished(put(program())) is None
+    finally:
+        runtime.close()
 
 
 def new_model() -> str:
