@@ -38,6 +38,8 @@ from tablewright.store import (
 router = APIRouter()
 
 _READY_WITHIN = 5.0
+# What is wrong with a database that answers, by the code of its error.
+_PROBLEMS = {"AccessDeniedException": "access denied", "ResourceNotFoundException": "a table is missing"}
 # Dead letters that are read at once; one may have 300 KB.
 _AT_ONCE = 20
 
@@ -118,8 +120,8 @@ async def readyz(request: Request, _: Probe) -> Response:
         async with asyncio.timeout(_READY_WITHIN):
             await check_tables(runtime, request.app.state.systems)
     except (StoreError, TimeoutError) as error:
-        is_denied = isinstance(error, ServiceError) and error.code == "AccessDeniedException"
-        failing["database"] = "access denied" if is_denied else "unreachable"
+        code = error.code if isinstance(error, ServiceError) else ""
+        failing["database"] = _PROBLEMS.get(code, "unreachable")
     state = {"status": "failing" if failing else "ready", "failing": failing}
     return JSONResponse(state, 503 if failing else 200)
 
