@@ -49,7 +49,7 @@ def _wrong_keys(store: Store, schema: Schema) -> None:
 
 
 def _guards_and_counters(store: Store, schema: Schema) -> None:
-    """A missing guard, one that guards nothing, and a counter behind the numbers that it has given."""
+    """A missing guard, one that guards nothing, a counter behind the numbers that it has given, and an orphan."""
     if not (schema.unique or schema.numbered or schema.large):
         return
     table = schema.table
@@ -58,7 +58,7 @@ def _guards_and_counters(store: Store, schema: Schema) -> None:
         _delete(store, table, schema.guard_key(spec, kept[spec.attribute]))
     for spec in schema.numbered:
         _put(store, table, {**schema.sequence_key(spec, kept), COUNT: {"N": "0"}})
-    if schema.unique:
+    if schema.unique or schema.large:
         _delete(store, table, {name: gone[name] for name in table.key})
 
 
