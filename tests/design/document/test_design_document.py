@@ -12,6 +12,7 @@ import pytest
 from tablewright.design.design_loading import load
 from tablewright.design.document.design_document import document
 from tablewright.design.document.design_outline import state_text
+from tablewright.design.document.key_tables import key_tables
 from tablewright.design.document.mermaid import entity_diagram
 from tablewright.design.report.html_report import to_html
 from tablewright.design.report.report_blocks import (
@@ -135,6 +136,23 @@ def test_samples_are_items_of_each_entity(page: DesignReport) -> None:
     samples = [block.text for block in page.blocks if isinstance(block, Code)]
     assert len(samples) == len(list(models.design.schemas))
     assert '"SK": {"S": "LINE#order-1#0001"}' in samples[1]
+
+
+def test_samples_lie_by_partition_and_sort_key_in_tables_and_indexes() -> None:
+    (design,) = load("tablewright.systems.tasks")
+    blocks = list(key_tables(design))
+    places = [block.text for block in blocks if isinstance(block, Heading) and block.level == 3]
+    assert places[0] == "`TaskManagement`"
+    assert len(places) == 1 + len(design.tables[0].indexes)
+    table = next(block for block in blocks if isinstance(block, Grid))
+    assert table.columns == ["PK", "SK", "item", "attributes"]
+    # A task and its assignment are one item collection: its key is shown once.
+    assert [row[:3] for row in table.rows][:2] == [
+        ["`TASK#task-1`", "`ASSIGNMENT#assigned-to-1`", "Assignment"],
+        ["", "`METADATA`", "Task"],
+    ]
+    indexed = next(block for number, block in enumerate(blocks) if isinstance(block, Grid) and number > 3)
+    assert {row[-2] for row in indexed.rows} == {"Assignment"}
 
 
 def test_cost_is_part_of_it(page: DesignReport) -> None:

@@ -21,6 +21,7 @@ from tablewright.design.cost.cost_report import cost_blocks
 from tablewright.design.cost.monthly_bill import plan_costs
 from tablewright.design.cost.write_actions import is_transaction
 from tablewright.design.document.design_outline import key_text, state_text
+from tablewright.design.document.key_tables import key_tables
 from tablewright.design.document.mermaid import collection_diagram, entity_diagram, flow_diagram, type_text
 from tablewright.design.document.svg_diagrams import collection_drawing, entity_drawing, flow_drawing
 from tablewright.design.report.number_format import units_text
@@ -57,6 +58,7 @@ def document(design: Design) -> DesignReport:
         _writes(design),
         _roles(design),
         _accepted(design),
+        key_tables(design),
         _samples(design),
         _costs(design),
     )
