@@ -10,8 +10,8 @@ import httpx
 import pytest
 
 from tablewright.systems.engagement.model import candidates as candidates_table
-from tests.systems.engagement.workshop import Programme
-from tests.systems.harness import Served
+from tests.systems.engagement.workshop import Programme, write
+from tests.systems.harness import Served, wait_for
 from tests.systems.raw import items
 
 
@@ -179,3 +179,24 @@ def test_customers_and_subjects_may_have_any_name(served: Served, admin: httpx.C
         assert found.json()["customerId"] == customer
     assert sorted(made.top()) == sorted(made.top("push"))
     assert len(made.top()) == 4
+
+
+@pytest.mark.requirement("CE2")
+def test_the_best_of_a_channel_are_listed_by_marketplace(served: Served, admin: httpx.Client) -> None:
+    made = Programme(served, admin, rows(1, 7, 30))
+    made.run()
+    there = f"/programs/{made.id}/marketplaces/EU"
+    write(made.file, [("e-2", 20, "IT", 2), ("e-9", 20, "IT", 9)])
+    assert admin.put(there, json=made.body).status_code == 200
+    run_id = admin.post(f"{there}/runs").json()["runId"]
+    wait_for(lambda: admin.get(f"{there}/runs/{run_id}").json()["state"] == "completed")
+
+    def listed(path: str) -> list[str]:
+        found = admin.get(f"{path}/channels/email/candidates", params={"limit": 100}).json()["candidates"]
+        return [each["customerId"] for each in found]
+
+    assert listed(made.path) == ["c-2", "c-1", "c-0"]
+    assert listed(there) == ["e-9", "e-2"]
+    # All of them, as the document has it.
+    assert listed(f"/programs/{made.id}") == ["c-2", "e-9", "c-1", "e-2", "c-0"]
+    assert listed(f"/programs/{made.id}/marketplaces/JP") == []
