@@ -30,7 +30,7 @@ class FakeEngine:
     def check(self, operation: str, request: Any, /) -> Any:
         return request
 
-    def begin(self, operation: str, checked: Any, /, *, start: bool = True) -> Outcome:
+    def begin(self, operation: str, checked: Any, /) -> Outcome:
         return self.execute(operation, checked)
 
     def execute(self, operation: str, request: Any, /) -> Outcome:

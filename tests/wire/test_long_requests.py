@@ -34,15 +34,13 @@ GET = b"DynamoDB_20120810.GetItem"
 class Scanning(Unfinished):
     """A scan that goes on, slice by slice, until the test lets it end."""
 
-    def __init__(self, end: Callable[[], Outcome], *, start: bool = True) -> None:
+    def __init__(self, end: Callable[[], Outcome]) -> None:
         self.slices = 0
-        self.has_begun = start
         self.released = threading.Event()
         self.end = end
 
     def resume(self) -> Outcome | Unfinished:
         self.slices += 1
-        self.has_begun = True
         return self.end() if self.released.is_set() else self
 
 
@@ -54,12 +52,10 @@ class SlicingEngine(FakeEngine):
         self.scans: list[Scanning] = []
         self.end: Callable[[], Outcome] = lambda: (b'{"Count":1}', None)
 
-    def begin(  # type: ignore[override]
-        self, operation: str, checked: Any, /, *, start: bool = True
-    ) -> Outcome | Unfinished:
+    def begin(self, operation: str, checked: Any, /) -> Outcome | Unfinished:  # type: ignore[override]
         if operation != "Scan":
             return super().begin(operation, checked)
-        self.scans.append(Scanning(self.end, start=start))
+        self.scans.append(Scanning(self.end))
         return self.scans[-1]
 
     def scan(self, number: int = 0) -> Scanning:
@@ -173,10 +169,8 @@ class CountedScan(Unfinished):
     def __init__(self, slices: int, iterations: Iterations) -> None:
         self._left = slices
         self._iterations = iterations
-        self.has_begun = False
 
     def resume(self) -> Outcome | Unfinished:
-        self.has_begun = True
         self._iterations.count()
         self._left -= 1
         return self if self._left > 0 else (b"{}", None)
@@ -190,13 +184,10 @@ class CountingEngine(FakeEngine):
         self.iterations = Iterations()
         self._slices = slices
 
-    def begin(  # type: ignore[override]
-        self, operation: str, checked: Any, /, *, start: bool = True
-    ) -> Outcome | Unfinished:
+    def begin(self, operation: str, checked: Any, /) -> Outcome | Unfinished:  # type: ignore[override]
         if operation != "Scan":
             return super().begin(operation, checked)
-        scan = CountedScan(self._slices, self.iterations)
-        return scan.resume() if start else scan
+        return CountedScan(self._slices, self.iterations).resume()
 
 
 def arrive(engine: CountingEngine, operations: list[bytes]) -> tuple[list[int], list[int]]:

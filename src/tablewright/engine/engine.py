@@ -8,8 +8,7 @@ in by the serializer; only ``call`` parses them.
 
 An operation that takes longer than a few milliseconds is done in slices, each in a turn of its own, so that nobody
 else waits for all of it. ``begin`` does the first slice; what is left is an ``Unfinished``, which a server resumes
-between other requests, and ``execute`` at once. A server that has begun many already asks ``begin`` for none
-(``start``): then all of it is left.
+between other requests, and ``execute`` at once.
 """
 
 from __future__ import annotations
@@ -222,12 +221,8 @@ class Engine:
 
     check = staticmethod(check_request)
 
-    def begin(
-        self, operation: str, request: dict[str, Any], *, pattern: str = "", start: bool = True
-    ) -> Outcome | Unfinished:
-        """``execute`` for a request that ``check`` gave; what takes long is left unfinished after its first slice, and
-        what may take long before that, unless ``start``.
-        """
+    def begin(self, operation: str, request: dict[str, Any], *, pattern: str = "") -> Outcome | Unfinished:
+        """``execute`` for a request that ``check`` gave; what takes long is left unfinished after its first slice."""
         handler = HANDLERS[operation]
         if self._meter is not None:
             handler = self._meter.metering(operation, handler, pattern)
@@ -239,16 +234,13 @@ class Engine:
                     response = given
                 else:
                     unfinished = Unfinished(self._storage, operation, request, cast(Steps, given))
-                    response = unfinished.advance() if start else None
+                    response = unfinished.advance()
         except DynamoError as error:
             if isinstance(error.__cause__, sqlite3.Error):
                 name, key = request.get("TableName"), request.get("Key")
                 _log.error("%s failed (table %s, key %s): %s", operation, name, key, error.__cause__)
             raise refusal(operation, error, turn, request) from error.__cause__
-        if response is not None:
-            return orjson.dumps(response), turn.commit
-        # One that has not begun has seen nothing yet.
-        return unfinished.paused(turn) if start else unfinished
+        return unfinished.paused(turn) if response is None else (orjson.dumps(response), turn.commit)
 
     @property
     def syncs_slowly(self) -> bool:

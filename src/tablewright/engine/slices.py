@@ -77,22 +77,20 @@ def refusal(operation: str, error: DynamoError, turn: Turn, request: dict[str, A
 
 
 class Unfinished:
-    """An operation that needs more slices than it has had; ``has_begun`` is false if it has had none."""
+    """An operation that has had some slices, and needs more."""
 
-    __slots__ = ("_commit", "_operation", "_request", "_steps", "_storage", "has_begun")
+    __slots__ = ("_commit", "_operation", "_request", "_steps", "_storage")
 
     def __init__(self, storage: Storage, operation: str, request: dict[str, Any], steps: Steps) -> None:
         self._storage = storage
         self._operation = operation
         self._request = request
         self._steps = steps
-        self.has_begun = False
         # What was seen or written so far becomes durable with it.
         self._commit: Commit | None = None
 
     def advance(self) -> dict[str, Any] | None:
         """Do a slice, inside a turn; gives the response if it was the last."""
-        self.has_begun = True
         try:
             next(self._steps)
         except StopIteration as done:

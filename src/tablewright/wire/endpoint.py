@@ -29,7 +29,7 @@ from tablewright.wire.browser_access import BrowserAccess, ForbiddenRequest, pre
 from tablewright.wire.http.connection_limits import MAX_BODY_BYTES
 from tablewright.wire.http.messages import JSON, JSON_1_0, BodyTooLarge, Request, decompress, render, render_health
 from tablewright.wire.long_requests import LARGE_BODY, LongRequest, Reply
-from tablewright.wire.operation_targets import OPERATION_BY_TARGET, WITHOUT_OUTPUT
+from tablewright.wire.operation_targets import MAY_TAKE_LONG, OPERATION_BY_TARGET, WITHOUT_OUTPUT
 from tablewright.wire.regional_engines import RegionalEngines
 from tablewright.wire.sigv4 import check_complete
 
@@ -50,7 +50,7 @@ class EngineLike(Protocol):
 
     def check(self, operation: str, request: Any, /) -> Any: ...
 
-    def begin(self, operation: str, checked: Any, /, *, start: bool = True) -> Outcome | Unfinished: ...
+    def begin(self, operation: str, checked: Any, /) -> Outcome | Unfinished: ...
 
     @property
     def syncs_slowly(self) -> bool: ...
@@ -69,8 +69,8 @@ class EngineLike(Protocol):
 class Endpoint:
     """An engine as DynamoDB's endpoint; ``authenticate`` raises for a request that it refuses.
 
-    Without it every complete signature is accepted. ``may_begin`` says whether a request that may take long can have
-    its first slice at once.
+    Without it every complete signature is accepted. ``may_begin`` says whether a request that may take long can be
+    looked at, and have its first slice, at once.
     """
 
     def __init__(
@@ -111,11 +111,14 @@ class Endpoint:
             # With a body of its own: the connection does not keep it.
             held = copy(request)
             return LongRequest(lambda: self._staged(held, content_type, self._prepared, held), len(held.body))
+        if not self._may_begin() and headers.get(b"x-amz-target") in MAY_TAKE_LONG:
+            later = copy(request)
+            return LongRequest(lambda: self._staged(later, content_type, self._begun, later))
         return self._staged(request, content_type, self._begun, request)
 
     def _begun(self, request: Request) -> Any:
         engine, operation, checked = self._checked(request)
-        return engine.begin(operation, checked, start=self._may_begin())
+        return engine.begin(operation, checked)
 
     def _checked(self, request: Request) -> tuple[EngineLike, str, Any]:
         """The engine, the operation and its input, once signature and shape are checked."""
@@ -146,8 +149,7 @@ class Endpoint:
                     body = b""
                 return render(request, 200, body, content_type), commit
             following = outcome.resume if isinstance(outcome, Unfinished) else outcome
-            begun = isinstance(outcome, Unfinished) and outcome.has_begun
-            return LongRequest(lambda: self._staged(request, content_type, following), has_begun=begun)
+            return LongRequest(lambda: self._staged(request, content_type, following), has_begun=True)
         except DynamoError as error:
             return render(request, error.status, orjson.dumps(error.body()), content_type), error.commit
         except BodyTooLarge:

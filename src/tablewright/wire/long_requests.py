@@ -123,9 +123,8 @@ class LongRequests:
     def _begin_some(self) -> None:
         self._next_iteration = False
         self._first_slices = 0
-        unfinished = 0
-        while self._line and unfinished < FIRST_SLICES:
-            unfinished += self._do_stage(self._line.popleft())
+        for _ in range(min(len(self._line), FIRST_SLICES)):
+            self._do_stage(self._line.popleft())
         if self._line:
             self._look_again()
 

@@ -34,3 +34,12 @@ OPERATION_BY_TARGET: Final[dict[bytes, str]] = {
     for prefix, names in (("DynamoDB_20120810", _DYNAMODB), ("DynamoDBStreams_20120810", _STREAMS))
     for name in names.split()
 }
+
+_LONG: Final = """
+    BatchExecuteStatement BatchGetItem BatchWriteItem CreateBackup DescribeTable ExecuteStatement
+    ExecuteTransaction Query RestoreTableFromBackup RestoreTableToPointInTime Scan TransactGetItems
+    TransactWriteItems
+"""
+
+MAY_TAKE_LONG: Final = frozenset(f"DynamoDB_20120810.{name}".encode() for name in _LONG.split())
+"""The targets of operations that may take more than a millisecond, to be checked or to be done."""
