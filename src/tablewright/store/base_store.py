@@ -82,4 +82,6 @@ class BaseStore:
         from tablewright.store.backends.endpoint_backend import EndpointBackend
 
         settings = {name: options.pop(name) for name in Settings.__optional_keys__ if name in options}
-        return cls(EndpointBackend(region, endpoint, options), **settings)
+        store = cls(EndpointBackend(region, endpoint, options), **settings)
+        store.context.reads_ahead = True
+        return store

@@ -35,6 +35,8 @@ class Context:
     deadline: float | None = None
     # Seconds after which a read that has no response yet is sent to its endpoint a second time.
     hedge_after: float | None = None
+    # Whether the next page of a long read is asked for while one is made into entities.
+    reads_ahead: bool = False
     pacing: Pacing = field(default_factory=Pacing)
     # Where large values are offloaded to; None: nowhere, so they have to fit into their items.
     blobs: BlobStore | None = None

@@ -111,6 +111,7 @@ def test_an_item_is_put_again(far: Far) -> None:
     assert far.way.executed[:3] == ["PutItem"] * 3
 
 
+@pytest.mark.requirement("R11")
 def test_a_creation_is_not_said_to_be_anothers(far: Far) -> None:
     far.way.losses = 1
     with pytest.raises(OutcomeUnknown, match="read the item before you write again"):

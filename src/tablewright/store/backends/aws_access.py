@@ -75,7 +75,7 @@ class AwsAccess:
 
         ``resource`` is the ARN of a table, if the request names one: endpoint rules may look at it.
         """
-        if time.monotonic() >= self._next_check and self._next_check:
+        if self._next_check and time.monotonic() >= self._next_check:
             self._next_check = time.monotonic() + _CHECK_SECONDS
             threading.Thread(target=self._check, name="tablewright-credentials", daemon=True).start()
         return self._signers.get((service, resource))
@@ -110,13 +110,13 @@ class AwsAccess:
 
     def _check(self) -> None:
         """Let botocore renew credentials that are about to expire; the next requests are signed with them."""
-        for (service, resource), signer in list(self._signers.items()):
-            try:
-                credentials = self._credentials()
-            except Exception:  # botocore has logged it, and the next check tries again
-                return
-            if credentials != signer.credentials:
-                self.load(service, resource)
+        try:
+            for (service, resource), signer in list(self._signers.items()):
+                if self._credentials() != signer.credentials:
+                    self.load(service, resource)
+        except Exception:
+            # botocore has logged it. What there is may be valid for a while, and the next check tries again.
+            return
 
     def _credentials(self) -> AwsCredentials:
         from botocore.credentials import RefreshableCredentials

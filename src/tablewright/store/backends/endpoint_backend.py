@@ -31,7 +31,7 @@ from tablewright.store.backends.http.response_reader import HttpResponse
 from tablewright.store.backends.http.socket_pool import SocketPool
 from tablewright.store.errors import ServiceError
 from tablewright.store.flow.driver import Request, Response
-from tablewright.store.garbage_collection import without_collection
+from tablewright.store.garbage_collection import pause_collection, without_collection
 
 _OK = 200
 _LARGE_BODY = 64 * 1024
@@ -89,7 +89,10 @@ class EndpointBackend:
                 if isinstance(step, Exchange):
                     key = loop, step.destination
                     pool = self._loop_pools.get(key) or self._new_loop_pool(*key)
-                    step = steps.send(await pool.exchange(step))
+                    found = await pool.exchange(step)
+                    if len(found.body) > _LARGE_BODY:
+                        pause_collection(loop)
+                    step = steps.send(found)
                 else:
                     step = steps.send(await asyncio.to_thread(step))
         except StopIteration as end:
@@ -100,14 +103,14 @@ class EndpointBackend:
         return self._socket_pools.setdefault(destination, SocketPool(destination))
 
     def _new_loop_pool(self, loop: asyncio.AbstractEventLoop, destination: Destination) -> LoopPool:
-        for known in [each for each in self._loop_pools if each[0].is_closed()]:
+        for known in [each for each in list(self._loop_pools) if each[0].is_closed()]:
             self._loop_pools.pop(known, None)
         return self._loop_pools.setdefault((loop, destination), LoopPool(destination, loop))
 
     def close(self) -> None:
-        for socket_pool in self._socket_pools.values():
+        for socket_pool in list(self._socket_pools.values()):
             socket_pool.close()
-        for (loop, _), loop_pool in self._loop_pools.items():
+        for (loop, _), loop_pool in list(self._loop_pools.items()):
             if loop.is_running():
                 loop.call_soon_threadsafe(loop_pool.close)
             elif not loop.is_closed():

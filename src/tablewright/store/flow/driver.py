@@ -2,7 +2,8 @@
 
 A flow yields what is to be done (a ``Request`` to the service, ``Work`` elsewhere, or a ``Sleep``) and is sent the
 response, or has the service's error thrown into it. It does no I/O itself, so one flow serves the synchronous and the
-asynchronous store, and a test can run it step by step, or stop it between any two.
+asynchronous store, and a test can run it step by step, or stop it between any two. What only an event loop can do, to
+``Begin`` a request and go on meanwhile, is a pause of no length to all others.
 """
 
 from __future__ import annotations
@@ -12,11 +13,12 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 from tablewright.model import ModelError
 from tablewright.store.errors import DeadlineExceeded, ServiceError
+from tablewright.store.garbage_collection import resume_collection
 
 T = TypeVar("T")
 Response = dict[str, Any]
@@ -37,6 +39,8 @@ class Request:
     deadline: float | None = None
     # Seconds after which a read that has no response yet is sent a second time.
     hedge_after: float | None = None
+    # Its response to be, if it has been begun already.
+    begun: asyncio.Future[Response] | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(slots=True)
@@ -51,6 +55,13 @@ class Sleep:
     """A pause of a flow."""
 
     seconds: float
+
+
+@dataclass(slots=True)
+class Begin(Sleep):
+    """A pause of no length, in which an event loop sends a request that the flow will yield later."""
+
+    request: Request
 
 
 Flow = Generator[Request | Sleep, Any, T]
@@ -82,7 +93,7 @@ def relay(
     try:
         step = next(flow)
         while True:
-            if on_sleep is not None and isinstance(step, Sleep):
+            if on_sleep is not None and isinstance(step, Sleep) and step.seconds:
                 step = flow.throw(on_sleep())
                 continue
             try:
@@ -135,7 +146,17 @@ async def run_async(flow: Flow[T], backend: Backend, seconds: float | None = Non
         step = next(flow)
         while True:
             try:
-                if isinstance(step, Sleep):
+                if type(step) is Request:
+                    begun = step.begun
+                    if begun is None:
+                        response = await backend.call_async(step)
+                    else:
+                        step.begun = None
+                        response = await begun
+                elif isinstance(step, Sleep):
+                    if isinstance(step, Begin):
+                        begun = step.request.begun = asyncio.ensure_future(backend.call_async(step.request))
+                        begun.add_done_callback(_noted)
                     await asyncio.sleep(step.seconds)
                     response = None
                 elif isinstance(step, Work):
@@ -149,6 +170,14 @@ async def run_async(flow: Flow[T], backend: Backend, seconds: float | None = Non
     except StopIteration as end:
         result: T = end.value
         return result
+    finally:
+        resume_collection()
+
+
+def _noted(begun: asyncio.Future[Response]) -> None:
+    """Nobody may ask for the response any more; then its error is not to be complained of."""
+    if not begun.cancelled():
+        begun.exception()
 
 
 def _bounded(flow: Flow[T], seconds: float) -> Flow[T]:

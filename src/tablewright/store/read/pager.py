@@ -23,7 +23,7 @@ from tablewright.dynamo import Item
 from tablewright.store.blobs.blob_loading import load_visible
 from tablewright.store.blobs.blob_references import missing_references
 from tablewright.store.context import Context
-from tablewright.store.flow.driver import Flow, Request
+from tablewright.store.flow.driver import Begin, Flow, Request
 from tablewright.store.flow.retry import retrying
 from tablewright.store.maintenance.write_back import written_back
 from tablewright.store.read.batch_get import batch_get
@@ -37,6 +37,8 @@ from tablewright.store.read.visibility import is_visible, visible
 MAX_BLOB_BYTES = 16 * 1024 * 1024
 # The page size doubles while few of the items that are read can be used, up to this.
 MAX_PAGE_SIZE = 1000
+# Whoever has taken two pages is likely to take all of them: from the third on, the next one is begun ahead.
+_READS_AHEAD_FROM = 3
 
 
 def open_pager(context: Context, plan: ReadPlan, cursor: str | None = None, page_size: int | None = None) -> Pager:
@@ -73,13 +75,15 @@ def _identity(plan: ReadPlan) -> Any:
 class Pager(ABC):
     """A read in progress."""
 
-    __slots__ = ("_context", "_page_size", "plan", "target")
+    __slots__ = ("_begun", "_context", "_page_size", "plan", "target")
 
     def __init__(self, context: Context, plan: ReadPlan, page_size: int | None) -> None:
         self.plan = plan
         self.target = plan.target
         self._context = context
         self._page_size = page_size
+        # The request of the next page, if it has been begun.
+        self._begun: Request | None = None
 
     @property
     @abstractmethod
@@ -122,15 +126,18 @@ class Pager(ABC):
         share = -(-(limit - taken) // len(self.plan.bodies))
         return min(share << min(pages, 16), max(share, MAX_PAGE_SIZE)) if pages else share
 
-    def _page(self, number: int, start: Item | None, size: int | None) -> Flow[tuple[list[Item], Item | None]]:
-        """A page of one partition, and where it ends; None if it is the last."""
+    def _page(
+        self, number: int, start: Item | None, size: int | None, *, ahead: bool = False
+    ) -> Flow[tuple[list[Item], Item | None]]:
+        """A page of one partition, and where it ends; None if it is the last. The one after it is begun ``ahead``."""
         plan, target, context = self.plan, self.target, self._context
-        body = dict(plan.bodies[number])
-        if start is not None:
-            body["ExclusiveStartKey"] = start
-        if size is not None:
-            body["Limit"] = size
-        response = yield from retrying(context, Request(target.operation, body, target.pattern))
+        request, self._begun = self._begun, None
+        if request is None:
+            request = self._request(number, start, size)
+        response = yield from retrying(context, request)
+        if ahead and "LastEvaluatedKey" in response:
+            self._begun = self._request(number, response["LastEvaluatedKey"], size)
+            yield Begin(0.0, self._begun)
         items: list[Item] = response["Items"]
         if target.fetches_from_table:
             items = yield from self._from_table(items)
@@ -142,6 +149,14 @@ class Pager(ABC):
         if plan.checks:
             items = list(filter(plan.accepts, items))
         return items, response.get("LastEvaluatedKey")
+
+    def _request(self, number: int, start: Item | None, size: int | None) -> Request:
+        body = dict(self.plan.bodies[number])
+        if start is not None:
+            body["ExclusiveStartKey"] = start
+        if size is not None:
+            body["Limit"] = size
+        return Request(self.target.operation, body, self.target.pattern)
 
     def _from_table(self, entries: list[Item]) -> Flow[list[Item]]:
         """The items of index entries that lack attributes; an entry that is behind its item is left out."""
@@ -163,7 +178,7 @@ def _check_limit(limit: int | None) -> None:
 class _PartitionPager(Pager):
     """Of one partition, as most reads are: its items in their order."""
 
-    __slots__ = ("_at_end", "_last", "_start", "buffer", "pages")
+    __slots__ = ("_at_end", "_last", "_start", "_takes", "buffer", "pages")
 
     def __init__(
         self, context: Context, plan: ReadPlan, positions: Sequence[Position] | None, page_size: int | None
@@ -176,6 +191,7 @@ class _PartitionPager(Pager):
         self._last: Item = {}
         # How many pages have been fetched for the items that are taken next.
         self.pages = 0
+        self._takes = 0
         if positions is not None:
             (position,) = positions
             self._at_end = position is False
@@ -191,12 +207,21 @@ class _PartitionPager(Pager):
             return cursor_maker(self._context, self.plan, [{name: self._last[name] for name in self.target.key}])
         return None if self._at_end else cursor_maker(self._context, self.plan, [self._start])
 
+    @property
+    def _may_read_ahead(self) -> bool:
+        """Not where each call has a deadline, or is metered: what is begun in one call is asked for in the next."""
+        context = self._context
+        return context.reads_ahead and context.deadline is None and context.on_capacity is None
+
     def take(self, limit: int | None, *, bound_blobs: bool = False) -> Flow[list[Item]]:
         _check_limit(limit)
         taken, self.buffer = self.buffer, []
         pages, self.pages = self.pages, 0
+        self._takes += 1
+        ahead = limit is None and self._takes >= _READS_AHEAD_FROM and self._may_read_ahead
         while not self._at_end and (not taken if limit is None else len(taken) < limit):
-            items, self._start = yield from self._page(0, self._start, self._next_size(limit, len(taken), pages))
+            size = self._next_size(limit, len(taken), pages)
+            items, self._start = yield from self._page(0, self._start, size, ahead=ahead)
             self._at_end = self._start is None
             taken = taken + items if taken else items
             pages += 1

@@ -38,7 +38,7 @@ class Destination:
     proxy: Proxy | None
     # For TCP, and again for what a proxy and TLS need.
     connect_seconds: float
-    # From the first byte of a request to the last of its response.
+    # For all of an exchange, from the wait for a free connection to the last byte of the response.
     response_seconds: float
     max_connections: int
     tcp_keepalive: bool
