@@ -152,7 +152,8 @@ class Job:
     def begin(self, work: Callable[[ReportProgress], str]) -> None:
         """Start it; StateConflict if it is running."""
         with self._lock:
-            if self._thread is not None and self._thread.is_alive():
+            # Not by its thread, which may live for a moment after its work is done.
+            if self._state.running:
                 raise StateConflict(f"{self._name} is already running")
             self._state = JobState(running=True)
             self._thread = threading.Thread(target=self._run, args=(work,), name=f"support.{self._name}", daemon=True)
