@@ -563,7 +563,7 @@ def test_it_is_a_command_and_a_module() -> None:
 @pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")
 def test_the_curl_line_of_the_documentation_works() -> None:
     readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
-    found = re.search(r"^\$ (curl (?:.*\\\n)*.*)$", readme, re.MULTILINE)
+    found = re.search(r"^(curl (?:.*\\\n)*.*)$", readme, re.MULTILINE)
     assert found
     with server_process("--memory") as (_, url):
         command = found[1].replace("http://127.0.0.1:8000", url)

@@ -88,9 +88,10 @@ def test_a_bound_and_a_field_of_one_name_are_not_confused() -> None:
         class Plain(Entity, table=Table("spans", "PK", "SK")):
             id: str
             since: str
+            at: str
 
-            keys = Keys(PK="{id}", SK="{since}")
-            of_id = Query()
+            keys = Keys(PK="{id}", SK="{since}#{at}")
+            of_id = Query(range="at")
 
     with pytest.raises(ModelError, match="since is a field of the key and a bound of the range"):
 
@@ -140,3 +141,21 @@ def test_a_collection_has_one_member_for_an_entity() -> None:
         class Both(Collection):
             first: list[Note]
             second: list[Note]
+
+
+def test_without_a_range_such_a_field_is_given_by_its_name() -> None:
+    spans = Table("spans", "PK", "SK")
+
+    class Span(Entity, table=spans):
+        id: str
+        since: str
+
+        keys = Keys(PK="{id}", SK="{since}")
+        of_id = Query()
+
+    with Store.open() as store:
+        store.ensure_tables(spans)
+        store.write_many(Span(id="1", since=each) for each in "abc")
+        assert [span.since for span in store.query(Span.of_id(id="1", since="b")).items] == ["b"]
+    with pytest.raises(ModelError, match="has no range, so it does not take before"):
+        Span.of_id(id="1", before="c")

@@ -32,6 +32,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "support rebuild-metrics": ("support rebuild-metrics --url http://127.0.0.1:8080",),
     "support migrate-shards": ("support migrate-shards --data ./data",),
     "support collect-orphans": ("support collect-orphans --dry-run",),
+    "support verify": ("support verify --data ./data",),
     "support export": ("support export --out training", "support export --out training --format parquet --full"),
     "engagement run": ("engagement run espresso --marketplace ALPS",),
     "engagement demo-data": ("engagement demo-data --out customers.csv",),

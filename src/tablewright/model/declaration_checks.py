@@ -337,7 +337,7 @@ def _check_pattern(schema: Schema, pattern: Get | Query) -> None:
         in_states = [schema.field_path(path).replace(".", "__") for path in states]
         buckets = [schema.field_path(path).replace(".", "__") for path in schema.buckets(partition)]
         check_parameters(place, pattern, pattern.signature, fields[0], fields[1], in_states, buckets)
-    elif isinstance(pattern, Query):
+    elif isinstance(pattern, Query) and pattern.range is not None:
         names = [schema.field_path(path) for path in _paths_of(schema, partition + sort)]
         # The range itself is only ever bounded.
         taken = [name for name in names if name in BOUNDS and name != pattern.range]

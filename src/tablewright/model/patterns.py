@@ -217,11 +217,17 @@ class DeclaredQuery(Query, Generic[P]):
 
 def _bounds(owner: type, pattern: Query, values: dict[str, Any]) -> dict[str, Any]:
     """Remove the bounds from the values that a pattern is called with, and return them."""
+    if pattern.range is None:
+        # What is a field is a value; nothing else can be meant.
+        known = getattr(owner, "model_fields", {})
+        unknown = [name for name in BOUNDS if values.get(name) is not None and name not in known]
+        if unknown:
+            raise ModelError(
+                f"{owner.__name__}.{pattern.name} has no range, so it does not take {', '.join(unknown)}; "
+                "declare range=..."
+            )
+        return {}
     bounds = {name: bound for name in BOUNDS if (bound := values.pop(name, None)) is not None}
-    if bounds and pattern.range is None:
-        raise ModelError(
-            f"{owner.__name__}.{pattern.name} has no range, so it does not take {', '.join(bounds)}; declare range=..."
-        )
     for first, second in (("since", "after"), ("until", "before")):
         if first in bounds and second in bounds:
             raise ModelError(f"{owner.__name__}.{pattern.name}: give {first} or {second}, not both")
