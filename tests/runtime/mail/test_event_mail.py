@@ -17,7 +17,8 @@ import pytest
 
 from tablewright.runtime.internal_tables import internal_table
 from tablewright.runtime.mail import mail_transport
-from tablewright.runtime.mail.event_mail import Message, digest, is_address, sender_from
+from tablewright.runtime.mail.event_mail import Message, digest, sender_from
+from tablewright.runtime.mail.mail_addresses import is_address
 from tablewright.runtime.mail.mail_transport import FolderTransport, SmtpTransport
 from tablewright.runtime.settings import Settings
 from tablewright.runtime.system import Runtime, SettingsError

@@ -16,13 +16,11 @@ from hypothesis import strategies as some
 from tablewright.runtime.events.event_log import Event
 from tablewright.runtime.internal_tables import internal_table
 from tablewright.runtime.mail.event_mail import (
-    ADDRESS,
-    MAX_ADDRESS_LENGTH,
     Mailer,
     Message,
-    is_address,
     sender_from,
 )
+from tablewright.runtime.mail.mail_addresses import ADDRESS, is_address
 from tablewright.runtime.mail.mail_transport import recipient_of
 from tablewright.store import Store
 
@@ -95,7 +93,7 @@ def _seen(text: str) -> str:
     return "".join(char for char in text if char.isprintable() and not char.isspace())
 
 
-@given(some.from_regex(ADDRESS, fullmatch=True).filter(lambda address: len(address) <= MAX_ADDRESS_LENGTH))
+@given(some.from_regex(ADDRESS, fullmatch=True).filter(is_address))
 def test_every_address_that_is_taken_gets_its_mail(store: Store, address: str) -> None:
     message = _sent(store, Message(address, "subject", "text"))
     assert [each.addr_spec for each in message["To"].addresses] == [address]

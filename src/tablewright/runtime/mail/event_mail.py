@@ -33,6 +33,7 @@ from typing import Any
 
 from tablewright.runtime.errors import ResourceNotFound, StateConflict
 from tablewright.runtime.events.event_log import KEPT_FOR, Event
+from tablewright.runtime.mail.mail_addresses import can_stand_in_header, is_address
 from tablewright.runtime.mail.mail_records import (
     DeadMail,
     Letter,
@@ -59,20 +60,12 @@ from tablewright.store import (
 
 # What other packages use.
 __all__ = [
-    "ADDRESS",
-    "MAX_ADDRESS_LENGTH",
     "DeadLettered",
     "MailRecord",
     "MailRetries",
     "digest",
-    "is_address",
 ]
 
-# An address that can stand in a header as it is: words and dots between them, no comments, no quotes, no lists, nothing
-# outside of ASCII; and no question mark, so that nothing can be taken for an encoded word.
-_WORD = r"[A-Za-z0-9!#$%&'*+/=^_`{|}~-]+"
-ADDRESS = rf"^{_WORD}(\.{_WORD})*@[A-Za-z0-9-]{{1,63}}(\.[A-Za-z0-9-]{{1,63}})*$"
-MAX_ADDRESS_LENGTH = 254
 
 # No message may have them, and servers refuse one that does.
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
@@ -418,13 +411,9 @@ def _pause(attempts: int) -> timedelta:
 def sender_from(text: str) -> Address:
     """Parse the setting ``mail_from``; ValueError if it is not an address."""
     name, _, address = text[:-1].rpartition("<") if text.endswith(">") else ("", "", text)
-    if not is_address(address):
+    if not can_stand_in_header(address):
         raise ValueError("give the sender of mail as an address: tasks@example.org, or Tasks <tasks@example.org>")
     return Address(_line(name), addr_spec=address)
-
-
-def is_address(text: str) -> bool:
-    return len(text) <= MAX_ADDRESS_LENGTH and re.fullmatch(ADDRESS, text) is not None
 
 
 def _line(text: str) -> str:

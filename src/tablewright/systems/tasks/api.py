@@ -25,7 +25,7 @@ from tablewright.runtime import (
 from tablewright.runtime.audit import AuditPage
 from tablewright.runtime.http.json_values import UNIQUE, Said, each_once, not_blank
 from tablewright.runtime.http.path_ids import not_dots
-from tablewright.runtime.mail.event_mail import ADDRESS, MAX_ADDRESS_LENGTH
+from tablewright.runtime.mail.mail_addresses import ADDRESS, MAX_ADDRESS_LENGTH, checked_address
 from tablewright.systems.response_views import page_end
 from tablewright.systems.system_router import SystemRouter, UnreadableList
 from tablewright.systems.tasks.model import Assignment, Group, Priority, Status, Task, User, UserStatus
@@ -59,7 +59,16 @@ Title = Annotated[
     AfterValidator(not_blank),
 ]
 Description = Annotated[Said, Field(max_length=10_000, examples=["It asks for the password twice."])]
-Email = Annotated[str, Field(max_length=MAX_ADDRESS_LENGTH, pattern=ADDRESS, examples=["member@example.org"])]
+Email = Annotated[
+    str,
+    Field(
+        max_length=MAX_ADDRESS_LENGTH,
+        pattern=ADDRESS,
+        json_schema_extra={"format": "email"},
+        examples=["member@example.org"],
+    ),
+    AfterValidator(checked_address),
+]
 Groups = Annotated[
     list[Group],
     Field(min_length=1, max_length=len(Group), json_schema_extra=UNIQUE, examples=[["Members"]]),

@@ -35,6 +35,7 @@ from pydantic.alias_generators import to_camel
 from tablewright.runtime import Event, Invalid
 from tablewright.runtime.mail import event_mail
 from tablewright.runtime.mail.event_mail import DeadLettered
+from tablewright.runtime.mail.mail_addresses import is_address
 from tablewright.store import Store, Unavailable
 from tablewright.systems.engagement.configuration import EMAIL, WEBHOOK, Channel, CredentialHeaders, Web
 from tablewright.systems.engagement.consent.unsubscribe_links import Subscription, UnsubscribeLinks
@@ -161,7 +162,7 @@ class EmailAdapter:
         settings = _settings(EmailSettings, message.channel)
         candidate = message.candidate
         address = candidate.attributes.get(settings.address_attribute)
-        if not isinstance(address, str) or not event_mail.is_address(address):
+        if not isinstance(address, str) or not is_address(address):
             raise AddressRefused("the customer has no address")
         values = self._values(message.program_name, candidate)
         subject, text = (Template(each).substitute(values) for each in (settings.subject, settings.text))
