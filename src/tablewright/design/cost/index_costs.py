@@ -66,10 +66,27 @@ def entry_writes(schema: Schema, index: Index, item_write: ItemWrite) -> int:
     if is_move(item_write):
         return 2
     changed = changed_attributes(schema, item_write)
-    if any(schema.sources(attribute) & changed for attribute in index.attributes):
+    if any(_follows(schema, attribute, changed) for attribute in index.attributes):
         return 2 if _may_move(schema, index, changed) else 1
     seen = index.include is None or changed & {*index.include, *schema.table.key}
     return 1 if seen else 0
+
+
+def _follows(schema: Schema, attribute: str, changed: frozenset[str]) -> bool:
+    """Whether a key attribute is another one, or comes or goes, with what is changed."""
+    rule = schema.key_rules.get(attribute)
+    if rule is None:
+        return attribute in changed
+    parts = {part.name.partition(".")[0] for part in rule.template.fields}
+    if parts & changed or (rule.shards > 1 and schema.identity & changed):
+        return True
+    for path, allowed in rule.when.items():
+        spec = schema.by_attribute[path.partition(".")[0]]
+        choices = choices_of(spec.annotation) if spec.attribute == path else None
+        # A state that is all states is no state.
+        if spec.attribute in changed and (choices is None or len(allowed) < choices):
+            return True
+    return False
 
 
 def _may_move(schema: Schema, index: Index, changed: frozenset[str]) -> bool:
