@@ -64,7 +64,7 @@ def _run(options: argparse.Namespace) -> int:
         steps.begin("opening the database")
         runtime = open_runtime(settings, systems)
         try:
-            runtime.sync_store.ensure_tables(*systems[0].tables)
+            runtime.sync_store.ensure_tables(*systems[0].design.all_tables)
             ended = _carried_out(Platform(runtime), options, steps, alone=settings.is_embedded)
         except ServiceProblem as problem:
             raise UsageError(str(problem)) from None
