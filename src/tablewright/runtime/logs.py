@@ -39,6 +39,7 @@ FIELDS = (
     "count",
     "job",
     "outcome",
+    "blob",
 )
 _INNERMOST_FRAMES = 6
 
