@@ -41,12 +41,15 @@ def bare_route(data: str) -> FastAPI:
     """An empty route with the systems' authentication, and nothing else of them."""
     from tablewright.runtime.http.dependencies import allow
     from tablewright.runtime.identity.access import Role
+    from tablewright.runtime.internal_tables import internal_table
     from tablewright.runtime.settings import Settings
     from tablewright.runtime.system import Runtime
 
     app = FastAPI()
     settings = Settings.model_validate({"data": data, "rate_limit": 1e9, "rate_burst": 10**9})
-    app.state.runtime = Runtime.open(settings, [])
+    app.state.runtime = runtime = Runtime.open(settings, [])
+    # Every call looks into the deny list.
+    runtime.sync_store.ensure_tables(internal_table)
     app.state.admit = None
 
     @app.get("/", dependencies=[allow(Role(ROLE))])
