@@ -11,7 +11,7 @@ import pytest
 
 from tablewright.design.design_loading import load
 from tablewright.design.document.design_document import document
-from tablewright.design.document.design_outline import state_text
+from tablewright.design.document.design_outline import relations, state_text
 from tablewright.design.document.key_tables import key_tables
 from tablewright.design.document.mermaid import entity_diagram
 from tablewright.design.report.html_report import to_html
@@ -86,9 +86,10 @@ def test_every_pattern_and_every_write_is_listed_with_its_units(page: DesignRepo
 @pytest.mark.requirement("X3")
 def test_diagrams_show_entities_collections_and_flows(page: DesignReport) -> None:
     diagrams = [block.mermaid for block in page.blocks if isinstance(block, Diagram)]
-    entities, collections, flow = diagrams
+    entities, collections, flow, cost = diagrams
+    assert cost.startswith("pie showData title On-demand cost per month")
     assert entities.startswith("erDiagram\n")
-    assert 'Order ||--o{ Line : "CUSTOMER#{customer_id}"' in entities
+    assert 'Order ||--o{ Line : "customer_id, order_id"' in entities
     assert "string number UK" in entities
     assert 'subgraph C0["Orders: PK = CUSTOMER#{customer_id}"]' in collections
     assert '["Line<br/>LINE#{order_id}#{position:04}"]' in collections
@@ -168,7 +169,7 @@ def test_the_same_design_gives_the_same_document(page: DesignReport) -> None:
 @pytest.mark.requirement("X3")
 def test_a_page_shows_drawings_and_needs_no_network(page: DesignReport) -> None:
     text = to_html(page)
-    assert text.count("<svg") == 3
+    assert text.count("<svg") == 4
     assert not re.search(r"<script|<link|@import|url\(|\ssrc=", text)
     assert "Order" in text
     assert "<title>Item collections</title>" in text
@@ -232,3 +233,36 @@ def test_a_key_that_an_optional_field_feeds_is_there_while_the_field_is() -> Non
     assert state_text(schema_of(Post), "GSI1PK") == "state is PUBLIC"
     assert state_text(schema_of(Post), "GSI1SK") == "published_at is set"
     assert state_text(schema_of(Post), "topic") == "topic is set"
+
+
+def test_relations_follow_from_names_of_fields_forms_of_keys_and_partitions() -> None:
+    shop = Table("shop", "PK", "SK", indexes=[GlobalIndex("byCustomer", "GSI1PK", "GSI1SK")])
+
+    class Customer(Entity, table=shop):
+        customer_id: str
+        keys = Keys(PK="CUSTOMER#{customer_id}", SK="PROFILE")
+
+    class Purchase(Entity, table=shop):
+        order_id: str
+        bought_by: str
+        keys = Keys(PK="ORDER#{order_id}", SK="HEAD", GSI1PK="CUSTOMER#{bought_by}", GSI1SK="{order_id}")
+
+    class Line(Entity, table=shop):
+        order_id: str
+        number: int
+        keys = Keys(PK="ORDER#{order_id}", SK="LINE#{number:03}")
+
+    class Discount(Entity, table=shop):
+        order_id: str
+        position: int
+        keys = Keys(PK="ORDER#{order_id}", SK="OFF#{position:03}")
+
+    found = {
+        (each.one.entity.__name__, each.other.entity.__name__, each.many, each.by)
+        for each in relations(Design("Shop", tables=[shop]))
+    }
+    assert found == {
+        ("Customer", "Purchase", True, "bought_by"),
+        ("Purchase", "Line", True, "order_id"),
+        ("Purchase", "Discount", True, "order_id"),
+    }

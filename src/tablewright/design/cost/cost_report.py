@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -11,10 +11,14 @@ from tablewright.design.cost.demand import Load
 from tablewright.design.cost.hot_keys import HotKey, hot_keys
 from tablewright.design.cost.monthly_bill import Bill, CostPlan, break_even, compared_capacity
 from tablewright.design.cost.size_sensitivity import SizeCost, size_costs
+from tablewright.design.report.charts import Bar, bar_chart
 from tablewright.design.report.number_format import amount, bytes_text, money, percent, units_text
-from tablewright.design.report.report_blocks import Block, Bullets, DesignReport, Grid, Heading, Text
+from tablewright.design.report.report_blocks import Block, Bullets, DesignReport, Diagram, Grid, Heading, Text
 from tablewright.dynamo.limits import MAX_PARTITION_READ_UNITS, MAX_PARTITION_WRITE_UNITS
 from tablewright.model import Query
+
+# Patterns and writes in the chart.
+_MAX_BARS = 12
 
 __all__ = ["cost_blocks", "cost_json", "cost_report"]
 
@@ -73,6 +77,7 @@ def _by_subject(plan: CostPlan, level: int) -> Iterator[Block]:
         rows,
         ["per second", "peak", "read", "write", "per month"],
     )
+    yield from _chart([(demand.subject, bill.of(subject=demand.subject)) for demand in plan.demands])
     if plan.is_metered:
         # Every pattern of the run has its traffic.
         return
@@ -90,6 +95,17 @@ def _by_subject(plan: CostPlan, level: int) -> Iterator[Block]:
     silent = [f"`{name}`" for name in (*plan.design.patterns, *plan.design.writes) if name not in counted]
     if silent:
         yield Text(f"{', '.join(silent)}: not included, as no traffic is declared.")
+
+
+def _chart(costs: Sequence[tuple[str, Decimal]]) -> Iterator[Block]:
+    """Where the money goes: the most expensive patterns and writes."""
+    most = sorted((each for each in costs if each[1] > 0), key=lambda each: -each[1])[:_MAX_BARS]
+    if len(most) < 2:
+        return
+    title = "On-demand cost per month"
+    slices = [f'    "{subject.replace(chr(34), chr(39))}" : {float(cost):.4f}' for subject, cost in most]
+    bars = [Bar(subject, float(cost), money(cost)) for subject, cost in most]
+    yield Diagram("\n".join([f"pie showData title {title}", *slices]), bar_chart(title, bars))
 
 
 def _by_place(plan: CostPlan, level: int) -> Iterator[Block]:

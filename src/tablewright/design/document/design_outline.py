@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tablewright.model import Design, Index, Keys, Schema, Table, schemas_of
 from tablewright.model.declarations import KeyRule
+from tablewright.model.keys.key_template import Literal
 
 __all__ = ["CollectionMember", "ItemCollection", "Relation", "item_collections", "key_text", "relations"]
 
@@ -40,12 +41,15 @@ class ItemCollection:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """Two entities in one item collection: one item of the first, one or many of the second."""
+    """Two entities of which one item of the first belongs to one or many of the second.
+
+    ``by`` says how that is known: the fields that name it, or the partition that they share.
+    """
 
     one: Schema
     other: Schema
     many: bool
-    partition: str
+    by: str
 
 
 def rule_of(schema: Schema, attribute: str) -> KeyRule | None:
@@ -96,8 +100,19 @@ def item_collections(design: Design) -> Iterator[ItemCollection]:
                 yield ItemCollection(table, index, text, tuple(members))
 
 
-def relations(design: Design) -> Iterator[Relation]:
-    """What belongs to what: in a collection of a table, to the entity that there is one of."""
+def relations(design: Design) -> list[Relation]:
+    """What belongs to what: by fields of the same name, by keys of the same form, or by a shared partition."""
+    # Of entities that are named alike, such as a program and the lease on it, others belong to the first.
+    first: dict[frozenset[str], Schema] = {}
+    for schema in design.schemas:
+        first.setdefault(schema.identity_fields, schema)
+    every = (*_by_partition(design), *_by_key(design), *_by_name(design))
+    found = {(each.one, each.other): each for each in every if first[each.one.identity_fields] is each.one}
+    return [each for each in found.values() if not _is_indirect(each, list(found.values()))]
+
+
+def _by_partition(design: Design) -> Iterator[Relation]:
+    """Entities in one item collection: they belong to the one that there is one item of."""
     for collection in item_collections(design):
         if collection.index is not None or len(collection.members) < 2:
             continue
@@ -106,6 +121,55 @@ def relations(design: Design) -> Iterator[Relation]:
         for member in collection.members:
             if member is not first:
                 yield Relation(first.schema, member.schema, not _is_single(member.schema), collection.partition)
+
+
+def _by_name(design: Design) -> Iterator[Relation]:
+    """An entity that has all the fields that name another one."""
+    schemas = list(design.schemas)
+    for position, one in enumerate(schemas):
+        names = one.identity_fields
+        if not names or not names <= one.fields.keys():
+            continue
+        for number, other in enumerate(schemas):
+            same = other.identity_fields == names
+            # Of two that are named alike, the first is the one that the other belongs to.
+            if other is not one and names <= other.fields.keys() and not (same and number < position):
+                yield Relation(one, other, not same, ", ".join(sorted(names)))
+
+
+def _by_key(design: Design) -> Iterator[Relation]:
+    """An entity with a key of the same form as the primary key of another one, made of other fields."""
+    for one in design.schemas:
+        rule = one.key_rules.get(one.table.partition)
+        if rule is None or not rule.template.fields or not (one.table.sort is None or _is_single(one)):
+            continue
+        for other in design.schemas:
+            for attribute, own in other.key_rules.items():
+                names = [other.field_path(part.name) for part in own.template.fields]
+                if other is not one and _form(own) == _form(rule) and not one.identity_fields.issuperset(names):
+                    is_key = attribute == other.table.partition and (other.table.sort is None or _is_single(other))
+                    yield Relation(one, other, not is_key, ", ".join(names))
+
+
+def _form(rule: KeyRule) -> tuple[str, ...]:
+    """A template without the names of its fields; literal text alone is no form that tells anything."""
+    parts = rule.template.parts + rule.template.optional
+    texts = tuple(part.text if isinstance(part, Literal) else f"{{{part.form}}}" for part in parts)
+    return texts if any(isinstance(part, Literal) for part in parts) and rule.template.fields else (rule.template.text,)
+
+
+def _is_indirect(relation: Relation, known: Sequence[Relation]) -> bool:
+    """Whether there is an entity between the two: a program, its run, and what belongs to the run."""
+    one, other = relation.one.identity_fields, relation.other.identity_fields
+    return any(
+        first.one is relation.one
+        and second.other is relation.other
+        and first.other is second.one
+        and one < first.other.identity_fields <= other
+        and first.other is not relation.other
+        for first in known
+        for second in known
+    )
 
 
 def _is_single(schema: Schema) -> bool:

@@ -21,7 +21,7 @@ def type_text(schema: Schema, field: str) -> str:
 
 
 def entity_diagram(design: Design) -> str:
-    """Entities with their attributes, and which of them share a partition."""
+    """Entities with their attributes, and what belongs to what."""
     return "\n".join(["erDiagram", *_entities(design)])
 
 
@@ -37,7 +37,7 @@ def _entities(design: Design) -> Iterator[str]:
         yield "    }"
     for relation in relations(design):
         line = "||--o{" if relation.many else "||--o|"
-        yield f'    {relation.one.entity.__name__} {line} {relation.other.entity.__name__} : "{relation.partition}"'
+        yield f'    {relation.one.entity.__name__} {line} {relation.other.entity.__name__} : "{_label(relation.by)}"'
 
 
 def collection_diagram(design: Design) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from tablewright.design.document.design_outline import item_collections
+from tablewright.design.document.design_outline import item_collections, relations
 from tablewright.design.document.mermaid import type_text
 from tablewright.model import Design, Write
 
@@ -59,12 +59,17 @@ class _Box:
 
 
 def entity_drawing(design: Design) -> str:
-    """Entities with their attributes."""
+    """Entities with their attributes, and what belongs to each."""
     boxes = []
+    belonging: dict[str, list[str]] = {}
+    for each in relations(design):
+        row = f"{'1:n' if each.many else '1:1'} {each.other.entity.__name__}, by {each.by}"
+        belonging.setdefault(each.one.entity.__name__, []).append(row)
     for schema in design.schemas:
         derived = [f"{name}: string (key)" for name in schema.table.key if name not in schema.by_attribute]
         fields = [f"{spec.attribute}: {type_text(schema, name)}" for name, spec in schema.fields.items()]
-        boxes.append(_Box(schema.entity.__name__, [*derived, *fields]))
+        name = schema.entity.__name__
+        boxes.append(_Box(name, [*derived, *fields, *belonging.get(name, ())]))
     return _flowed("Entities", boxes)
 
 
