@@ -45,19 +45,24 @@ class Page:
 
     def run(self, script: str) -> Any:
         """The value of an expression; promises are awaited."""
-        found = self.call("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True)
+        found = self._evaluated(script)
         assert "exceptionDetails" not in found, found
         return found["result"].get("value")
 
+    def _evaluated(self, script: str) -> dict[str, Any]:
+        return self.call("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True)
+
     def until(self, condition: str) -> Any:
-        """Wait until an expression is true; its value."""
+        """Wait until an expression is true; its value. While a page loads, what it looks for may not be there yet."""
         end = time.monotonic() + _WITHIN
+        found: dict[str, Any] = {}
         while time.monotonic() < end:
-            value = self.run(condition)
+            found = self._evaluated(condition)
+            value = None if "exceptionDetails" in found else found["result"].get("value")
             if value:
                 return value
             time.sleep(0.05)
-        raise AssertionError(f"it did not become true: {condition}")
+        raise AssertionError(f"it did not become true: {condition} {found}")
 
     def picture(self, path: Path) -> None:
         """A screenshot, to look at."""
