@@ -110,7 +110,7 @@ def test_maintenance_repairs_everything_with_its_policy_and_needs_all_of_it(
 ) -> None:
     # Our own server's stream is never behind its table.
     monkeypatch.setattr(support_system, "_SETTLE", 0)
-    guarded = guard(proxy, name, "mend")
+    guarded = guard(proxy, name, "repair")
     (system,) = load(name)
     blobs = tmp_path / "blobs"
     with store_of(guarded, ADMINISTRATOR, blobs=blobs) as store:

@@ -32,8 +32,8 @@ _BLOCK = 1024 * 1024
 def verify_closed(folder: Path, progress: Progress | None = None, on_item: OnItem | None = None) -> VerifyReport:
     """Verify a data folder that no engine has open; StorageError where it is in use, or cannot be read.
 
-    ``progress`` is told what is being done, how much of it is done, and of how much; ``on_item`` is given every item of
-    tables and backups, with which one it is, for what the engine knows nothing of.
+    ``progress`` is called with what is being done, how much of it is done, and of how much. ``on_item`` is given every
+    item of tables and backups, with which one it is, for what the engine knows nothing of.
     """
     files = Files.of(folder)
     with _unused(files):

@@ -94,8 +94,9 @@ class VerifyReport:
 
 
 def verify(db: Database, progress: Progress | None = None, on_item: OnItem | None = None) -> VerifyReport:
-    """Compare all that is stored; ``progress`` is told what is being done, how much of it is done, and of how much.
+    """Compare all that is stored.
 
+    ``progress`` is called with what is being done, how much of it is done, and of how much.
     ``on_item`` is given every item of tables and backups that can be read, for what the engine knows nothing of.
     """
     report = VerifyReport()

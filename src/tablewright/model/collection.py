@@ -233,7 +233,7 @@ def _check_parameters(place: str, schema: Schema, signature: PatternSignature, p
     for attribute in partition:
         rule = schema.key_rules.get(attribute)
         paths = [attribute] if rule is None else [field.name for field in rule.template.fields]
-        needed += [schema.field_path(path).replace(".", "__") for path in paths if path != schema.table.type_attribute]
+        needed += schema.parameters(path for path in paths if path != schema.table.type_attribute)
     if signature.required != frozenset(needed) or len(signature.names) > len(signature.required):
         taken = ", ".join(["self", *needed])
         raise ModelError(f"{place} takes the fields of the partition key; declare it as {place}({taken})")

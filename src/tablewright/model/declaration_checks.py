@@ -330,13 +330,10 @@ def _check_pattern(schema: Schema, pattern: Get | Query) -> None:
     if isinstance(pattern, Query):
         _check_query(schema, place, pattern, partition, sort)
     if pattern.signature is not None:
-        fields = [
-            [schema.field_path(path).replace(".", "__") for path in _paths_of(schema, key)] for key in (partition, sort)
-        ]
-        states = [path for name in partition + sort if name in schema.key_rules for path in schema.key_rules[name].when]
-        in_states = [schema.field_path(path).replace(".", "__") for path in states]
-        buckets = [schema.field_path(path).replace(".", "__") for path in schema.buckets(partition)]
-        check_parameters(place, pattern, pattern.signature, fields[0], fields[1], in_states, buckets)
+        rules = [schema.key_rules[name] for name in partition + sort if name in schema.key_rules]
+        states = [path for rule in rules for path in rule.when]
+        paths = _paths_of(schema, partition), _paths_of(schema, sort), states, schema.buckets(partition)
+        check_parameters(place, pattern, pattern.signature, *(schema.parameters(each) for each in paths))
     elif isinstance(pattern, Query) and pattern.range is not None:
         names = [schema.field_path(path) for path in _paths_of(schema, partition + sort)]
         # The range itself is only ever bounded.

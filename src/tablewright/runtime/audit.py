@@ -149,16 +149,16 @@ class Audit:
     async def page(
         self, store: AsyncStore, thing: str, recorded: Iterable[Recorded] | None, *, limit: int, cursor: str | None
     ) -> AuditPage:
-        """The changes of a thing, newest first; ``recorded`` are those that its item tells of, None without one.
+        """The changes of a thing, newest first; ``recorded`` are those that its item has, None without one.
 
         ResourceNotFound if there is no such thing, and never was.
         """
         before = _LATEST if cursor is None else _place_of(cursor)
-        told = [] if recorded is None else [_told(each) for each in recorded if each.at is not None]
+        in_item = [] if recorded is None else [_from_item(each) for each in recorded if each.at is not None]
         found = await self._entries(store, _name_of(self._system, thing), before, limit + 1)
         if recorded is None and cursor is None and not found:
             raise ResourceNotFound(f"there is no {thing}")
-        places = sorted([*found, *(each for each in told if each[0] < before)], key=itemgetter(0), reverse=True)
+        places = sorted([*found, *(each for each in in_item if each[0] < before)], key=itemgetter(0), reverse=True)
         shown = places[:limit]
         return {
             "audit": [view for _, view in shown],
@@ -220,7 +220,7 @@ def _placed(entry: AuditEntry) -> _Placed:
     return (entry.at, entry.entry_id), {"by": entry.by, "at": entry.at, "call": entry.call, "changes": changes}
 
 
-def _told(recorded: Recorded) -> _Placed:
+def _from_item(recorded: Recorded) -> _Placed:
     assert recorded.at is not None
     changes: dict[str, ValueChange] = {
         name: {"old": None, "new": _shown(name, value)} for name, value in recorded.changes.items()

@@ -1,4 +1,4 @@
-"""Calls: one that cannot be read takes no list down, and is changed by nobody until it is mended."""
+"""Calls: one that cannot be read takes no list down, and is changed by nobody until it is repaired."""
 
 from __future__ import annotations
 

@@ -170,9 +170,9 @@ def test_an_unreadable_program_says_so_and_is_repaired_by_putting_it(
         assert "put it again" in told["detail"]
     # Its version is still told, so nobody overwrites what he has not seen.
     assert admin.put(made.path, json={**made.body, "version": 7}).status_code == 409
-    mended = admin.put(made.path, json={**made.body, "version": 1})
-    assert mended.status_code == 200, mended.text
-    assert (mended.json()["version"], member.get(made.path).status_code) == (2, 200)
+    repaired = admin.put(made.path, json={**made.body, "version": 1})
+    assert repaired.status_code == 200, repaired.text
+    assert (repaired.json()["version"], member.get(made.path).status_code) == (2, 200)
     assert made.run()["state"] == "completed"
 
 

@@ -1,4 +1,4 @@
-"""Service Desk: a ticket that cannot be read takes no list down, and is changed by nobody until it is mended."""
+"""Service Desk: a ticket that cannot be read takes no list down, and is changed by nobody until it is repaired."""
 
 from __future__ import annotations
 

@@ -105,12 +105,12 @@ class CopyFolder:
             raise DamagedError(f"the copy {name} cannot be read: {error.strerror}") from error
         if sha256(content).hexdigest().encode() != checksum:
             raise DamagedError(f"the description of the copy {name} is damaged")
-        told = orjson.loads(content)
-        if told.pop("format") != _FORMAT:
+        described = orjson.loads(content)
+        if described.pop("format") != _FORMAT:
             raise StorageError(f"{self.folder} was written by a newer version of Tablewright; upgrade to read it")
-        told["database"] = StoredFile(**told["database"])
-        told["files"] = {path: StoredFile(**file) for path, file in told["files"].items()}
-        return FolderCopy(**told)
+        described["database"] = StoredFile(**described["database"])
+        described["files"] = {path: StoredFile(**file) for path, file in described["files"].items()}
+        return FolderCopy(**described)
 
     def choose(self, at: float | None) -> FolderCopy:
         """The newest copy, or the newest of those that were taken by then."""

@@ -192,6 +192,10 @@ class KeyLayout(FieldLayout):
         spec = self.by_attribute.get(attribute)
         return (attribute if spec is None else spec.name) + dot + rest
 
+    def parameters(self, attribute_paths: Iterable[str]) -> list[str]:
+        """Paths of attributes as the parameters of a pattern: ``subject__id`` for a part of a field."""
+        return [self.field_path(path).replace(".", "__") for path in attribute_paths]
+
     def _in_attributes(self, attribute: str, rule: KeyRule) -> KeyRule:
         """A declared rule in terms of stored attributes instead of fields."""
         where = f"{self.entity.__name__}.keys, {attribute}"

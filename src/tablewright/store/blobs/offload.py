@@ -54,7 +54,7 @@ class Placement:
     references: dict[str, Reference]
     fresh: list[Blob] = field(default_factory=list)
     # Blobs that the item has, written once more: whatever becomes of the write, they stay.
-    mended: list[Blob] = field(default_factory=list)
+    rewritten: list[Blob] = field(default_factory=list)
     superseded: list[str] = field(default_factory=list)
     # The item as it is to be stored; an update in place has none.
     item: Item = field(default_factory=dict)
@@ -173,7 +173,7 @@ class Offload:
     ) -> None:
         """Offload a value, unless its blob is there already.
 
-        One that is set is written even so, to the same blob: that may be lost, and this is how it is mended.
+        One that is set is written even so, to the same blob: that may be lost, and this is how it is repaired.
         """
         context = self._context
         table = context.name_of(schema.table)
@@ -183,7 +183,7 @@ class Offload:
             placed.references[attribute] = known
             placed.values[known.blob] = value
             if is_set:
-                placed.mended.append(make_blob(known.blob, table, key, attribute, value))
+                placed.rewritten.append(make_blob(known.blob, table, key, attribute, value))
             return
         blob = make_blob(new_name(table, schema.type_name, context.clock()), table, key, attribute, value)
         identity = orjson.dumps([table, key, attribute, blob.reference.sha256], option=orjson.OPT_SORT_KEYS)
@@ -197,7 +197,7 @@ class Offload:
 
     def has_work(self, placed: Sequence[Placement]) -> bool:
         """Whether there is anything to write, or to tidy up."""
-        return bool(self._written or [each for each in placed if each.fresh or each.mended or each.superseded])
+        return bool(self._written or [each for each in placed if each.fresh or each.rewritten or each.superseded])
 
     def upload(self, placed: Collection[Placement]) -> Flow[None]:
         """Write the blobs that what was planned refers to."""
@@ -206,7 +206,7 @@ class Offload:
         if contents:
             # First: what fails half-way has left something behind.
             self._written.update(dict.fromkeys(name for name, _ in contents))
-        contents += [(blob.reference.blob, blob.data) for each in placed for blob in each.mended]
+        contents += [(blob.reference.blob, blob.data) for each in placed for blob in each.rewritten]
         if contents:
             yield from retrying(self._context, put_blobs(self._context.blob_store(), contents))
 
