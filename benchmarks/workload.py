@@ -133,10 +133,10 @@ OPERATIONS = {
 
 
 def cycle(operation: str, numbers: range, count: int, seed: int) -> tuple[str, list[Json]]:
-    """The operation's name, and requests for `count` of the items, to be sent over and over.
+    """The operation's name, and requests for `count` of the items, or for all, to be sent over and over.
 
     Each item comes twice, with different content, so that no write of the cycle leaves its item as it was.
     """
     name, make = OPERATIONS[operation]
-    chosen = random.Random(seed).sample(numbers, count)
+    chosen = random.Random(seed).sample(numbers, min(count, len(numbers)))
     return name, [make(n, revision) for revision, n in enumerate([*chosen, *chosen], 1)]

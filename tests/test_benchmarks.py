@@ -22,6 +22,8 @@ from benchmarks import (
     dynamodb_local,
     load,
     orders,
+    over_http,
+    over_http_256,
     packages,
     postgres,
     remote_targets,
@@ -74,6 +76,17 @@ def test_the_generator_reports_failures() -> None:
         result = load.run(load.Load(port, [[b"ping"]], seconds=0.1, warm_up=0))
     assert result.failed
     assert result.first_failure == REFUSED.decode()
+
+
+@pytest.mark.parametrize("operation", ["get", "transact"])
+@pytest.mark.parametrize("connections", [over_http.CONNECTIONS, over_http_256.CONNECTIONS])
+def test_each_connection_has_items_of_its_own(operation: str, connections: int) -> None:
+    server = servers.Server("any", 0)
+    cycles = over_http.requests(server, operation, seed=0, connections=connections)
+    assert len(cycles) == connections
+    assert all(cycles)
+    first, second = set(cycles[0]), set(cycles[1])
+    assert first.isdisjoint(second)
 
 
 @contextmanager

@@ -1,4 +1,9 @@
-"""Every system's suite runs on several endpoints: embedded, our own server, and with the marker ``slow`` on moto's."""
+"""Every system's suite runs on several endpoints: embedded, our own server, and moto's.
+
+What writes and races runs on our own server in ``make test`` too (``ON_OWN_SERVER``). What is about requests, rights
+and responses does the same wherever the tables are; on our own server it runs with the marker ``slow``, as all of them
+do on moto's.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +31,25 @@ KNOWN_DIFFERENCES: dict[str, dict[str, str]] = {
         "test_events_are_numbered_without_gaps_by_a_hundred_and_fifty_writers_at_once": "transactions take too long",
     },
 }
+
+
+ON_OWN_SERVER = {
+    "calls": {"test_bookings", "test_races", "test_creating", "test_changing", "test_reading"},
+    "engagement": {"test_programs", "test_candidates", "test_customer_preferences"},
+    "runs": {"test_runs"},
+    "servicedesk": {"test_tickets", "test_table", "test_bounds_and_races"},
+    "support": {"test_support", "test_metrics", "test_shards", "test_payloads", "test_operations"},
+    "tasks": {"test_tasks", "test_assignments", "test_users", "test_events", "test_lockout"},
+}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        callspec = getattr(item, "callspec", None)
+        on_own_server = callspec is not None and callspec.params.get("served") == "own_server"
+        if on_own_server and item.path.stem not in ON_OWN_SERVER.get(item.path.parent.name, ()):
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(autouse=True)

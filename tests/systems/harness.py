@@ -7,15 +7,19 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import httpx
 import uvicorn
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
 
 from tablewright.runtime.http.application import application
 from tablewright.runtime.http.bounded_connection import ConnectionLimits, bounded
 from tablewright.runtime.identity.access import RUNTIME_ADMINS
-from tablewright.runtime.settings import Settings
+from tablewright.runtime.settings import Secrets, Settings
 from tablewright.runtime.system import Runtime, System
 
 
@@ -78,6 +82,15 @@ def roles_called(name: str, systems: Sequence[System], path: str = "") -> list[s
     return found
 
 
+@cache
+def _issuer_key() -> str:
+    """A key that is good for every test of a process: making one takes as long as a dozen requests."""
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    return key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    ).decode()
+
+
 @contextmanager
 def serving(systems: Sequence[System], **settings: Any) -> Iterator[Served]:
     """Run an application with some systems; settings as they are given, in memory by default."""
@@ -88,6 +101,8 @@ def serving(systems: Sequence[System], **settings: Any) -> Iterator[Served]:
         "rate_burst": 1_000_000,
         "log_level": "WARNING",
     }
+    if "data" in settings:
+        Secrets(Path(settings["data"])).get("issuer_key", _issuer_key)
     runtime = Runtime.open(Settings(**{**defaults, **settings}), systems, clock=clock)
     try:
         app = application(runtime, systems)

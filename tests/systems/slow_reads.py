@@ -15,7 +15,7 @@ from tablewright.store.flow.driver import Request
 _READS = frozenset({"GetItem", "Query", "BatchGetItem"})
 
 
-def slow_reads(monkeypatch: pytest.MonkeyPatch, seconds: float = 0.05) -> None:
+def slow_reads(monkeypatch: pytest.MonkeyPatch, seconds: float = 0.03) -> None:
     def patch(backend: type[Any]) -> None:
         call, call_async = backend.call, backend.call_async
 

@@ -29,14 +29,14 @@ def call(request: pytest.FixtureRequest) -> Iterator[Face]:
         yield lambda backend, request=LIST: runner.run(backend.call_async(request))
 
 
-def connected(port: int, *, scheme: str = "http", **options: Any) -> EndpointBackend:
+def connected(port: int, *, scheme: str = "http", host: str = "127.0.0.1", **options: Any) -> EndpointBackend:
     """A backend whose time-outs are short."""
     from botocore.config import Config
 
     quick = {"connect_timeout": 0.3, "read_timeout": 0.3}
     config = Config(**(quick | options.pop("config", {})))
     given = {"aws_access_key_id": "any", "aws_secret_access_key": "any", "config": config, **options}
-    return EndpointBackend("us-east-1", f"{scheme}://127.0.0.1:{port}", given)
+    return EndpointBackend("us-east-1", f"{scheme}://{host}:{port}", given)
 
 
 def failure(call: Face, backend: EndpointBackend, request: Request = LIST) -> ServiceError:

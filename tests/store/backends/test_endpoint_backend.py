@@ -12,8 +12,10 @@ import time
 import zlib
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
+from botocore.config import Config
 
 from tablewright.engine import Engine
 from tablewright.store.backends.endpoint_backend import EndpointBackend
@@ -56,6 +58,56 @@ def test_a_host_that_does_not_exist(call: Face) -> None:
         "us-east-1", "http://nowhere.invalid", {"aws_access_key_id": "any", "aws_secret_access_key": "any"}
     )
     assert failure(call, backend).code == NOT_CONNECTED
+
+
+def test_a_name_has_to_be_resolved_in_time(call: Face, monkeypatch: pytest.MonkeyPatch) -> None:
+    resolved = threading.Event()
+    resolve = socket.getaddrinfo
+
+    def slowly(host: str, port: int, family: int = 0, type: int = 0, proto: int = 0, flags: int = 0) -> Any:
+        if not flags & socket.AI_NUMERICHOST:
+            resolved.wait(10)
+        return resolve(host, port, family, type, proto, flags)
+
+    monkeypatch.setattr(socket, "getaddrinfo", slowly)
+    backend = EndpointBackend(
+        "us-east-1",
+        "http://nowhere.invalid",
+        {
+            "aws_access_key_id": "any",
+            "aws_secret_access_key": "any",
+            "config": Config(connect_timeout=0.1, read_timeout=0.1),
+        },
+    )
+    began = time.monotonic()
+    try:
+        failed = failure(call, backend)
+        took = time.monotonic() - began
+    finally:
+        resolved.set()
+    assert failed.code == NOT_CONNECTED
+    assert "took too long" in failed.message
+    assert took < 9
+
+
+def test_an_address_that_refuses_leaves_the_others(call: Face, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name may have several addresses, of which the first is often one of IPv6 that nobody listens on."""
+    resolve = socket.getaddrinfo
+    with socket.socket() as unused, scripted(answering(response(TABLES))) as server:
+        unused.bind(("127.0.0.1", 0))
+        nobody = unused.getsockname()[1]
+
+        def both(host: str, port: int, family: int = 0, type: int = 0, proto: int = 0, flags: int = 0) -> Any:
+            if host != "two.invalid" or flags & socket.AI_NUMERICHOST:
+                return resolve(host, port, family, type, proto, flags)
+            return [
+                *resolve("127.0.0.1", nobody, family, type, proto, flags),
+                *resolve("127.0.0.1", port, family, type, proto, flags),
+            ]
+
+        monkeypatch.setattr(socket, "getaddrinfo", both)
+        backend = connected(server.port, host="two.invalid")
+        assert call(backend) == {"TableNames": ["a"]}
 
 
 def closed(peer: Peer) -> None:

@@ -93,6 +93,17 @@ def test_what_is_not_there_is_refused_when_the_program_is_saved(
     assert (answer.status_code in (400, 422), told in answer.text) == (True, True), answer.text
 
 
+@pytest.mark.parametrize("padding", ["", " " * 200_000], ids=["small", "large"])
+def test_a_file_that_has_changed_is_looked_at_again(served: Served, admin: httpx.Client, padding: str) -> None:
+    file = served.runtime.settings.data / "sources" / f"{new_id('f')}.csv"
+    change = {"dataConnectors": [files(file=file.name, subjectIdColumn="sku", subjectTypeColumn="points")]}
+    for header in ("customer_id,points", "customer_id,points,sku", "sku,points,customer", "customer_id,points,sku"):
+        file.write_text(f"{header}\n" + padding.replace(" ", "1,2,3\n" if header.count(",") == 2 else "1,2\n"))
+        answer = saved(admin, **change)
+        known = {"customer_id", "sku"} <= set(header.split(","))
+        assert (answer.status_code == 200) is known, answer.text
+
+
 @pytest.mark.requirement("CE6")
 @pytest.mark.parametrize(
     "changes",

@@ -27,6 +27,7 @@ from tablewright.store.flow.driver import Backend, Request, Response
 from tablewright.systems.tasks import handlers
 from tablewright.systems.tasks.model import Assignment, Group, Priority, Status, Task, User, task_management
 from tablewright.systems.tasks.tasks_system import system
+from tests.examples import THOROUGH
 from tests.runtime.mail_server import MailServer
 from tests.systems.harness import Clock
 from tests.systems.mortal import Died, Mortal
@@ -92,8 +93,11 @@ def run_through(runtime: Runtime, clock: Clock, mail: MailServer, name: str, las
 
 
 def every_moment(work: Callable[[int | None, bool], int]) -> None:
-    """Have work done with an end at each of its requests, before and after it; without an end it says how many."""
-    for last in range(work(None, False)):
+    """Have work done with an end at each of its requests, before and after it; without an end it says how many.
+
+    ``make test`` tries every third of them.
+    """
+    for last in range(0, work(None, False), 1 if THOROUGH else 3):
         for after in (False, True):
             work(last, after)
 
@@ -158,7 +162,7 @@ def test_a_mailer_that_dies_loses_no_letter_and_repeats_one_only_in_the_gap() ->
                 return len(mortal.requests)
 
         every_moment(send)
-    assert len(repeated) == len(expected)
+    assert len(repeated) == len(expected) if THOROUGH else len(repeated) < len(expected)
 
 
 def is_record(request: Request) -> bool:

@@ -10,10 +10,13 @@ from __future__ import annotations
 import os
 import select
 import socket
+import threading
 import time
 import weakref
+from collections.abc import Sequence
 from contextlib import suppress
 from queue import Empty, SimpleQueue
+from typing import Any, TypeAlias
 
 from tablewright.store.backends.http.channel import Channel, TunnelError
 from tablewright.store.backends.http.exchange import Destination, Exchange, HedgeBudget, no_response, not_connected
@@ -24,6 +27,8 @@ MAX_IDLE_SECONDS = 30.0
 _RECEIVE_SIZE = 64 * 1024
 # A socket with a time-out of 0 would not block at all.
 _SHORTEST = 0.001
+
+_Address: TypeAlias = tuple[socket.AddressFamily, socket.SocketKind, int, str, tuple[Any, ...]]
 
 
 class SocketConnection:
@@ -37,8 +42,7 @@ class SocketConnection:
         self._reader = ResponseReader()
         self.idle_since = 0.0
         try:
-            seconds = min(destination.connect_seconds, _left(until))
-            self._socket = socket.create_connection(destination.address, seconds)
+            self._socket = _connect(destination.address, min(time.monotonic() + destination.connect_seconds, until))
         except OSError as error:
             raise not_connected(destination, error) from error
         try:
@@ -111,6 +115,49 @@ class SocketConnection:
         if self.fileno() >= 0:
             self._reader.close()
             self._socket.close()
+
+
+def _connect(address: tuple[str, int], until: float) -> socket.socket:
+    """A socket that is connected to one of the addresses of a host, in the time that is left for all of them."""
+    refused: OSError | None = None
+    for family, kind, protocol, _, resolved in _resolve(address, until):
+        connecting = socket.socket(family, kind, protocol)
+        try:
+            connecting.settimeout(_left(until))
+            connecting.connect(resolved)
+        except OSError as error:
+            connecting.close()
+            refused = error
+        except BaseException:
+            connecting.close()
+            raise
+        else:
+            return connecting
+    raise refused or OSError("its name has no address")
+
+
+def _resolve(address: tuple[str, int], until: float) -> Sequence[_Address]:
+    """The addresses of a host. The system's resolver takes no time-out, so a thread waits for it."""
+    host, port = address
+    found: SimpleQueue[Sequence[_Address] | OSError] = SimpleQueue()
+
+    def resolve(flags: int = 0) -> None:
+        try:
+            found.put(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=flags))
+        except OSError as error:
+            found.put(error)
+
+    resolve(socket.AI_NUMERICHOST)
+    result = found.get()
+    if isinstance(result, OSError):
+        threading.Thread(target=resolve, name="tablewright-resolve", daemon=True).start()
+        try:
+            result = found.get(timeout=_left(until))
+        except Empty:
+            raise TimeoutError from None
+    if isinstance(result, OSError):
+        raise result
+    return result
 
 
 class SocketPool:

@@ -11,10 +11,12 @@ may use to sort (it goes to disk beyond).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Hashable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
+from typing import TypeAlias
 
 from tablewright.runtime import Invalid
 from tablewright.systems.engagement.configuration import AthenaConnector, Connector, FilesConnector
@@ -38,7 +40,12 @@ _MAX_NAME_LENGTH = 255
 # How long a connector is checked, and how many rows of a file say what its columns are meanwhile.
 _CHECKED_WITHIN = 20.0
 _SAMPLED = 20_480
+# Queries whose columns are known. A file of at most so many bytes is read to tell whether it is another.
+_MAX_KNOWN = 100
+_SMALL_FILE = 100_000
 
+# A table, the kind of its file, and what tells whether that is as it was.
+_File: TypeAlias = tuple[str, str, Hashable]
 # Whether nobody wants the rows any more.
 Halt = Callable[[], bool]
 
@@ -56,6 +63,8 @@ class Sources:
     aws_endpoint: str | None = None
     # How long a query may take until its next rows are there.
     seconds: float = 900
+    # The columns of queries that were checked, by the query and the state of its files.
+    _known: dict[tuple[str, tuple[_File, ...]], tuple[str, ...]] = field(default_factory=dict, compare=False)
 
     def check(self, connector: Connector) -> frozenset[str] | None:
         """The attributes that a connector's customers have; None if that is not known before it is run.
@@ -71,9 +80,7 @@ class Sources:
         except ValueError as error:
             raise Invalid(f"the query: {error}", field="dataConnectors") from None
         try:
-            paths = {table: self._present(file) for table, file in connector.tables.items()}
-            with opened(connector, self.folder, paths, within=_CHECKED_WITHIN, halted=_never, sampled=_SAMPLED) as rows:
-                columns = rows.columns(connector.query)
+            columns = self._columns(connector)
         except Unreadable as error:
             raise Invalid(f"the data connector: {error}", field="dataConnectors") from None
         found = {column.casefold() for column in columns}
@@ -84,6 +91,19 @@ class Sources:
                 )
         named = _named(connector)
         return frozenset(column for column in columns if column.casefold() not in named)
+
+    def _columns(self, connector: FilesConnector) -> tuple[str, ...]:
+        """The columns of a query, which takes a process of its own to find out, unless its files are as they were."""
+        paths = {table: self._present(file) for table, file in connector.tables.items()}
+        files = tuple((table, path.suffix, _state(path)) for table, path in paths.items())
+        known = self._known.get((connector.query, files))
+        if known is None:
+            with opened(connector, self.folder, paths, within=_CHECKED_WITHIN, halted=_never, sampled=_SAMPLED) as rows:
+                known = tuple(rows.columns(connector.query))
+            if len(self._known) >= _MAX_KNOWN:
+                self._known.clear()
+            self._known[connector.query, files] = known
+        return known
 
     def path(self, file: str) -> Path:
         """A file in the folder of sources; Invalid for one elsewhere."""
@@ -118,6 +138,17 @@ class Sources:
         if not path.is_file():
             raise Unreadable(f"{file} is not in the folder of sources")
         return path
+
+
+def _state(path: Path) -> Hashable:
+    """What changes when a file does: its content, if that is small."""
+    try:
+        found = path.stat()
+        if found.st_size <= _SMALL_FILE:
+            return sha256(path.read_bytes()).digest()
+    except OSError as error:
+        raise Unreadable(f"{path.name} cannot be read: {error.strerror}") from None
+    return path, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 @dataclass(slots=True)
