@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from uuid import uuid4
 
-from tablewright.model import Entity, Get, Keys, Table
+from tablewright.model import Entity, Get, Keys, Table, attr
 from tablewright.store import AnyChange, Consumer, Effects, Store, typed_changes
 
 orders = Table("orders", "PK", "SK", stream="NEW_AND_OLD_IMAGES")
@@ -43,7 +43,11 @@ def count(changes: Sequence[AnyChange], effects: Effects) -> None:
     for change in typed_changes(Order, changes):
         for order, sign in ((change.after, 1), (change.before, -1)):
             if order is not None:
-                effects.add(Total.by_customer(customer=order.customer), orders=sign, amount=sign * order.amount)
+                effects.add(
+                    Total.by_customer(customer=order.customer),
+                    attr(Total.orders).add(sign),
+                    attr(Total.amount).add(sign * order.amount),
+                )
 
 
 def main(folder: str | None) -> None:

@@ -31,6 +31,7 @@ from tablewright.model import (
     Write,
     when,
 )
+from tests.declared_patterns import taking
 
 _numbers = count()
 
@@ -137,7 +138,7 @@ def entity_of(shape: Shape, further: Sequence[Index] = (), keys: Mapping[str, st
         "__annotations__": {name: annotation for name, (annotation, _) in fields.items()},
         **{name: default for name, (_, default) in fields.items() if default is not ...},
         "keys": Keys(templates),
-        "by_id": Get(),
+        "by_id": taking(Get(), *(["place"] if shape.moves else []), "thing_id"),
     }
     return types.new_class("Thing", (Entity,), {"table": table}, lambda body: body.update(namespace))
 

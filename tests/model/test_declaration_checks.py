@@ -34,6 +34,7 @@ from tablewright.model import (
     UpdatedAt,
     Upgrades,
     Version,
+    attr,
     camel_case,
     schema_of,
     schemas_of,
@@ -41,6 +42,7 @@ from tablewright.model import (
     when,
 )
 from tablewright.model.declarations import VersionMarker
+from tests.declared_patterns import taking
 
 
 class Status(StrEnum):
@@ -283,64 +285,68 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     # patterns
     "an unknown index": (
-        lambda: declared({}, by=Query("GSI9")),
+        lambda: declared({}, by=taking(Query("GSI9"), "id")),
         "Row.by: table 'Rows' has no index 'GSI9'; it has GSI1, LSI1",
     ),
     "an index that it is never in": (
-        lambda: declared({}, keys=Keys(**KEYS, GSI1PK="X"), by=Query("GSI1")),
+        lambda: declared({}, keys=Keys(**KEYS, GSI1PK="X"), by=taking(Query("GSI1"), "id")),
         "Row.by: Row is never in index 'GSI1', as it has no GSI1SK; add that to keys, or store a field in it",
     ),
     "a consistent read of a global index": (
-        lambda: declared({}, keys=Keys(**KEYS, GSI1PK="X", GSI1SK="Y"), by=Get("GSI1", consistent=True)),
+        lambda: declared({}, keys=Keys(**KEYS, GSI1PK="X", GSI1SK="Y"), by=taking(Get("GSI1", consistent=True), "id")),
         "Row.by: a global index has no consistent reads; read by the primary key, or remove consistent=True",
     ),
     "a query where there is one item": (
-        lambda: declared({}, Table("Rows", "PK"), keys=Keys(PK="ROW#{id}"), by=Query()),
+        lambda: declared({}, Table("Rows", "PK"), keys=Keys(PK="ROW#{id}"), by=taking(Query(), "id")),
         "Row.by: table 'Rows' has no sort key, so a key has one item; use Get",
     ),
     "a fixed field that is not there": (
-        lambda: declared({}, by=Query(fixed={"status": "x"})),
+        lambda: declared({}, by=taking(Query(fixed={"status": "x"}), "id")),
         "Row.by, fixed: Row has no field 'status'; it has id",
     ),
     "a fixed field outside of the key": (
-        lambda: declared({"status": Status}, by=Query(fixed={"status": "open"})),
+        lambda: declared({"status": Status}, by=taking(Query(fixed={"status": "open"}), "id")),
         "Row.by: status is fixed, but is not part of the key that is read; use where",
     ),
     "a fixed value that cannot be": (
-        lambda: declared({"status": Status}, keys=Keys(PK="ROW#{id}", SK="{status}"), by=Query(fixed={"status": "x"})),
+        lambda: declared(
+            {"status": Status}, keys=Keys(PK="ROW#{id}", SK="{status}"), by=taking(Query(fixed={"status": "x"}), "id")
+        ),
         "Row.by, fixed status: 'x' is not valid: Input should be 'open' or 'closed'",
     ),
     "a range outside of the sort key": (
-        lambda: declared({}, keys=Keys(PK="ROW", SK="{id}"), by=Query(range="status")),
+        lambda: declared({}, keys=Keys(PK="ROW", SK="{id}"), by=taking(Query(range="status"), "id")),
         "Row.by, range: Row has no field 'status'; it has id",
     ),
     "a range in the partition key": (
-        lambda: declared({}, by=Query(range="id")),
+        lambda: declared({}, by=taking(Query(range="id"), "id")),
         "Row.by: id is part of the partition key that is read, which needs one value and has no range; "
         "partition by something else and put it into the sort key",
     ),
     "a range that is fixed": (
-        lambda: declared({}, keys=Keys(PK="ROW", SK="{id}"), by=Query(range="id", fixed={"id": "1"})),
+        lambda: declared({}, keys=Keys(PK="ROW", SK="{id}"), by=taking(Query(range="id", fixed={"id": "1"}), "id")),
         "Row.by: id is fixed, so it cannot be the range; remove one of them",
     ),
     "a filter on the key": (
-        lambda: declared({"PK": str}, keys=Keys(SK="{id}"), by=Query(where={"PK": "x"})),
-        "Row.by: PK is part of the key that is read, so it cannot be in where; use fixed",
+        lambda: declared(
+            {"PK": str}, keys=Keys(SK="{id}"), by=taking(Query(), "PK", where=lambda self, **_: attr(self.PK) == "x")
+        ),
+        "Row.by: PK is part of the key that is read, so it cannot be filtered by; use fixed",
     ),
     "a filter on nothing known": (
-        lambda: declared({}, by=Query(where={"status": "x"})),
-        "Row.by, where: Row has no field 'status'; it has id",
+        lambda: declared({}, by=taking(Query(), "id", where=lambda self, **_: attr(self.status) == "x")),
+        "Row.by: its filter is on 'status', and Row has no such field; it has id",
     ),
     "a projection of nothing known": (
-        lambda: declared({}, by=Query(project=["status"])),
+        lambda: declared({}, by=taking(Query(project=["status"]), "id")),
         "Row.by, project: Row has no field 'status'; it has id",
     ),
     "a projection of what may have to be upgraded": (
-        lambda: declared({}, by=Query(project=["id"]), upgrades=Upgrades(dict)),
+        lambda: declared({}, by=taking(Query(project=["id"]), "id"), upgrades=Upgrades(dict)),
         "Row.by: only complete items can be upgraded to a newer schema version; remove project, or the upgrades",
     ),
     "fewer than one expected": (
-        lambda: declared({}, by=Query(expected=0)),
+        lambda: declared({}, by=taking(Query(expected=0), "id")),
         "Row.by: expected is the usual number of items of a read, so it must be at least 1",
     ),
     # tables
@@ -517,12 +523,12 @@ def collection(members: dict[str, Any], **patterns: CollectionQuery) -> type[Col
 
 
 def test_members_of_a_collection_may_name_the_partition_differently() -> None:
-    whole = collection({"head": Head, "parts": list[Part]}, of_row=CollectionQuery())
+    whole = collection({"head": Head, "parts": list[Part]}, of_row=taking(CollectionQuery(), "id"))
     assert [(member.name, member.many, member.optional) for member in whole.members_] == [
         ("head", False, False),
         ("parts", True, False),
     ]
-    loose = collection({"head": Head | None, "part": Part}, of_row=CollectionQuery())
+    loose = collection({"head": Head | None, "part": Part}, of_row=taking(CollectionQuery(), "id"))
     assert [(member.name, member.many, member.optional) for member in loose.members_] == [
         ("head", False, True),
         ("part", False, False),
@@ -532,33 +538,41 @@ def test_members_of_a_collection_may_name_the_partition_differently() -> None:
 @pytest.mark.parametrize(
     ("members", "pattern", "message"),
     [
-        ({}, CollectionQuery(), "Whole has no members; declare at least one, such as `task: Task`"),
+        ({}, taking(CollectionQuery(), "id"), "Whole has no members; declare at least one, such as `task: Task`"),
         (
             {"head": str},
-            CollectionQuery(),
+            taking(CollectionQuery(), "id"),
             "Whole.head must be an entity, an entity or None, or a list of one type of entity",
         ),
         (
             {"parts": list[str]},
-            CollectionQuery(),
+            taking(CollectionQuery(), "id"),
             "Whole.parts must be an entity, an entity or None, or a list of one type of entity",
         ),
         (
             {"head": Head, "x": Elsewhere},
-            CollectionQuery(),
+            taking(CollectionQuery(), "id"),
             "Whole: Others and Rows are different tables; a query reads one table",
         ),
-        ({"head": Head, "x": Stranger}, CollectionQuery(), "Whole.of: Head, Stranger are in different partitions"),
-        ({"head": Head, "parts": list[Part]}, CollectionQuery("GSI1"), "Whole.of: Part is never in index 'GSI1'"),
-        ({"head": Head}, CollectionQuery("GSI9"), "Whole.of: table 'Rows' has no index 'GSI9'"),
+        (
+            {"head": Head, "x": Stranger},
+            taking(CollectionQuery(), "id"),
+            "Whole.of: Head, Stranger are in different partitions",
+        ),
+        (
+            {"head": Head, "parts": list[Part]},
+            taking(CollectionQuery("GSI1"), "id"),
+            "Whole.of: Part is never in index 'GSI1'",
+        ),
+        ({"head": Head}, taking(CollectionQuery("GSI9"), "id"), "Whole.of: table 'Rows' has no index 'GSI9'"),
         (
             {"head": Head},
-            CollectionQuery("GSI1", consistent=True),
+            taking(CollectionQuery("GSI1", consistent=True), "id"),
             "Whole.of: a global index has no consistent reads; read the table's partition, or remove consistent=True",
         ),
         (
             {"x": list[Spread]},
-            CollectionQuery(),
+            taking(CollectionQuery(), "id"),
             "Whole.of: PK is sharded, so no single partition has all members; use a key that is not sharded",
         ),
     ],
@@ -588,7 +602,10 @@ def test_a_pattern_of_a_collection_does_not_take_the_name_of_a_method() -> None:
     row = declared({})
     with pytest.raises(ModelError, match=r"Whole\.of: collections have a method of that name; rename the pattern"):
         new_class(
-            "Whole", (Collection,), {}, lambda body: body.update(__annotations__={"row": row}, of=CollectionQuery())
+            "Whole",
+            (Collection,),
+            {},
+            lambda body: body.update(__annotations__={"row": row}, of=taking(CollectionQuery(), "id")),
         )
 
 
@@ -604,7 +621,10 @@ def test_what_expires_at_once_is_refused() -> None:
         Expiry(timedelta(0))
 
 
-@pytest.mark.parametrize(("wanted", "value"), [("soon", "'soon'"), ([1, "soon"], "'soon'")])
-def test_a_filter_is_by_values_that_the_field_can_have(wanted: Any, value: str) -> None:
-    with pytest.raises(ModelError, match=f"Row.late, where delay: {value} is not valid"):
-        declared({"delay": (int, 0)}, late=Query(where={"delay": wanted}))
+@pytest.mark.parametrize(
+    "where",
+    [lambda self, **_: attr(self.delay) == "soon", lambda self, **_: attr(self.delay).is_in(1, "soon")],
+)
+def test_a_filter_is_by_values_that_the_field_can_have(where: Callable[..., Any]) -> None:
+    with pytest.raises(ModelError, match=r"Row\.delay: 'soon' is not valid"):
+        declared({"delay": (int, 0)}, late=taking(Query(), "id", where=where))

@@ -24,6 +24,7 @@ from tablewright.model import (
     Selection,
     Table,
     attr,
+    present,
 )
 from tablewright.store import Check, Page, Store, Update
 from tests.model.typed import orders
@@ -39,7 +40,7 @@ HEAD = """\
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import assert_type
-from tablewright.model import CollectionSelection, FieldChange, FieldCondition, Lookup, Selection, attr
+from tablewright.model import CollectionSelection, FieldChange, FieldCondition, Lookup, Selection, attr, present
 from tablewright.store import Check, Page, Store, Update
 from tests.model.typed.orders import Account, Address, Customer, Line, Order, Status
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -109,7 +110,13 @@ def names() -> Iterator[dict[str, Any]]:
         store.put(Customer(customer_id="c", name="Ada"))
         known = dict(vars(orders), store=store, order=order, NOW=NOW, Lookup=Lookup, Selection=Selection, Page=Page)
         known |= {"CollectionSelection": CollectionSelection, "FieldChange": FieldChange, "Update": Update}
-        known |= {"FieldCondition": FieldCondition, "Check": Check, "attr": attr, "assert_type": assert_type}
+        known |= {
+            "FieldCondition": FieldCondition,
+            "Check": Check,
+            "attr": attr,
+            "present": present,
+            "assert_type": assert_type,
+        }
         yield known | {"Account": Account, "Line": Line, "Status": Status, "Decimal": Decimal}
 
 
@@ -127,6 +134,18 @@ def test_attr_takes_fields_of_classes_only() -> None:
         attr(5)
     with pytest.raises(ModelError, match="not 'open'"):
         attr("open")
+
+
+def test_a_path_leads_into_models_maps_and_lists_only() -> None:
+    visits: Any = Order.visits
+    with pytest.raises(ModelError, match=r"'visits.real': visits is neither a model nor a map, so it has no 'real'"):
+        attr(visits.real)
+    with pytest.raises(ModelError, match="note is not a list"):
+        attr(Order.note[0])  # type: ignore[index]
+    with pytest.raises(ModelError, match=r"Order.counts\['a.b'\]: no path leads to a key that .* has a dot"):
+        attr(Order.counts["a.b"])
+    with pytest.raises(ModelError, match=r"present takes a field of an entity class"):
+        present(5)
 
 
 def test_a_field_that_is_declared_again_has_its_own_path(recwarn: pytest.WarningsRecorder) -> None:

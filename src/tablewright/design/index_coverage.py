@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tablewright.design.filter_fields import restrictions
 from tablewright.model import CollectionQuery, Get, Query, Schema
 from tablewright.model.declarations import BLOB_REFERENCES
 
@@ -28,7 +29,7 @@ def lacks(schema: Schema, pattern: Get | Query | CollectionQuery) -> bool:
 
 def _wanted(schema: Schema, pattern: Query) -> Iterator[str]:
     """The attributes that a query with a projection reads."""
-    fields = [*pattern.project, *pattern.where]
+    fields = [*pattern.project, *(each.field for each in restrictions(schema, pattern))]
     if pattern.range is not None and _is_checked(schema, pattern.range, pattern):
         fields.append(pattern.range)
     for field in fields:

@@ -153,8 +153,13 @@ class Note(Entity, table=notes):
 
     keys = Keys(PK="USER#{user_id}", SK="NOTE#{note_id}")
 
-    by_id = Get()
-    of_user = Query(expected=20)
+    @Get()
+    def by_id(self, user_id: str, note_id: str) -> None:
+        """A note."""
+
+    @Query(expected=20)
+    def of_user(self, user_id: str) -> None:
+        """The notes of a user."""
 
 
 design = Design(
@@ -184,6 +189,7 @@ from __future__ import annotations
 
 from uuid import uuid4
 
+from tablewright.model import attr
 from tablewright.store import Store
 
 from PACKAGE.model import Note, notes
@@ -200,13 +206,13 @@ class Notes:
         return self._store.create(Note(user_id=user_id, note_id=uuid4().hex, text=text))
 
     def edit(self, note: Note, text: str) -> None:
-        self._store.update(note, text=text)
+        self._store.update(note, attr(Note.text).set(text))
 
     def remove(self, note: Note) -> None:
         self._store.delete(note)
 
     def of_user(self, user_id: str) -> list[Note]:
-        return self._store.query(Note.of_user(user_id=user_id), limit=100).items
+        return self._store.query(Note.of_user(user_id), limit=100).items
 '''
 
 _TEST = """\

@@ -6,7 +6,7 @@ declarations  Keys, when, sharded; AttributeName, Unique, Version, CreatedAt, Up
               Large; Upgrades
 naming        camel_case, pascal_case, snake_case
 patterns      Get, Query and what they give: Lookup, Selection
-field_expressions  attr: fields in conditions, filters and changes
+field_expressions  attr, present: fields in conditions, filters and changes
 collection    Collection, CollectionQuery and what it gives: CollectionSelection
 schema        Schema: a declaration, compiled; schema_of
 design        Design: a whole system, with what is written, by whom, how often: Write, ItemWrite, RequiredRead,
@@ -47,7 +47,7 @@ from tablewright.model.design import (
 from tablewright.model.entity import Entity
 from tablewright.model.errors import ModelError, TemplateError
 from tablewright.model.field_conditions import FieldChange, FieldCondition
-from tablewright.model.field_expressions import Attr, attr
+from tablewright.model.field_expressions import Attr, attr, present
 from tablewright.model.keys.key_template import Template
 from tablewright.model.naming import camel_case, pascal_case, snake_case
 from tablewright.model.patterns import Get, Lookup, Query, Selection
@@ -101,6 +101,7 @@ __all__ = [
     "attr",
     "camel_case",
     "pascal_case",
+    "present",
     "schema_of",
     "schemas_of",
     "sharded",

@@ -28,6 +28,7 @@ from tablewright.model.declarations import Keys, Upgrades
 from tablewright.model.errors import ModelError
 from tablewright.model.field_conditions import FieldPath
 from tablewright.model.naming import Naming, snake_case
+from tablewright.model.pattern_filters import filters_of
 from tablewright.model.patterns import Get, Query
 from tablewright.model.schema import Schema, schema_of
 from tablewright.model.table import Table
@@ -97,6 +98,7 @@ class Entity(_WithFieldPaths):
             schema = Schema(cls, table, naming, type_name or cls.__name__)
             check_schema(schema)
             cls.schema_ = schema
+            schema.filters = filters_of(schema)
             schema.join_table()
 
     @classmethod

@@ -8,6 +8,7 @@ Both know the entity that they are about, so that a condition on another one is 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Generic, TypeVar
@@ -17,9 +18,16 @@ from pydantic import BaseModel
 from tablewright.dynamo.expressions import And, Condition, Not, Operand, Or
 from tablewright.model.errors import ModelError
 
-__all__ = ["ChangeKind", "FieldChange", "FieldCondition", "FieldPath"]
+__all__ = ["ChangeKind", "FieldChange", "FieldCondition", "FieldPath", "FilterParameter", "NoValue", "UnknownValue"]
 
 T_co = TypeVar("T_co", covariant=True)
+
+# What paths are written with.
+_IN_PATHS = frozenset(".[]")
+
+
+class NoValue(TypeError):
+    """A field of the class is used as if it were that of an entity."""
 
 
 class FieldPath(Generic[T_co]):
@@ -37,17 +45,51 @@ class FieldPath(Generic[T_co]):
         return FieldPath(self._entity, f"{self._path}.{name}")
 
     def __getitem__(self, position: int | str) -> FieldPath[Any]:
-        step = f"[{position}]" if isinstance(position, int) else f".{position}"
-        return FieldPath(self._entity, self._path + step)
+        if isinstance(position, int):
+            return FieldPath(self._entity, f"{self._path}[{position}]")
+        if not position or not _IN_PATHS.isdisjoint(position):
+            raise ModelError(f"{self!r}[{position!r}]: no path leads to a key that is empty, or has a dot or a bracket")
+        return FieldPath(self._entity, f"{self._path}.{position}")
 
     def __repr__(self) -> str:
         return f"{self._entity.__name__}.{self._path}"
 
     def _needs_attr(self, *_: Any) -> Any:
-        raise TypeError(f"{self!r} is a field of the class, without a value; for an expression write attr({self!r})")
+        raise NoValue(f"{self!r} is a field of the class, without a value; for an expression write attr({self!r})")
 
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __add__ = __sub__ = __contains__ = _needs_attr
     __bool__ = __iter__ = _needs_attr
+    __hash__ = None  # type: ignore[assignment]
+
+
+class UnknownValue(Exception):
+    """A filter does something with a parameter that takes its value."""
+
+
+class FilterParameter:
+    """A parameter of a pattern, where its filter is looked at before there are values (see ``pattern_filters``)."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __str__(self) -> str:
+        return self.name
+
+    __repr__ = __str__
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __iter__(self) -> Iterator[FilterParameter]:
+        yield self
+
+    def _takes_value(self, *_: Any) -> Any:
+        raise UnknownValue(self.name)
+
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __add__ = __radd__ = __sub__ = __rsub__ = _takes_value
+    __getattr__ = __getitem__ = __contains__ = __call__ = _takes_value
     __hash__ = None  # type: ignore[assignment]
 
 
@@ -57,8 +99,10 @@ class FieldCondition:
 
     entity: type[BaseModel]
     node: Condition
-    # For messages, and the word that joins its parts, if it has parts.
+    # For messages: what it says, and the paths that it is on, as fields and as they are stored.
     text: str
+    paths: tuple[tuple[str, str], ...]
+    # The word that joins its parts, if it has parts.
     joint: str = ""
 
     def __and__(self, other: FieldCondition) -> FieldCondition:
@@ -68,7 +112,7 @@ class FieldCondition:
         return self._joined(other, Or, "or")
 
     def __invert__(self) -> FieldCondition:
-        return FieldCondition(self.entity, Not(self.node), f"not ({self.text})")
+        return FieldCondition(self.entity, Not(self.node), f"not ({self.text})", self.paths)
 
     def __bool__(self) -> bool:
         raise TypeError(f"whether {self.text} holds is known of a stored item only; combine conditions with &, | and ~")
@@ -82,7 +126,8 @@ class FieldCondition:
         mine = self.node.parts if isinstance(self.node, kind) else (self.node,)
         theirs = other.node.parts if isinstance(other.node, kind) else (other.node,)
         texts = [f"({each.text})" if each.joint not in ("", word) else each.text for each in (self, other)]
-        return FieldCondition(self.entity, kind((*mine, *theirs)), f" {word} ".join(texts), word)
+        paths = (*self.paths, *other.paths)
+        return FieldCondition(self.entity, kind((*mine, *theirs)), f" {word} ".join(texts), paths, word)
 
 
 class ChangeKind(StrEnum):

@@ -7,7 +7,8 @@
     attr(Ticket.address.city).exists()               attr(Ticket.lines[0].count).remove()
 
 To a type checker ``Ticket.status`` is a ``str``, so that ``attr(Ticket.status)`` is an ``Attr[str]`` and takes nothing
-else; at run time it is the path of the field, and values are validated as the field validates them.
+else; at run time it is the path of the field, and values are validated as the field validates them. A path through a
+field that may be None goes on with ``present``: ``attr(present(Ticket.address).city)``.
 
 A missing attribute counts as what it is read as: the default of its field, or None.
 """
@@ -15,23 +16,38 @@ A missing attribute counts as what it is read as: the default of its field, or N
 from __future__ import annotations
 
 import builtins
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any, Generic, Literal, TypeVar, overload
 
 from pydantic import ValidationError
 
 from tablewright.dynamo import AttributeValue, Path, parse_path
-from tablewright.dynamo.expressions import And, Arithmetic, Between, Compare, Condition, Function, In, Operand, Or
+from tablewright.dynamo.expressions import (
+    And,
+    Arithmetic,
+    Between,
+    Compare,
+    Condition,
+    Function,
+    In,
+    Not,
+    Operand,
+    Or,
+    Placeholder,
+    leaves,
+    operands,
+)
 from tablewright.dynamo.expressions import Literal as LiteralValue
 from tablewright.dynamo.expressions.builder import exists, holds, missing
 from tablewright.model.errors import ModelError
-from tablewright.model.field_conditions import ChangeKind, FieldChange, FieldCondition, FieldPath
+from tablewright.model.field_conditions import ChangeKind, FieldChange, FieldCondition, FieldPath, FilterParameter
 from tablewright.model.items.field_layout import invalid_value
 from tablewright.model.items.field_paths import markers_of, place_of
 from tablewright.model.schema import schema_of
 from tablewright.model.values.attribute_codec import encode
 
-__all__ = ["Attr", "Size", "Sum", "attr"]
+__all__ = ["Attr", "Size", "Sum", "attr", "present"]
 
 T = TypeVar("T")
 M = TypeVar("M")
@@ -46,6 +62,13 @@ def attr(field: T) -> Attr[T]:
     if not isinstance(field, FieldPath):
         raise ModelError(f"attr takes a field of an entity class, such as attr(Ticket.status), not {field!r}")
     return Attr(field._entity, field._path)
+
+
+def present(field: T | None) -> T:
+    """A field that may be None, for a path into it: ``attr(present(Ticket.address).city)``."""
+    if not isinstance(field, FieldPath):
+        raise ModelError(f"present takes a field of an entity class, such as present(Ticket.address), not {field!r}")
+    return field
 
 
 class Attr(Generic[T]):
@@ -83,28 +106,41 @@ class Attr(Generic[T]):
 
     __hash__ = None  # type: ignore[assignment]
 
+    def is_(self, value: T) -> FieldCondition:
+        """The same as ``==``, for ``None``, ``True`` and ``False``, which linters want no ``==`` with."""
+        return self._compared("=", value)
+
+    def is_not(self, value: T) -> FieldCondition:
+        """The same as ``!=``."""
+        return self._compared("<>", value)
+
     def between(self, low: T, high: T) -> FieldCondition:
         """From ``low`` to ``high``, both included."""
-        node = Between(self._node(), LiteralValue(self._stored(low)), LiteralValue(self._stored(high)))
+        node = Between(self._node(), self._literal(low), self._literal(high))
         return self._condition(node, f"{self._path} is from {low} to {high}")
 
     def is_in(self, *values: T) -> FieldCondition:
         """One of some values."""
-        stored = [self._stored(value) for value in values if value is not None]
+        options = tuple(self._literal(value) for value in values if value is not None)
         text = f"{self._path} is {' or '.join(map(str, values)) or 'one of no values'}"
         # No value is one of none.
-        node = In(self._node(), tuple(map(LiteralValue, stored))) if stored else And((self._exists(), self._missing()))
+        node = In(self._node(), options) if options else And((self._exists(), self._missing()))
         found = self._condition(node, text)
-        if None not in values:
+        if len(options) == len(values):
             return found
-        return FieldCondition(self._entity, Or((found.node, self._is_none().node)), text)
+        return self._said(Or((found.node, self._is_none().node)), text)
 
     def begins_with(self: Attr[str] | Attr[str | None] | Attr[bytes], prefix: str | bytes) -> FieldCondition:
         """Text that begins with a prefix."""
-        stored = encode(prefix)
-        if stored is None or not stored.keys() & {"S", "B"} or not self._place.types & {*stored, None}:
-            raise invalid_value(self._name, prefix, TypeError("begins_with takes a text, and a field of text"))
-        node = Function("begins_with", (self._node(), LiteralValue(stored)))
+        operand: Operand
+        if isinstance(prefix, FilterParameter):
+            operand = _placeholder(prefix)
+        else:
+            stored = encode(prefix)
+            if stored is None or not stored.keys() & {"S", "B"} or not self._place.types & {*stored, None}:
+                raise invalid_value(self._name, prefix, TypeError("begins_with takes a text, and a field of text"))
+            operand = LiteralValue(stored)
+        node = Function("begins_with", (self._node(), operand))
         return self._condition(node, f"{self._path} begins with {prefix!r}")
 
     @overload
@@ -121,20 +157,25 @@ class Attr(Generic[T]):
     def contains(self: Attr[builtins.set[M] | None], member: M) -> FieldCondition: ...
     @overload
     def contains(self: Attr[frozenset[M]], member: M) -> FieldCondition: ...
+    @overload
+    def contains(self: Attr[frozenset[M] | None], member: M) -> FieldCondition: ...
     def contains(self: Any, member: Any) -> FieldCondition:
         """A member of a list or a set, or a part of a text."""
         types = self._place.types
-        if types & {"L"}:
-            stored = place_of(self._entity, f"{self._path}[0]").encode(member)
-        elif types & {"SET"}:
-            stored = encode(self._member(member))
-        elif types & {"S", None}:
-            stored = encode(member)
-        else:
+        if not types & {"L", "SET", "S", None}:
             raise ModelError(f"{self._name} is neither a list, a set nor a text, so it contains nothing")
-        if stored is None:
-            raise invalid_value(self._name, member, TypeError("nothing contains None"))
-        node = Function("contains", (self._node(), LiteralValue(stored)))
+        operand: Operand
+        if isinstance(member, FilterParameter):
+            operand = _placeholder(member)
+        else:
+            if types & {"L"}:
+                stored = place_of(self._entity, f"{self._path}[0]").encode(member)
+            else:
+                stored = encode(self._member(member) if types & {"SET"} else member)
+            if stored is None:
+                raise invalid_value(self._name, member, TypeError("nothing contains None"))
+            operand = LiteralValue(stored)
+        node = Function("contains", (self._node(), operand))
         return self._condition(node, f"{self._path} contains {member}")  # type: ignore[no-any-return]
 
     def size(self) -> Size:
@@ -143,28 +184,29 @@ class Attr(Generic[T]):
 
     def exists(self) -> FieldCondition:
         """The attribute is stored, whatever its value."""
-        return FieldCondition(self._entity, self._exists(), f"{self._path} exists")
+        return self._said(self._exists(), f"{self._path} exists")
 
     def absent(self) -> FieldCondition:
         """The attribute is not stored."""
-        return FieldCondition(self._entity, self._missing(), f"{self._path} is absent")
+        return self._said(self._missing(), f"{self._path} is absent")
 
     def stored_as(self, kind: AttributeType) -> FieldCondition:
         """The attribute is stored with a type of DynamoDB's."""
         node = Function("attribute_type", (self._node(), LiteralValue({"S": kind})))
-        return FieldCondition(self._entity, node, f"{self._path} is stored as {kind}")
+        return self._said(node, f"{self._path} is stored as {kind}")
 
     # -- changes ------------------------------------------------------------------------------------------------
 
     def set(self, value: T | Attr[T] | Sum[T]) -> FieldChange:
         """The field gets a value; that of another field, or a sum, is computed where the item is."""
         if isinstance(value, Attr | Sum):
-            return self._computed(value._node())
+            return self._computed(value)
         return FieldChange(self._entity, ChangeKind.SET, self._path, value)
 
     def set_if_absent(self, value: T) -> FieldChange:
         """The field gets a value unless it is stored already."""
-        return self._computed(Function("if_not_exists", (self._node(), LiteralValue(self._stored(value)))))
+        operand = Function("if_not_exists", (self._node(), LiteralValue(self._stored(value))))
+        return FieldChange(self._entity, ChangeKind.COMPUTE, self._path, operand)
 
     @overload
     def add(self: Attr[int] | Attr[int | None], amount: int) -> FieldChange: ...
@@ -175,7 +217,11 @@ class Attr(Generic[T]):
     @overload
     def add(self: Attr[builtins.set[M]], amount: builtins.set[M]) -> FieldChange: ...
     @overload
+    def add(self: Attr[builtins.set[M] | None], amount: builtins.set[M]) -> FieldChange: ...
+    @overload
     def add(self: Attr[frozenset[M]], amount: builtins.set[M] | frozenset[M]) -> FieldChange: ...
+    @overload
+    def add(self: Attr[frozenset[M] | None], amount: builtins.set[M] | frozenset[M]) -> FieldChange: ...
     def add(self: Any, amount: Any) -> FieldChange:
         """Adds to a number, or members to a set; what is not there begins with what is added."""
         return FieldChange(self._entity, ChangeKind.ADD, self._path, amount)
@@ -183,7 +229,11 @@ class Attr(Generic[T]):
     @overload
     def discard(self: Attr[builtins.set[M]], members: builtins.set[M]) -> FieldChange: ...
     @overload
+    def discard(self: Attr[builtins.set[M] | None], members: builtins.set[M]) -> FieldChange: ...
+    @overload
     def discard(self: Attr[frozenset[M]], members: builtins.set[M] | frozenset[M]) -> FieldChange: ...
+    @overload
+    def discard(self: Attr[frozenset[M] | None], members: builtins.set[M] | frozenset[M]) -> FieldChange: ...
     def discard(self: Any, members: Any) -> FieldChange:
         """Takes members away from a set."""
         return FieldChange(self._entity, ChangeKind.DISCARD, self._path, members)
@@ -218,6 +268,15 @@ class Attr(Generic[T]):
     def __sub__(self: Any, amount: Any) -> Any:
         return Sum(self, "-", amount)
 
+    @overload
+    def __rsub__(self: Attr[int], amount: int) -> Sum[int]: ...
+    @overload
+    def __rsub__(self: Attr[Decimal], amount: Decimal | int) -> Sum[Decimal]: ...
+    @overload
+    def __rsub__(self: Attr[float], amount: float) -> Sum[float]: ...
+    def __rsub__(self: Any, amount: Any) -> Any:
+        return Sum(amount, "-", self)
+
     # -- helpers ------------------------------------------------------------------------------------------------
 
     @property
@@ -233,19 +292,24 @@ class Attr(Generic[T]):
     def _missing(self) -> Condition:
         return missing(self._place.path)
 
-    def _stored(self, value: Any) -> AttributeValue:
-        """A value as the field stores it; what no item can have is a mistake."""
+    def _encoded(self, value: Any) -> AttributeValue | None:
+        """A value as the field stores it, None for no attribute; what no item can have is a mistake."""
         schema = schema_of(self._entity)
         if self._path in schema.fields:
-            stored = schema.encode_values({self._path: value}).get(self._place.path)
-        else:
-            try:
-                stored = self._place.encode(self._place.validate(value))
-            except (TypeError, ValueError) as error:
-                raise invalid_value(self._name, value, error) from None
+            return schema.encode_values({self._path: value}).get(self._place.path)
+        try:
+            return self._place.encode(self._place.validate(value))
+        except (TypeError, ValueError) as error:
+            raise invalid_value(self._name, value, error) from None
+
+    def _stored(self, value: Any) -> AttributeValue:
+        stored = self._encoded(value)
         if stored is None:
-            raise invalid_value(self._name, value, TypeError("it is stored as no attribute; use absent()"))
+            raise invalid_value(self._name, value, TypeError("it is stored as no attribute"))
         return stored
+
+    def _literal(self, value: Any) -> Operand:
+        return _placeholder(value) if isinstance(value, FilterParameter) else LiteralValue(self._stored(value))
 
     def _member(self, member: Any) -> Any:
         if self._place.member is None:
@@ -255,33 +319,48 @@ class Attr(Generic[T]):
         except ValidationError as error:
             raise invalid_value(self._name, member, error) from None
 
-    def _check_same(self, other: Attr[Any]) -> None:
+    def _check_alike(self, other: Attr[Any]) -> None:
+        """The other field is of the same item, and has values of the same kind."""
         if other._entity is not self._entity:
             raise ModelError(f"{self._name} and {other._name} are fields of different entities")
+        mine, theirs = self._place.types - {"NULL"}, other._place.types - {"NULL"}
+        if None not in mine | theirs and mine.isdisjoint(theirs):
+            raise ModelError(f"{self._name} and {other._name} are stored as different types")
+
+    def _operand(self) -> Operand:
+        """The value of the field where the item is; a missing attribute has the value of its default."""
+        default = schema_of(self._entity).defaults.get(self._place.path)
+        return self._node() if default is None else Function("if_not_exists", (self._node(), LiteralValue(default)))
 
     def _compared(self, operator: str, value: Any) -> FieldCondition:
-        if value is None:
-            if operator not in ("=", "<>"):
-                raise invalid_value(self._name, value, TypeError("None has no order"))
-            found = self._is_none()
-            return (
-                found if operator == "=" else FieldCondition(self._entity, (~found).node, f"{self._path} is not None")
-            )
         if isinstance(value, Attr):
             return self._compared_with_field(operator, value)
-        node = Compare(operator, self._node(), LiteralValue(self._stored(value)))
+        if isinstance(value, FilterParameter):
+            return self._condition(
+                Compare(operator, self._node(), _placeholder(value)), f"{self._path} {operator} {value}"
+            )
+        stored = None if value is None else self._encoded(value)
+        if stored is None:
+            if operator not in ("=", "<>"):
+                raise invalid_value(self._name, value, TypeError(f"{value!r} has no order"))
+            found = self._is_none()
+            if operator == "=":
+                return found
+            return self._said(Not(found.node), f"{self._path} is not None")
+        node = Compare(operator, self._node(), LiteralValue(stored))
         return self._condition(node, f"{self._path} {operator} {value}")
 
     def _compared_with_field(self, operator: str, other: Attr[Any]) -> FieldCondition:
         """Two fields compared, each of which may be missing and count as its default."""
-        self._check_same(other)
+        self._check_alike(other)
         options: list[Condition] = []
         for mine, my_state in self._states():
             for theirs, their_state in other._states():
-                compared = Compare(operator, mine, theirs)
-                options.append(And((*my_state, *their_state, compared)) if my_state or their_state else compared)
+                leaf = Compare(operator, mine, theirs)
+                options.append(And((*my_state, *their_state, leaf)) if my_state or their_state else leaf)
         node = options[0] if len(options) == 1 else Or(tuple(options))
-        return self._condition(node, f"{self._path} {operator} {other._path}", is_missing_known=True)
+        compared = self._condition(node, f"{self._path} {operator} {other._path}", is_missing_known=True)
+        return replace(compared, paths=(*compared.paths, (other._path, other._place.path)))
 
     def _states(self) -> list[tuple[Operand, tuple[Condition, ...]]]:
         """What the field is in an item: its attribute, or the default of a missing one; each with its condition."""
@@ -295,7 +374,7 @@ class Attr(Generic[T]):
         null: Condition = Compare("=", self._node(), LiteralValue(_NULL))
         if self._place.path not in schema_of(self._entity).defaults:
             null = Or((self._missing(), null))
-        return FieldCondition(self._entity, null, f"{self._path} is None")
+        return self._said(null, f"{self._path} is None")
 
     def _condition(self, node: Condition, text: str, *, is_missing_known: bool = False) -> FieldCondition:
         """A condition, which a missing attribute meets if the default of its field does."""
@@ -303,20 +382,40 @@ class Attr(Generic[T]):
         if any(spec.name == self._path for spec in schema.large):
             raise ModelError(f"{self._name} is Large and may be a blob: no condition can be on it")
         default = schema.defaults.get(self._place.path)
-        if default is not None and not is_missing_known:
+        if default is not None and not is_missing_known and not _has_parameters(node):
             if holds(node, {self._place.path: default}):
                 node = Or((self._missing(), node))
             elif holds(node, {}):
                 node = And((self._exists(), node))
-        return FieldCondition(self._entity, node, text)
+        return self._said(node, text)
 
-    def _computed(self, operand: Operand) -> FieldChange:
+    def _said(self, node: Condition, text: str) -> FieldCondition:
+        return FieldCondition(self._entity, node, text, ((self._path, self._place.path),))
+
+    def _computed(self, value: Attr[Any] | Sum[Any]) -> FieldChange:
+        operands = value.fields if isinstance(value, Sum) else (value,)
+        for operand in operands:
+            self._check_alike(operand)
+        if self._place.whole and not (all(each._place.whole for each in operands) and value._is_whole):
+            raise ModelError(f"{self._name} is a whole number, and what it is set to may have a fraction")
         if any(hasattr(marker, name) for marker in markers_of(self._entity, self._path) for name in _BOUNDS):
             raise ModelError(
                 f"{self._name} has bounds, which cannot be checked for a value that is computed where the item is; "
                 "use add(), or read the item and set() it"
             )
-        return FieldChange(self._entity, ChangeKind.COMPUTE, self._path, operand)
+        return FieldChange(self._entity, ChangeKind.COMPUTE, self._path, value._operand())
+
+    @property
+    def _is_whole(self) -> bool:
+        return self._place.whole
+
+
+def _placeholder(parameter: FilterParameter) -> Placeholder:
+    return Placeholder(f":{parameter.name}")
+
+
+def _has_parameters(condition: Condition) -> bool:
+    return any(isinstance(operand, Placeholder) for leaf in leaves(condition) for operand in operands(leaf))
 
 
 _BOUNDS = ("ge", "gt", "le", "lt", "multiple_of", "min_length", "max_length")
@@ -325,23 +424,29 @@ _BOUNDS = ("ge", "gt", "le", "lt", "multiple_of", "min_length", "max_length")
 class Sum(Generic[T]):
     """A field plus or minus a number, or another field: ``attr(Account.balance) - 20``."""
 
-    __slots__ = ("_operand",)
+    __slots__ = ("_is_whole", "_node", "fields")
 
-    def __init__(self, left: Attr[Any], operator: str, right: Any) -> None:
-        if not left._place.types & {"N", None}:
-            raise ModelError(f"{left._name} is not a number, so nothing is added to it")
-        if isinstance(right, Attr):
-            left._check_same(right)
-            other: Operand = right._node()
-        else:
-            stored = encode(right)
-            if stored is None or "N" not in stored:
-                raise invalid_value(left._name, right, TypeError("only a number is added to a number"))
-            other = LiteralValue(stored)
-        self._operand = Arithmetic(operator, left._node(), other)
+    def __init__(self, left: Any, operator: str, right: Any) -> None:
+        self.fields = tuple(each for each in (left, right) if isinstance(each, Attr))
+        first = self.fields[0]
+        for field in self.fields:
+            if not field._place.types & {"N", None}:
+                raise ModelError(f"{field._name} is not a number, so nothing is added to it")
+            first._check_alike(field)
+        self._is_whole = all(field._place.whole for field in self.fields)
+        self._node = Arithmetic(operator, self._operand_of(first, left), self._operand_of(first, right))
 
-    def _node(self) -> Operand:
-        return self._operand
+    def _operand_of(self, field: Attr[Any], value: Any) -> Operand:
+        if isinstance(value, Attr):
+            return value._operand()
+        stored = encode(value)
+        if stored is None or "N" not in stored:
+            raise invalid_value(field._name, value, TypeError("only a number is added to a number"))
+        self._is_whole &= isinstance(value, int) or value == int(value)
+        return LiteralValue(stored)
+
+    def _operand(self) -> Operand:
+        return self._node
 
 
 class Size:
@@ -374,8 +479,12 @@ class Size:
 
     def _compared(self, operator: str, size: int) -> FieldCondition:
         of = self._attr
-        if isinstance(size, bool) or not isinstance(size, int):
+        operand: Operand
+        if isinstance(size, FilterParameter):
+            operand = _placeholder(size)
+        elif isinstance(size, bool) or not isinstance(size, int):
             raise invalid_value(of._name, size, TypeError("a size is a whole number"))
-        function = Function("size", (of._node(),))
-        node = Compare(operator, function, LiteralValue({"N": str(size)}))
+        else:
+            operand = LiteralValue({"N": str(size)})
+        node = Compare(operator, Function("size", (of._node(),)), operand)
         return of._condition(node, f"the size of {of._path} {operator} {size}")

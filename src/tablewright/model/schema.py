@@ -22,6 +22,7 @@ from typing_extensions import TypeVar
 from tablewright.dynamo import AttributeValue, Item, non_null_at
 from tablewright.model.declarations import Expiry, Large, Numbered, Stamp, Unique, Upgrades, VersionMarker
 from tablewright.model.errors import ModelError
+from tablewright.model.field_conditions import FieldCondition
 from tablewright.model.items.field_spec import FieldSpec
 from tablewright.model.items.item_decoding import Decoder, partial_entity_error, unknown_attributes
 from tablewright.model.items.schema_upgrades import schema_version_of, upgraded
@@ -51,6 +52,8 @@ class Schema(KeyLayout, Generic[E_co]):
         # Whether reads store items that they had to upgrade.
         self.writes_back = self.upgrades is not None and self.upgrades.write_back
         self.patterns = _patterns(entity)
+        # What patterns filter by, as far as it is known before they are called (see ``pattern_filters``).
+        self.filters: Mapping[str, FieldCondition] = {}
         self.version = self._marked(VersionMarker)
         self.expiry = self._marked(Expiry)
         self.created = self._marked(Stamp, "created")

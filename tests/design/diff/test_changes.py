@@ -30,6 +30,7 @@ from tablewright.model import (
     sharded,
     when,
 )
+from tests.declared_patterns import taking
 from tests.design.diff.versions import INDEX, INDEXED, KEYS, difference, only, version
 
 
@@ -127,7 +128,7 @@ def test_an_index_on_fields_that_are_there_is_only_built() -> None:
 
 
 def test_an_index_that_is_read_is_not_removed_freely() -> None:
-    read = version(keys=INDEXED, indexes=[INDEX], members={"of_shop": Query("byShop")})
+    read = version(keys=INDEXED, indexes=[INDEX], members={"of_shop": taking(Query("byShop"), "shop")})
     unread = version(keys=INDEXED, indexes=[INDEX])
     gone = version()
     found = changes(read, gone)
@@ -360,7 +361,7 @@ def test_patterns_writes_roles_and_reactions_are_free() -> None:
         return [Write("place", ItemWrite(order, "create"))]
 
     new = version(
-        members={"of_order": Query()},
+        members={"of_order": taking(Query(), "order_id")},
         design={
             "writes": writes,
             "roles": lambda order: {"api": ["place"]},

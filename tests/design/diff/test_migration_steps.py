@@ -29,6 +29,7 @@ from tablewright.model import (
     sharded,
 )
 from tablewright.store import Create, Delete, NotUnique, Store, offloaded_sizes
+from tests.declared_patterns import taking
 
 NAMES = ["a", "b", "c", "d", "e"]
 INDEX = GlobalIndex("byShop", "GSI1PK", "GSI1SK")
@@ -233,7 +234,7 @@ def of_a_day(annotation: Any, *steps: Any, **keys: str) -> Model:
         "__module__": __name__,
         "__annotations__": {"order_id": str, "day": annotation},
         "keys": Keys({"PK": "ORDER#{order_id}", **keys}),
-        "of_day": Query("byShop"),
+        "of_day": taking(Query("byShop"), *(["day"] if "{day}" in keys["GSI1PK"] else [])),
         **({"upgrades": Upgrades(*steps)} if steps else {}),
     }
     return table, new_class("Order", (Entity,), {"table": table}, lambda given: given.update(namespace))

@@ -27,6 +27,7 @@ from tablewright.model import (
     Unique,
     Upgrades,
     Write,
+    attr,
     schema_of,
 )
 from tablewright.store import Check, Consumer, Create, Delete, IdempotencyRecord, Outcome, Store, Update
@@ -391,7 +392,7 @@ def test_a_consumer_is_granted_its_stream_its_notes_and_what_it_writes() -> None
     def handler(changes: Any, effects: Any) -> None:
         if any(getattr(change.after, "status", "") == "POISON" for change in changes):
             raise ValueError("poison")
-        effects.add(Counter.named(name="calls"), count=len(changes))
+        effects.add(Counter.named(name="calls"), attr(Counter.count).add(len(changes)))
 
     consumer = Consumer(store, calls, handler, name="metrics", checkpoints=metrics, retries=0)
     store.create(Call(userId="u", callId="c", at=1))

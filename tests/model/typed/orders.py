@@ -61,6 +61,9 @@ class Order(Entity, table=shop):
     tags: set[str] = Field(default_factory=set)
     lines: list[Line] = Field(default_factory=list)
     address: Address
+    billing: Address | None = None
+    gift: bool = False
+    labels: set[str] | None = None
     counts: dict[str, int] = Field(default_factory=dict)
 
     keys = Keys(PK="CUSTOMER#{customer_id}", SK="ORDER#{number:06}", GSI1PK="STATUS#{status}", GSI1SK="{placed_at}")

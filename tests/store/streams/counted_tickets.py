@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Annotated, Any
 
 from tablewright.engine import Engine
-from tablewright.model import Entity, ExpiresAt, Expiry, Get, Keys, Table, UpdatedAt, Version
+from tablewright.model import Entity, ExpiresAt, Expiry, Get, Keys, Table, UpdatedAt, Version, attr
 from tablewright.store import Store
 from tablewright.store.flow.driver import Backend, Request, Response
 from tablewright.store.streams.change_records import AnyChange, Change
@@ -80,7 +80,7 @@ def count(changes: Sequence[AnyChange], effects: Effects) -> None:
         assert isinstance(change, Change)
         for ticket, amount in ((change.before, -1), (change.after, 1)):
             if isinstance(ticket, Ticket):
-                effects.add(Counter.named(name=ticket.status), count=amount)
+                effects.add(Counter.named(name=ticket.status), attr(Counter.count).add(amount))
 
 
 class Desk:

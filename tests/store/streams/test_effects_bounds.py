@@ -9,7 +9,7 @@ from decimal import Decimal
 import pytest
 from pydantic import Field
 
-from tablewright.model import Entity, Get, Keys, ModelError, Table
+from tablewright.model import Entity, Get, Keys, ModelError, Table, attr
 from tablewright.store.streams.change_records import AnyChange
 from tablewright.store.streams.effects import Effects
 from tests.store.streams.counted_tickets import Desk, Tally, metrics
@@ -28,7 +28,7 @@ class Seat(Entity, table=metrics):
 
 def take(changes: Sequence[AnyChange], effects: Effects) -> None:
     for _ in changes:
-        effects.add(Seat.of_room(room="a"), taken=1)
+        effects.add(Seat.of_room(room="a"), attr(Seat.taken).add(1))
 
 
 def seat(desk: Desk) -> Seat | None:
@@ -48,7 +48,7 @@ def test_what_would_break_a_bound_is_put_aside_and_the_rest_counts(desk: Desk) -
 
 def test_a_bound_holds_for_an_item_that_is_not_there_yet(desk: Desk) -> None:
     def give_back(changes: Sequence[AnyChange], effects: Effects) -> None:
-        effects.add(Seat.of_room(room="a"), taken=-1)
+        effects.add(Seat.of_room(room="a"), attr(Seat.taken).add(-1))
 
     desk.put("1")
     consumer = desk.consumer(give_back, retries=0)
@@ -61,7 +61,7 @@ def test_a_bound_holds_for_an_item_that_is_not_there_yet(desk: Desk) -> None:
 def test_the_sum_of_a_batch_is_what_counts(desk: Desk) -> None:
     def come_and_go(changes: Sequence[AnyChange], effects: Effects) -> None:
         for amount in (2, 2, -3):
-            effects.add(Seat.of_room(room="a"), taken=amount, weight=Decimal("0.1"))
+            effects.add(Seat.of_room(room="a"), attr(Seat.taken).add(amount), attr(Seat.weight).add(Decimal("0.1")))
 
     desk.put("1")
     assert desk.consumer(come_and_go, retries=0).run_once().dead_letters == 0
@@ -73,18 +73,18 @@ def test_the_sum_of_a_batch_is_what_counts(desk: Desk) -> None:
 def test_an_amount_that_does_not_suit_the_field_is_refused_at_once() -> None:
     effects, lookup = Effects(), Seat.of_room(room="a")
     with pytest.raises(ModelError, match=r"taken: a whole number takes no 0\.5"):
-        effects.add(lookup, taken=0.5)
+        effects.add(lookup, attr(Seat.taken).add(0.5))  # type: ignore[arg-type]
     with pytest.raises(ModelError, match="note: a number can be added to a number only"):
-        effects.add(lookup, note=1)
+        effects.add(lookup, attr(Seat.note).add(1))  # type: ignore[misc]
     with pytest.raises(ModelError, match="names: only numbers are summed"):
-        effects.add(lookup, names={"x"})  # type: ignore[arg-type]
+        effects.add(lookup, attr(Seat.names).add({"x"}))
 
 
 def test_what_has_expired_is_not_added_to_but_made_anew(desk: Desk) -> None:
     day = date(2026, 1, 1)
 
     def tally(changes: Sequence[AnyChange], effects: Effects) -> None:
-        effects.add(Tally.of_day(day=day), tickets=len(changes))
+        effects.add(Tally.of_day(day=day), attr(Tally.tickets).add(len(changes)))
 
     desk.put("1", "2")
     desk.consumer(tally).run_once()

@@ -9,7 +9,7 @@ from decimal import Decimal
 import pytest
 
 from tablewright.engine import Engine
-from tablewright.model import ModelError
+from tablewright.model import ModelError, attr
 from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.store.streams.change_filters import typed_changes
 from tablewright.store.streams.change_records import AnyChange
@@ -80,7 +80,7 @@ def test_a_batch_with_more_effects_than_a_transaction_takes_is_cut(desk: Desk) -
     def per_ticket(changes: Sequence[AnyChange], effects: Effects) -> None:
         for change in changes:
             for part in range(3):
-                effects.add(Counter.named(name=f"{change.sequence}-{part}"), count=1)
+                effects.add(Counter.named(name=f"{change.sequence}-{part}"), attr(Counter.count).add(1))
 
     desk.put(*map(str, range(100)))
     done = desk.consumer(per_ticket, bisect=False).run_once()
@@ -91,11 +91,11 @@ def test_a_batch_with_more_effects_than_a_transaction_takes_is_cut(desk: Desk) -
 def test_additions_that_the_model_forbids_are_named() -> None:
     effects = Effects()
     with pytest.raises(ModelError, match=r"Counter\.name is part of a key"):
-        effects.add(Counter.named(name="x"), name=1)
-    with pytest.raises(ModelError, match="Counter has no field 'size'"):
-        effects.add(Counter.named(name="x"), size=1)
+        effects.add(Counter.named(name="x"), attr(Counter.name).add(1))  # type: ignore[misc]
+    with pytest.raises(ModelError, match=r"add takes additions to fields, such as attr\(Counter.x\).add\(1\)"):
+        effects.add(Counter.named(name="x"), attr(Counter.count).set(1))
     with pytest.raises(ModelError, match=r"Reading\.unit is required, so add\(\) cannot create a Reading"):
-        effects.add(Reading.of_meter(meter="m"), total=1)
+        effects.add(Reading.of_meter(meter="m"), attr(Reading.total).add(1))
     assert effects.operations() == []
 
 
@@ -103,7 +103,9 @@ def test_an_addition_makes_an_item_with_everything_that_follows_from_the_model(d
     def tally(changes: Sequence[AnyChange], effects: Effects) -> None:
         for change in typed_changes(Ticket, changes):
             assert change.after is not None
-            effects.add(Tally.of_day(day=change.at.date()), total=Decimal("0.1"), tickets=1)
+            effects.add(
+                Tally.of_day(day=change.at.date()), attr(Tally.total).add(Decimal("0.1")), attr(Tally.tickets).add(1)
+            )
 
     desk.put("1", "2", "3")
     desk.consumer(tally).run_once()

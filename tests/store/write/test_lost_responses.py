@@ -10,7 +10,7 @@ import pytest
 from pydantic import Field
 
 from tablewright.engine import Engine
-from tablewright.model import Entity, Get, Keys, Table, Unique, Version
+from tablewright.model import Entity, FieldChange, Get, Keys, Table, Unique, Version, attr
 from tablewright.store import Create, Delete, OutcomeUnknown, Store, Update
 from tablewright.wire import serve_in_thread
 from tests.store.backends.scripted_server import LossyWay, scripted
@@ -24,6 +24,7 @@ class Account(Entity, table=accounts):
     balance: int = 0
     history: list[str] = Field(default_factory=list)
     tags: set[str] = Field(default_factory=set)
+    note: str | None = None
 
     keys = Keys(pk="ACCOUNT#{number}")
     by_number = Get()
@@ -77,15 +78,33 @@ def account(far: Far) -> Account:
     return found
 
 
-@pytest.mark.parametrize("change", [{"add": {"balance": 5}}, {"append": {"history": ["paid"]}}], ids=str)
-def test_what_counts_is_counted_once(far: Far, change: dict[str, dict[str, object]]) -> None:
-    far.store.put(Account(number=1))
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (attr(Account.balance).add(5), (7, ["a", "b"])),
+        (attr(Account.balance).set(attr(Account.balance) + 5), (7, ["a", "b"])),
+        (attr(Account.history).append("paid"), (2, ["a", "b", "paid"])),
+        (attr(Account.history[0]).remove(), (2, ["b"])),
+        (attr(Account.history[5]).set("c"), (2, ["a", "b", "c"])),
+    ],
+    ids=lambda value: getattr(value, "kind", ""),
+)
+def test_what_counts_is_counted_once(far: Far, change: FieldChange, expected: tuple[int, list[str]]) -> None:
+    far.store.put(Account(number=1, balance=2, history=["a", "b"]))
     far.way.losses = 1
     with pytest.raises(OutcomeUnknown):
-        far.store.update(Account.by_number(number=1), **change)  # type: ignore[arg-type]
+        far.store.update(Account.by_number(number=1), change)
     found = account(far)
-    assert (found.balance, found.history) in [(5, []), (0, ["paid"])]
+    assert (found.balance, found.history) == expected
     assert far.way.executed.count("UpdateItem") == 1
+
+
+def test_what_is_set_unless_it_is_there_is_set_again(far: Far) -> None:
+    far.store.put(Account(number=1))
+    far.way.losses = 1
+    far.store.update(Account.by_number(number=1), attr(Account.note).set_if_absent("first"))
+    assert account(far).note == "first"
+    assert far.way.executed.count("UpdateItem") == 2
 
 
 def test_what_counts_is_counted_once_in_a_transaction(far: Far) -> None:

@@ -25,6 +25,7 @@ from tablewright.design.checkpoint_tables import checkpoint_table
 from tablewright.design.cost.index_costs import choices_of, entry_size, entry_writes
 from tablewright.design.cost.write_actions import internal_items, is_move, is_transaction, reads_first
 from tablewright.design.design_loading import DesignError
+from tablewright.design.filter_fields import restrictions
 from tablewright.design.index_coverage import lacks
 from tablewright.design.sample_entities import sample
 from tablewright.dynamo import item_size, write_units
@@ -204,9 +205,8 @@ def _read_units(size: int, *, consistent: bool) -> Decimal:
 def _items_read(schema: Schema, pattern: Query) -> int:
     """How many items a query reads to return the expected ones: what a filter discards is read as well."""
     items = USUAL_ITEMS if pattern.expected is None else max(1, pattern.expected)
-    for path, wanted in pattern.where.items():
-        choices = _choices(schema, path)
-        allowed = len(wanted) if isinstance(wanted, list | tuple | set | frozenset) else 1
+    for restriction in restrictions(schema, pattern):
+        choices, allowed = _choices(schema, restriction.field), restriction.allowed
         if choices and allowed:
             items = -(-items * choices // min(allowed, choices))
     return items

@@ -24,6 +24,7 @@ from tablewright.design.document.design_outline import key_text, state_text
 from tablewright.design.document.key_tables import key_tables
 from tablewright.design.document.mermaid import collection_diagram, entity_diagram, flow_diagram, type_text
 from tablewright.design.document.svg_diagrams import collection_drawing, entity_drawing, flow_drawing
+from tablewright.design.filter_fields import has_filter, restrictions
 from tablewright.design.report.number_format import units_text
 from tablewright.design.report.report_blocks import Block, Bullets, Code, DesignReport, Diagram, Grid, Heading, Text
 from tablewright.design.sample_entities import sample
@@ -227,7 +228,7 @@ def _patterns(design: Design) -> Iterator[Block]:
                 _operation(pattern),
                 schema.table.name if pattern.index is None else f"{schema.table.name}/{pattern.index}",
                 _condition(schema, whose, pattern),
-                _details(pattern),
+                _details(schema, pattern),
                 units_text(sum((units.read for units in capacity.of(name)), Decimal(0))),
             ]
         )
@@ -265,14 +266,15 @@ def _condition(schema: Schema, whose: Schema | type[Collection], pattern: Get | 
     return " and ".join(parts)
 
 
-def _details(pattern: Get | Query | CollectionQuery) -> str:
+def _details(schema: Schema, pattern: Get | Query | CollectionQuery) -> str:
     parts = []
     if isinstance(pattern, Query):
         parts += [f"{name} = {getattr(value, 'value', value)}" for name, value in pattern.fixed.items()]
     if isinstance(pattern, Query | CollectionQuery) and pattern.newest_first:
         parts.append("descending")
-    if isinstance(pattern, Query) and pattern.where:
-        parts.append(f"filtered by {', '.join(pattern.where)}")
+    if has_filter(pattern):
+        names = dict.fromkeys(each.field for each in restrictions(schema, pattern))
+        parts.append(f"filtered by {', '.join(names)}" if names else "filtered")
     if isinstance(pattern, Query) and pattern.project:
         parts.append(f"only {', '.join(pattern.project)}")
     if isinstance(pattern, Query | CollectionQuery) and pattern.expected is not None:

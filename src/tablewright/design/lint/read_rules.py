@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import combinations, count
 
+from tablewright.design.filter_fields import has_filter, restrictions
 from tablewright.design.lint.composed_key_rules import share_partitions
 from tablewright.design.lint.lint_context import EntityKey, LintContext
 from tablewright.design.lint.lint_findings import Occurrence, rule
@@ -113,11 +114,12 @@ def index_not_unique(context: LintContext) -> Iterator[Occurrence]:
 def filter_reads_most(context: LintContext) -> Iterator[Occurrence]:
     """A filter is applied after an item has been read and charged."""
     for place, schema, pattern, key in context.queries():
-        if not pattern.where:
+        if not has_filter(pattern):
             continue
         volume = context.design.volume.get(schema.entity)
         distinct = None if volume is None else volume.distinct.get(key.partition[0])
-        names = ", ".join(pattern.where)
+        fields = list(dict.fromkeys(each.field for each in restrictions(schema, pattern)))
+        names = ", ".join(fields) or "what its function returns"
         share = _kept(context, schema, pattern)
         if volume is not None and distinct and pattern.expected is not None:
             stored = volume.items / distinct
@@ -132,7 +134,8 @@ def filter_reads_most(context: LintContext) -> Iterator[Occurrence]:
         yield Occurrence(
             place,
             f"{place} filters by {names} after reading: {share_text}. What a filter discards is read and charged.",
-            f"Put {names} into a key (an index with it in the partition, or when(..., {next(iter(pattern.where))}=...) "
+            f"Put {', '.join(fields) or 'it'} into a key (an index with it in the partition, or when(..., "
+            f"{fields[0] if fields else 'field'}=...) "
             "for a sparse one), or declare volume and expected to show that most of it is returned.",
             context.where(schema.entity),
             None if share is not None else "advice",
@@ -141,13 +144,14 @@ def filter_reads_most(context: LintContext) -> Iterator[Occurrence]:
 
 def _kept(context: LintContext, schema: Schema, pattern: Query) -> float | None:
     """The share of items that pass a filter, if the number of values of its fields is known."""
+    found = restrictions(schema, pattern)
     share = 1.0
-    for name, wanted in pattern.where.items():
-        choices = context.traits(schema, name).choices
-        if choices is None:
+    for restriction in found:
+        choices = context.traits(schema, restriction.field).choices
+        if choices is None or restriction.allowed is None:
             return None
-        share *= (len(wanted) if isinstance(wanted, list | tuple | set | frozenset) else 1) / choices
-    return share
+        share *= restriction.allowed / choices
+    return share if found else None
 
 
 @rule("projection-gap", "An index that does not project what a pattern reads", "warning")
@@ -155,7 +159,7 @@ def projection_gap(context: LintContext) -> Iterator[Occurrence]:
     """Each item is read again, from the table."""
     for place, schema, pattern, key in [*context.queries(), *context.gets()]:
         wanted = pattern.project if isinstance(pattern, Query) and pattern.project else list(schema.fields)
-        filtered = list(pattern.where) if isinstance(pattern, Query) else []
+        filtered = [each.field for each in restrictions(schema, pattern)] if isinstance(pattern, Query) else []
         yield from _gap(context, place, key, [*wanted, *filtered])
     for place, collection, gather in context.gathers():
         for member in collection.members_:

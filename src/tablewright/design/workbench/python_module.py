@@ -178,16 +178,38 @@ def _keys(draft: EntityDraft, fields: dict[str, str]) -> Iterator[str]:
 
 
 def _patterns(table: TableFile, draft: EntityDraft, fields: dict[str, str]) -> Iterator[str]:
-    yield "    by_key = Get()"
+    yield from _pattern("Get()", "by_key", draft, fields, table.key)
     if len(table.key) > 1:
-        yield "    of_partition = Query()"
+        yield ""
+        yield from _pattern("Query()", "of_partition", draft, fields, table.key[:1])
     taken = {*_TAKEN, *fields.values()}
     for index in table.indexes:
         key = index.KeyAttributes
         names = [part.AttributeName for part in (key.PartitionKey, key.SortKey) if part is not None]
         if all(name in draft.keys or name in fields for name in names):
-            name = f"by_{_snake(index.IndexName).removeprefix('by_')}"
-            yield f"    {_free(name, taken)} = Query({_text(index.IndexName)})"
+            name = _free(f"by_{_snake(index.IndexName).removeprefix('by_')}", taken)
+            yield ""
+            yield from _pattern(f"Query({_text(index.IndexName)})", name, draft, fields, names[:1])
+
+
+def _pattern(kind: str, name: str, draft: EntityDraft, fields: dict[str, str], key: Sequence[str]) -> Iterator[str]:
+    """An access pattern, with the fields of the key that it reads as its parameters."""
+    annotations = {attribute.name: attribute.annotation for attribute in draft.attributes}
+    templates = [draft.keys.get(attribute, f"{{{attribute}}}") for attribute in key]
+    parameters: dict[str, str] = {}
+    for path in (part.partition(":")[0] for text in templates for part in re.findall(r"\{([^}]*)\}", text)):
+        first, *rest = path.split(".")
+        if first in fields:
+            parameters["__".join([fields[first], *rest])] = "str" if rest else annotations[first]
+    shown = ", ".join(["self", *(f"{name}: {annotation}" for name, annotation in parameters.items())])
+    yield f"    @{kind}"
+    line = f"    def {name}({shown}) -> None: ..."
+    if len(line) <= _WIDTH:
+        yield line
+    else:
+        yield f"    def {name}("
+        yield f"        {shown}"
+        yield "    ) -> None: ..."
 
 
 # -- names ----------------------------------------------------------------------------------------------------------

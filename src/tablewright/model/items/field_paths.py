@@ -168,6 +168,8 @@ def _followed(entity: type[BaseModel], path: str) -> _Way:
         if not taken:
             _begin(way, entity, name)
         elif position:
+            if not stored_types(way.annotation) & {"L", None}:
+                raise ModelError(f"{path!r}: {taken} is not a list, so it has no positions")
             way.stored += f"[{position}]"
             way.annotation = _element(way.annotation)
             way.removable = True
@@ -193,6 +195,8 @@ def _enter(way: _Way, taken: str, name: str, path: str) -> None:
     options = [option for option in _options(way.annotation) if isinstance(option, type)]
     models = [option for option in options if issubclass(option, BaseModel)]
     if not models:
+        if not stored_types(way.annotation) & {"M", None}:
+            raise ModelError(f"{path!r}: {taken} is neither a model nor a map, so it has no {name!r}")
         arguments = get_args(_plain(way.annotation))
         is_map = get_origin(_plain(way.annotation)) in (dict, Mapping) and len(arguments) == 2
         way.stored += f".{name}"

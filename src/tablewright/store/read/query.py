@@ -58,12 +58,12 @@ def begin_read(
 ) -> tuple[Pager, type[E]]:
     """Begin to read a selection, or all items of an entity."""
     if isinstance(source, Selection):
-        plan, entity = filtered(plan_selection(context, source, consistent=consistent), source.filter), source.entity
+        plan, entity = plan_selection(context, source, consistent=consistent, where=where), source.entity
     elif is_entity_class(source):
-        plan, entity = plan_scan(context, source, consistent=bool(consistent)), source
+        plan, entity = filtered(plan_scan(context, source, consistent=bool(consistent)), where), source
     else:
         raise wrong_argument("a read", f"{A_QUERY}, or {A_CLASS}", source)
-    return open_pager(context, filtered(plan, where), cursor, page_size), entity
+    return open_pager(context, plan, cursor, page_size), entity
 
 
 def read_page(pager: Pager, entity: type[E], limit: int | None) -> Flow[Page[E]]:
@@ -113,9 +113,7 @@ def query(
     """A page of a selection: up to ``limit`` items, or a page of the service if no limit is given."""
     if not isinstance(selection, Selection):
         raise wrong_argument("query", A_QUERY, selection)
-    plan = plan_selection(context, selection, consistent=consistent)
-    if selection.filter is not None or where is not None:
-        plan = filtered(filtered(plan, selection.filter), where)
+    plan = plan_selection(context, selection, consistent=consistent, where=where)
     if limit is not None and limit > 0 and cursor is None and page_size is None and plan.is_plain:
         return _first_page(context, plan, selection.entity, limit)
     return read_page(open_pager(context, plan, cursor, page_size), selection.entity, limit)
@@ -178,8 +176,7 @@ def count(
     """
     if not isinstance(selection, Selection):
         raise wrong_argument("count", A_QUERY, selection)
-    plan = plan_selection(context, selection, consistent=consistent, keys_only=True)
-    pager = open_pager(context, filtered(filtered(plan, selection.filter), where))
+    pager = open_pager(context, plan_selection(context, selection, consistent=consistent, keys_only=True, where=where))
     total = 0
     while not pager.ended:
         total += len((yield from pager.take(None)))

@@ -36,7 +36,9 @@ class Checkpoint(Entity):
     owner: str | None = None
     leased_until: EpochMillis | None = None
 
-    of_consumer = Query()
+    @Query()
+    def of_consumer(self, consumer: str) -> None:
+        """All of a consumer."""
 
     @property
     def is_rebuild_marker(self) -> bool:
@@ -58,7 +60,9 @@ class DeadLetter(Entity):
     attempts: int
     failed_at: datetime
 
-    of_consumer = Query()
+    @Query()
+    def of_consumer(self, consumer: str) -> None:
+        """All of a consumer."""
 
 
 class Seen(Entity):
@@ -67,7 +71,9 @@ class Seen(Entity):
     consumer: str
     event: str
 
-    by_event = Get()
+    @Get()
+    def by_event(self, consumer: str, event: str) -> None:
+        """A record by its event id."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
     def count(changes, effects):
         for change in changes:
-            effects.add(Counter.named(name="open"), count=1)
+            effects.add(Counter.named("open"), attr(Counter.count).add(1))
 
 Effects are collected while a handler runs and committed together with its checkpoint, in one transaction: all of them
 happen once, or none. Additions to one item are summed, because a transaction may touch an item only once; the bounds of
@@ -11,6 +11,7 @@ a field (``Field(ge=0)``) apply to the sum.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import lru_cache
@@ -20,12 +21,12 @@ import orjson
 
 from tablewright.dynamo import Item
 from tablewright.dynamo.expressions.builder import UpdateActions
-from tablewright.model import Lookup, ModelError, Schema, schema_of
+from tablewright.model import FieldChange, Lookup, ModelError, Schema, schema_of
 from tablewright.model.values.attribute_codec import number_text
 from tablewright.store.argument_checks import A_GET, WRITE_OPERATIONS, wrong_argument
 from tablewright.store.errors import StoreError
 from tablewright.store.write.fields.field_bounds import bounds
-from tablewright.store.write.fields.field_updates import FieldUpdates, to_operand
+from tablewright.store.write.fields.field_updates import FieldUpdates, add_to, to_operand, updates_of
 from tablewright.store.write.planning.item_conditions import expired_condition, live_item, own_conditions
 from tablewright.store.write.planning.operation import Attempt, Operation, Planning, WritePlan, action
 from tablewright.store.write.planning.preconditions import Precondition, already_exists, refusal_of
@@ -39,13 +40,14 @@ class Effects:
         self._sums: dict[bytes, _Addition] = {}
         self._operations: list[Operation] = []
 
-    def add(self, lookup: Lookup[Any], /, **amounts: int | float | Decimal) -> None:
-        """Add to number fields of an item by its primary key; it is created if it does not exist."""
+    def add(self, lookup: Lookup[Any], *additions: FieldChange) -> None:
+        """Add to numbers of an item by its primary key; it is created if it does not exist."""
         if not isinstance(lookup, Lookup):
             raise wrong_argument("add", A_GET, lookup)
         schema = schema_of(lookup.entity)
         if lookup.index is not None:
             raise ModelError(f"{lookup.entity.__name__} can be added to by its primary key only")
+        amounts = _amounts(schema, additions)
         key = key_of_lookup(lookup)
         identity = orjson.dumps([schema.table.name, key], option=orjson.OPT_SORT_KEYS)
         addition = self._sums.get(identity)
@@ -76,17 +78,9 @@ class _Addition(Operation):
     amounts: dict[str, Decimal] = field(default_factory=dict)
     name = "add"
 
-    def include(self, amounts: dict[str, int | float | Decimal]) -> None:
-        schema = self.schema
+    def include(self, amounts: Mapping[str, Decimal]) -> None:
         for name, amount in amounts.items():
-            if name not in _summable(schema):
-                raise _not_summable(schema, name)
-            operand = to_operand(schema, name, amount)
-            if "N" not in operand:
-                raise ModelError(
-                    f"{schema.entity.__name__}.{name}: only numbers are summed; use do(Update(..., add=...))"
-                )
-            self.amounts[name] = self.amounts.get(name, Decimal(0)) + Decimal(operand["N"])
+            self.amounts[name] = self.amounts.get(name, Decimal(0)) + amount
 
     def plan(self, attempt: Attempt) -> Planning:
         yield from ()
@@ -105,7 +99,7 @@ class _Addition(Operation):
         for attribute in self.key:
             actions.sets.pop(attribute, None)
         for name, amount in self.amounts.items():
-            actions.adds[schema.fields[name].attribute] = {"N": number_text(amount)}
+            add_to(schema, actions, name, {"N": number_text(amount)})
         if schema.version is not None:
             actions.adds[schema.version.attribute] = {"N": "1"}
         table, found = context.name_of(schema.table), attempt.found
@@ -115,7 +109,7 @@ class _Addition(Operation):
             error = refusal_of(bounded, None)
             if error is not None:
                 raise error
-            put = {"TableName": table, "Item": {**self.key, **actions.sets, **actions.adds}}
+            put = {"TableName": table, "Item": actions.apply(self.key)}
             return WritePlan([action("Put", put, [] if expired is None else [Precondition(expired)])])
 
         def of_another(_: Item) -> StoreError:
@@ -129,6 +123,22 @@ class _Addition(Operation):
         return WritePlan([update])
 
 
+def _amounts(schema: Schema, additions: Sequence[FieldChange]) -> dict[str, Decimal]:
+    """What is added, by field."""
+    amounts = {}
+    for name, amount in updates_of(schema, additions).add.items():
+        if name not in _summable(schema):
+            raise _not_summable(schema, name)
+        operand = to_operand(schema, name, amount)
+        if "N" not in operand:
+            raise ModelError(f"{schema.entity.__name__}.{name}: only numbers are summed; use do(Update(...))")
+        amounts[name] = Decimal(operand["N"])
+    if len(amounts) < len(additions):
+        name = schema.entity.__name__
+        raise ModelError(f"add takes additions to fields, such as attr({name}.x).add(1); use do(Update(...))")
+    return amounts
+
+
 @lru_cache(maxsize=1024)
 def _summable(schema: Schema) -> frozenset[str]:
     """The fields that are part of no key."""
@@ -139,7 +149,7 @@ def _summable(schema: Schema) -> frozenset[str]:
 
 def _not_summable(schema: Schema, name: str) -> ModelError:
     if name not in schema.fields:
-        return ModelError(f"{schema.entity.__name__} has no field {name!r}")
+        return ModelError(f"{schema.entity.__name__}.{name} is a part of a field; use do(Update(...))")
     return ModelError(f"{schema.entity.__name__}.{name} is part of a key, so it cannot be added to")
 
 

@@ -18,7 +18,8 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 
-from tablewright.dynamo import DynamoError, Item, non_null_at
+from tablewright.dynamo import DynamoError, Item, non_null_at, parse_path
+from tablewright.dynamo.expressions import Function, Operand
 from tablewright.dynamo.expressions.builder import Condition, UpdateActions, all_equal, exists, missing
 from tablewright.model import Entity, FieldChange, FieldCondition, Lookup, ModelError, Schema
 from tablewright.model.items.field_paths import place_of
@@ -367,7 +368,11 @@ class Update(Operation):
         if self.version is not None:
             return True
         own = None if self.schema.version is None else self.schema.version.attribute
-        return not actions.appends and not any("N" in value for path, value in actions.adds.items() if path != own)
+        if any("N" in value for path, value in actions.adds.items() if path != own):
+            return False
+        # What is behind a removed element moves up, and what is set behind the end of a list is appended.
+        is_of_list = any(path.endswith("]") for path in (*actions.sets, *actions.removes))
+        return not (actions.appends or is_of_list) and all(map(_is_set_once, actions.computed.items()))
 
     def _in_place(self, attempt: Attempt, draft: _Draft) -> WritePlan:
         context, schema, follow = attempt.context, self.schema, dependencies(self.schema)
@@ -458,6 +463,12 @@ class Update(Operation):
         put = action("Put", {"TableName": context.name_of(schema.table), "Item": item}, same)
         guards = guard_changes(schema, before, key, after, key)
         return WritePlan([put], guards, lambda _: self._result(result), placement)
+
+
+def _is_set_once(computed: tuple[str, Operand]) -> bool:
+    """Whether a computed value is that of the attribute itself, once it is stored (``set_if_absent``)."""
+    path, operand = computed
+    return isinstance(operand, Function) and operand.arguments[0] == parse_path(path)
 
 
 def update(context: Context, target: E | Lookup[E], /, *changes: FieldChange, **fields: Any) -> Flow[E]:

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from decimal import Decimal
 
-from tablewright.model import Entity
+from tablewright.model import Entity, attr
 from tablewright.store import AnyChange, Change, Effects, entity_filter
 from tablewright.systems.support.model import Feedback, Metric, Status, Ticket
 
@@ -62,4 +62,4 @@ def count(changes: Sequence[AnyChange], effects: Effects) -> None:
                     sums[name, field] += sign * amount
     for (name, field), amount in sums.items():
         if amount:
-            effects.add(Metric.by_name(metric_name=name), **{field: amount})
+            effects.add(Metric.by_name(metric_name=name), attr(getattr(Metric, field)).add(amount))

@@ -1,6 +1,6 @@
 """Access patterns and indexes."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any
@@ -10,6 +10,7 @@ from tablewright.model import (
     CollectionQuery,
     Design,
     Entity,
+    FieldCondition,
     Get,
     GlobalIndex,
     Keys,
@@ -18,7 +19,9 @@ from tablewright.model import (
     Table,
     Unique,
     Volume,
+    attr,
 )
+from tests.declared_patterns import taking
 from tests.design.lint.cases.case import Case, design_of
 
 
@@ -35,7 +38,7 @@ def programs(*, indexed: bool, by: Sequence[str] = ("marketplace",)) -> Design:
     patterns: dict[str, Any] = {}
     if indexed:
         keys |= {"GSI1PK": "MARKETPLACE#{marketplace}", "GSI1SK": "{program}"}
-        patterns["of_marketplace"] = Query("byMarketplace")
+        patterns["of_marketplace"] = taking(Query("byMarketplace"), "marketplace")
 
     class Program(Entity, table=table):
         program: str
@@ -77,16 +80,24 @@ def accounts(*, marker: bool, primary: bool = False) -> Design:
     return design_of(Account)
 
 
-def filtered(where: dict[str, Any], expected: int | None = None, volume: Volume | None = None) -> Design:
+def filtered(
+    where: Callable[[Any], FieldCondition] | None, expected: int | None = None, volume: Volume | None = None
+) -> Design:
     class Order(Entity, table=Table("orders", "customer", "id")):
         customer: str
         id: str
         status: Status
         city: str
 
-        open = Query(where=where, expected=expected)
+        open = taking(
+            Query(expected=expected), "customer", where=None if where is None else lambda self, **_: where(self)
+        )
 
     return Design("Orders", tables=[Order.schema_.table], volume={} if volume is None else {Order: volume})
+
+
+def in_rome(order: Any) -> FieldCondition:
+    return attr(order.city) == "Rome"
 
 
 def projected(*include: str, project: Sequence[str] = ("rating",), typed: bool = False) -> Design:
@@ -127,7 +138,7 @@ def gathered(*include: str) -> Design:
 
 def indexed(*, used: bool) -> Design:
     table = Table("calls", "id", indexes=[GlobalIndex("byProvider", "provider", "id")])
-    patterns = {"of_provider": Query("byProvider")} if used else {}
+    patterns = {"of_provider": taking(Query("byProvider"), "provider")} if used else {}
 
     class Call(Entity, table=table):
         id: str
@@ -209,18 +220,18 @@ CASES = [
     Case(
         "filter-reads-most",
         "Order.open",
-        lambda: filtered({"status": Status.OPEN}),
-        lambda: filtered({"status": [Status.NEW, Status.OPEN]}),
+        lambda: filtered(lambda order: attr(order.status) == Status.OPEN),
+        lambda: filtered(lambda order: attr(order.status).is_in(Status.NEW, Status.OPEN)),
         "warning",
     ),
     Case(
         "filter-reads-most",
         "Order.open",
-        lambda: filtered({"city": "Rome"}, 10, PLENTY),
-        lambda: filtered({"city": "Rome"}, 10, HALF),
+        lambda: filtered(in_rome, 10, PLENTY),
+        lambda: filtered(in_rome, 10, HALF),
         "warning",
     ),
-    Case("filter-reads-most", "Order.open", lambda: filtered({"city": "Rome"}), lambda: filtered({}), "advice"),
+    Case("filter-reads-most", "Order.open", lambda: filtered(in_rome), lambda: filtered(None), "advice"),
     Case("projection-gap", "Feedback.of_operator", lambda: projected("text"), lambda: projected("rating")),
     Case(
         "projection-gap",

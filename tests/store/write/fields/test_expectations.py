@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from collections.abc import Callable, Iterator
+from typing import Annotated, Any, Literal, cast
 
 import pytest
 from pydantic import BaseModel, Field
 
-from tablewright.model import Entity, Get, Keys, ModelError, Table
+from tablewright.model import Entity, FieldCondition, Get, Keys, ModelError, Table, attr
 from tablewright.model.declarations import Upgrades
 from tablewright.store import Cancelled, Check, ConditionFailed, Delete, NotFound, Store, Update
 from tests.store.bench import Bench
@@ -47,43 +47,46 @@ def basket(bench: Bench) -> Iterator[Store]:
     assert bench.store.verify(shop).is_clean
 
 
-HELD: list[dict[str, Any]] = [
-    {"lines[0].count": 2},
-    {"lines[0].count": [1, 2]},
-    {"lines[0].note": None},
-    {"lines[4].count": None},
-    {"notes": ["n"]},
-    {"notes": [["other"], ["n"]]},
-    {"tags": {"y", "x"}},
-    {"tags": ["y", "x"]},
-    {"tags": [{"z"}, {"x", "y"}]},
-    {"size": None},
-    {"state": ["open", "closed"], "visits": 0},
+HELD: list[FieldCondition] = [
+    attr(Basket.lines[0].count) == 2,
+    attr(Basket.lines[0].count).is_in(1, 2),
+    attr(Basket.lines[0].note).is_(None),
+    attr(Basket.lines[4].count).absent(),
+    attr(Basket.notes) == ["n"],
+    attr(Basket.notes).is_in(["other"], ["n"]),
+    attr(Basket.tags) == {"y", "x"},
+    attr(Basket.tags).is_in({"z"}, {"x", "y"}),
+    attr(Basket.size).is_(None),
+    attr(Basket.size).is_in(1, None),
+    attr(Basket.state).is_in("open", "closed") & (attr(Basket.visits) >= 0),
 ]
-NOT_HELD: list[tuple[dict[str, Any], str]] = [
-    ({"lines[0].count": 7}, r"Basket basket_id b: lines\[0\]\.count is 2, not 7"),
-    ({"lines[0].count": None}, r"lines\[0\]\.count is 2, not absent"),
-    ({"lines[4].count": 1}, r"lines\[4\]\.count is absent, not 1"),
-    ({"notes": []}, r"notes is \['n'\], not \[\]"),
-    ({"tags": {"x"}}, r"tags is \{.*\}, not \{'x'\}"),
-    ({"tags": set()}, r"tags is \{.*\}, not absent"),
-    ({"state": []}, "state is open, and no value is allowed"),
-    ({"size": [1, 2]}, "size is absent, not 1 or 2"),
+NOT_HELD: list[tuple[FieldCondition, str]] = [
+    (
+        attr(Basket.lines[0].count) == 7,
+        r"Basket basket_id b: lines\[0\]\.count = 7 does not hold: lines\[0\]\.count is 2",
+    ),
+    (attr(Basket.lines[0].count).absent(), r"lines\[0\]\.count is absent does not hold: lines\[0\]\.count is 2"),
+    (attr(Basket.lines[4].count) == 1, r"lines\[4\]\.count = 1 does not hold: lines\[4\]\.count is absent"),
+    (attr(Basket.notes) == [], r"notes = \[\] does not hold: notes is \['n'\]"),
+    (attr(Basket.tags) == {"x"}, r"tags = \{'x'\} does not hold: tags is \{.*\}"),
+    (attr(Basket.tags) == set(), r"tags is None does not hold: tags is \{.*\}"),
+    (attr(Basket.state).is_in(), "state is one of no values does not hold: state is open"),
+    (attr(Basket.size).is_in(1, 2), "size is 1 or 2 does not hold: size is absent"),
 ]
 
 
-@pytest.mark.parametrize("expect", HELD)
-def test_a_write_is_made_when_what_is_expected_holds(basket: Store, expect: dict[str, Any]) -> None:
-    assert basket.update(BY_ID, add={"visits": 1}, expect=expect).visits == 1
-    assert basket.delete(BY_ID, expect=expect | ({"visits": 1} if "visits" in expect else {})) is True
+@pytest.mark.parametrize("expect", HELD, ids=lambda each: each.text)
+def test_a_write_is_made_when_what_is_expected_holds(basket: Store, expect: FieldCondition) -> None:
+    assert basket.update(BY_ID, attr(Basket.visits).add(1), expect=expect).visits == 1
+    assert basket.delete(BY_ID, expect=expect) is True
 
 
-@pytest.mark.parametrize(("expect", "reason"), NOT_HELD)
+@pytest.mark.parametrize(("expect", "reason"), NOT_HELD, ids=lambda each: getattr(each, "text", ""))
 def test_nothing_is_written_when_it_does_not_hold_and_the_error_says_why(
-    basket: Store, expect: dict[str, Any], reason: str
+    basket: Store, expect: FieldCondition, reason: str
 ) -> None:
     with pytest.raises(ConditionFailed, match=reason):
-        basket.update(BY_ID, visits=9, expect=expect)
+        basket.update(BY_ID, attr(Basket.visits).set(9), expect=expect)
     with pytest.raises(ConditionFailed, match=reason):
         basket.delete(BY_ID, expect=expect)
     found = basket.get(BY_ID)
@@ -92,28 +95,29 @@ def test_nothing_is_written_when_it_does_not_hold_and_the_error_says_why(
 
 
 def test_one_of_no_values_is_no_value_in_a_check_either(basket: Store) -> None:
-    with pytest.raises(Cancelled, match="state is open, and no value is allowed"):
-        basket.transact(Check(BY_ID, state=[]))
+    with pytest.raises(Cancelled, match="state is one of no values does not hold: state is open"):
+        basket.transact(Check(BY_ID, attr(Basket.state).is_in()))
 
 
-@pytest.mark.parametrize(
-    ("expect", "reason"),
-    [
-        ({"visits": "few"}, r"Basket\.visits: 'few' is not valid: Input should be a valid integer"),
-        ({"state": [1]}, r"Basket\.state: 1 is not valid: Input should be a valid string"),
-        ({"tags": "x"}, r"Basket\.tags: 'x' is not valid: Input should be a valid set"),
-        ({"lines[0].count": "x"}, r"Basket\.lines\[0\]\.count: 'x' is not valid: Input should be"),
-    ],
-)
-def test_what_no_item_can_have_is_refused_as_a_mistake(basket: Store, expect: dict[str, Any], reason: str) -> None:
+anything: Any = Basket
+WRONG_VALUES: list[tuple[Callable[[], Any], str]] = [
+    (lambda: attr(anything.visits) == "few", r"Basket\.visits: 'few' is not valid: Input should be a valid integer"),
+    (lambda: attr(anything.state).is_in(1), r"Basket\.state: 1 is not valid: Input should be a valid string"),
+    (lambda: attr(anything.tags) == "x", r"Basket\.tags: 'x' is not valid: Input should be a valid set"),
+    (lambda: attr(anything.lines[0].count) == "x", r"Basket\.lines\[0\]\.count: 'x' is not valid: Input should be"),
+]
+
+
+@pytest.mark.parametrize(("condition", "reason"), WRONG_VALUES)
+def test_what_no_item_can_have_is_refused_as_a_mistake(condition: Callable[[], Any], reason: str) -> None:
     with pytest.raises(ModelError, match=reason):
-        basket.update(BY_ID, visits=1, expect=expect)
+        condition()
 
 
 def test_a_null_of_another_writer_is_absent(bench: Bench) -> None:
     bench.create_own(shop)
     bench.save_item(shop, {**Basket(basket_id="b").item(), "size": {"NULL": True}})
-    assert bench.store.update(BY_ID, visits=1, expect={"size": None}).visits == 1
+    assert bench.store.update(BY_ID, attr(Basket.visits).set(1), expect=attr(Basket.size).is_(None)).visits == 1
 
 
 # -- items of an older schema version ---------------------------------------------------------------------------------
@@ -155,20 +159,22 @@ def older(bench: Bench) -> Bench:
 
 
 def test_an_item_of_an_older_shape_is_what_it_is_read_as(older: Bench) -> None:
-    older.store.transact(Check(GOLD, level=2), Update(BASIC, add={"level": 1}))
-    with pytest.raises(Cancelled, match="plan_id p: level is 2, not 1"):
-        older.store.transact(Check(GOLD, level=1), Update(BASIC, add={"level": 1}))
-    with pytest.raises(ConditionFailed, match="plan_id p: level is 2, not 1"):
-        older.store.delete(GOLD, expect={"level": 1})
-    assert older.store.delete(GOLD, expect={"level": 2}) is True
+    older.store.transact(Check(GOLD, attr(Plan.level) == 2), Update(BASIC, attr(Plan.level).add(1)))
+    with pytest.raises(Cancelled, match="plan_id p: level = 1 does not hold: level is 2"):
+        older.store.transact(Check(GOLD, attr(Plan.level) == 1), Update(BASIC, attr(Plan.level).add(1)))
+    with pytest.raises(ConditionFailed, match="plan_id p: level = 1 does not hold: level is 2"):
+        older.store.delete(GOLD, expect=attr(Plan.level) == 1)
+    assert older.store.delete(GOLD, expect=attr(Plan.level) == 2) is True
     with pytest.raises(NotFound):
-        older.store.delete(GOLD, expect={"level": 2})
+        older.store.delete(GOLD, expect=attr(Plan.level) == 2)
 
 
 def test_who_is_only_out_of_date_is_not_to_blame(older: Bench) -> None:
     with pytest.raises(Cancelled) as cancelled:
         older.store.transact(
-            Update(GOLD, level=5), Delete(Plan.by_id(plan_id="none"), expect={"level": 1}), Check(BASIC, level=9)
+            Update(GOLD, attr(Plan.level).set(5)),
+            Delete(Plan.by_id(plan_id="none"), expect=attr(Plan.level) == 1),
+            Check(BASIC, attr(Plan.level) == 9),
         )
     assert [type(reason) for reason in cancelled.value.reasons] == [type(None), NotFound, type(None)]
 
@@ -212,19 +218,26 @@ def owner(bench: Bench) -> Store:
 
 
 def test_a_path_leads_into_the_model_that_has_the_field(owner: Store) -> None:
-    owner.update(ADA, nested={"pet.lives": 7}, append={"others[1].tricks": ["sit"]}, add={"others[0].lives": -1})
-    found = owner.update(ADA, nested={"pet.name": "Tom", "others[1].name": "Rex"})
+    first, second = cast("Cat", Owner.others[0]), cast("Dog", Owner.others[1])
+    owner.update(
+        ADA,
+        attr(cast("Cat", Owner.pet).lives).set(7),
+        attr(second.tricks).append("sit"),
+        attr(first.lives).add(-1),
+    )
+    found = owner.update(ADA, attr(cast("Cat | Dog", Owner.pet).name).set("Tom"), attr(Owner.others[1].name).set("Rex"))
     assert found.pet == Cat(lives=7, name="Tom")
     assert found.others == [Cat(lives=8), Dog(tricks=["sit"], name="Rex")]
 
 
 def test_a_path_into_another_model_than_is_stored_is_refused(owner: Store) -> None:
     with pytest.raises(ConditionFailed, match="Owner owner_id ada: pet is cat, which has no tricks; set pet"):
-        owner.update(ADA, nested={"pet.tricks": ["sit"]})
+        owner.update(ADA, attr(cast("Dog", Owner.pet).tricks).set(["sit"]))
     with pytest.raises(ConditionFailed, match=r"others\[1\] is dog, which has no lives"):
-        owner.update(ADA, add={"others[1].lives": 1})
+        owner.update(ADA, attr(cast("Cat", Owner.others[1]).lives).add(1))
+    pet: Any = Owner.pet
     with pytest.raises(ModelError, match="pet is Cat or Dog, and kind belongs to which one it is; set pet as a whole"):
-        owner.update(ADA, nested={"pet.kind": "dog"})
+        attr(pet.kind)
     with pytest.raises(ModelError, match="Cat or Dog has no field 'tail'"):
-        owner.update(ADA, nested={"pet.tail": 1})
+        attr(pet.tail)
     assert owner.get(ADA) == Owner(owner_id="ada", pet=Cat(), others=[Cat(), Dog()])

@@ -38,10 +38,21 @@ __all__ = ["compile_template"]
 
 
 def compile_template(
-    access: AccessPath, item: Item, bounds: Mapping[str, Any], consistent: bool, keys_only: bool
+    access: AccessPath,
+    item: Item,
+    bounds: Mapping[str, Any],
+    consistent: bool,
+    keys_only: bool,
+    filtered_by: Sequence[str] = (),
 ) -> QueryTemplate:
-    """The template of a read that is given the attributes of an item, and bounds of these names."""
-    return _Compiler(access, item).compile(bounds, consistent, keys_only)
+    """The template of a read that is given the attributes of an item, and bounds of these names.
+
+    ``filtered_by`` are attributes that a filter needs.
+    """
+    compiler = _Compiler(access, item)
+    if access.available is not None:
+        compiler.checked += [name for name in filtered_by if name not in access.available]
+    return compiler.compile(bounds, consistent, keys_only)
 
 
 class _Compiler:

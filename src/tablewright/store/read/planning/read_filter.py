@@ -6,22 +6,30 @@ not have, the service cannot filter by: that is evaluated here, on the item from
 
 from __future__ import annotations
 
+from typing import Any
+
 from tablewright.dynamo import Item
 from tablewright.dynamo.expressions.builder import Placeholders, attributes_in, holds, render
 from tablewright.model import FieldCondition, ModelError
 from tablewright.store.read.planning.read_plan import ReadPlan
 
-__all__ = ["filtered"]
+__all__ = ["filter_attributes", "filtered"]
+
+
+def filter_attributes(where: Any) -> list[str]:
+    """The attributes that a filter is on; of what is no filter, none."""
+    return attributes_in(where.node) if isinstance(where, FieldCondition) else []
 
 
 def filtered(plan: ReadPlan, where: FieldCondition | None) -> ReadPlan:
     """The plan with a filter; the same plan without one."""
     if where is None or not plan.bodies:
         return plan
-    target, node = plan.target, where.node
+    target = plan.target
     schema, name = target.schema, target.schema.entity.__name__
-    if not issubclass(schema.entity, getattr(where, "entity", type(None))):
+    if not issubclass(schema.entity, getattr(where, "entity", type(None))) or not hasattr(where, "node"):
         raise ModelError(f"{target.pattern} takes a condition on {name}, such as attr({name}.x) == 1, not {where!r}")
+    node = where.node
     attributes = attributes_in(node)
     body = plan.bodies[0]
     index = schema.table.index(body["IndexName"]) if "IndexName" in body else None
@@ -36,9 +44,6 @@ def filtered(plan: ReadPlan, where: FieldCondition | None) -> ReadPlan:
                 )
     available = None if index is None or index.include is None else {*target.key, *index.include}
     if available is not None and not available.issuperset(attributes):
-        if not target.fetches_from_table:
-            lacking = ", ".join(schema.by_attribute[each].name for each in attributes if each not in available)
-            raise ModelError(f"{target.pattern}: the index does not have {lacking}, so it cannot be in where")
 
         def accepts(item: Item) -> bool:
             return holds(node, item)

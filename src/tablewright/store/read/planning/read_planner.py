@@ -19,11 +19,12 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from tablewright.model import CollectionSelection, Entity, Lookup, Query, Schema, Selection, schema_of
+from tablewright.model import CollectionSelection, Entity, FieldCondition, Lookup, Query, Schema, Selection, schema_of
 from tablewright.store.context import Context
 from tablewright.store.read.planning.bucket_ranges import plan_buckets
 from tablewright.store.read.planning.query_compiler import compile_template
 from tablewright.store.read.planning.query_template import AccessPath, QueryTemplate
+from tablewright.store.read.planning.read_filter import filter_attributes, filtered
 from tablewright.store.read.planning.read_plan import ReadPlan, ReadTarget
 
 __all__ = ["plan_collection", "plan_lookup", "plan_scan", "plan_selection"]
@@ -38,14 +39,42 @@ _NEWEST_FIRST_COLLECTION = Query(newest_first=True)
 
 
 def plan_selection(
-    context: Context, selection: Selection[Any], *, consistent: bool | None = None, keys_only: bool = False
+    context: Context,
+    selection: Selection[Any],
+    *,
+    consistent: bool | None = None,
+    keys_only: bool = False,
+    where: FieldCondition | None = None,
 ) -> ReadPlan:
-    """The plan of a selection; with ``keys_only``, of the attributes that decide whether an item belongs to it."""
+    """The plan of a selection; with ``keys_only``, of the attributes that decide whether an item belongs to it.
+
+    ``where`` is a filter of this read, beside that of the pattern.
+    """
+    if selection.filter is None and where is None:
+        return _plan_selection(context, selection, consistent, keys_only, ())
+    filters = [each for each in (selection.filter, where) if each is not None]
+    # An entry of an index, or a part of an item, has to have what it is filtered by.
+    filtered_by = dict.fromkeys(name for each in filters for name in filter_attributes(each))
+    plan = _plan_selection(context, selection, consistent, keys_only, tuple(filtered_by))
+    for each in filters:
+        plan = filtered(plan, each)
+    return plan
+
+
+def _plan_selection(
+    context: Context,
+    selection: Selection[Any],
+    consistent: bool | None,
+    keys_only: bool,
+    filtered_by: tuple[str, ...],
+) -> ReadPlan:
     entity, query, values, bounds = selection.entity, selection.pattern, selection.values, selection.bounds
     consistent = query.consistent if consistent is None else consistent
     schema = schema_of(entity)
     # The identity of the pattern is enough: its template refers to it, so no other one can have the same.
     key = (id(query), consistent, keys_only, *values, None, *bounds)
+    if filtered_by:
+        key = (*key, None, *filtered_by)
     template: QueryTemplate | None = schema.query_templates.get(key)
     plan = None if template is None else template.fast_plan(context, values)
     if plan is not None:
@@ -54,7 +83,8 @@ def plan_selection(
 
     def plan_for(values: Mapping[str, Any], *more: str) -> ReadPlan:
         templates = schema.query_templates
-        return _plan(context, schema, templates, (*key, *more), access_path, values, bounds, consistent, keys_only)
+        shape = (*key, *more)
+        return _plan(context, schema, templates, shape, access_path, values, bounds, consistent, keys_only, filtered_by)
 
     table = schema.table
     buckets = schema.buckets((table.partition,) if query.index is None else table.index(query.index).partition)
@@ -112,12 +142,13 @@ def _plan(
     bounds: Mapping[str, Any],
     consistent: bool,
     keys_only: bool = False,
+    filtered_by: tuple[str, ...] = (),
 ) -> ReadPlan:
     """The plan of a read, by the template that is kept under this key; one is compiled if there is none."""
     template: QueryTemplate | None = templates.get(key)
     item = schema.encode_values(values)
     if template is None or len(item) != template.given_count:
-        template = compile_template(access_path(), item, bounds, consistent, keys_only)
+        template = compile_template(access_path(), item, bounds, consistent, keys_only, filtered_by)
         # A field that is None is not given, and may be None inside a map: such a template is not for all values.
         if template.given_count == len(values) and not any("M" in value for value in item.values()):
             templates[key] = template

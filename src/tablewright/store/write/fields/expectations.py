@@ -7,7 +7,7 @@ from types import NoneType
 from typing import Any
 
 from tablewright.dynamo import AttributeValue, Item, value_at
-from tablewright.dynamo.expressions.builder import Condition, any_of, attributes_in, equals, missing, one_of
+from tablewright.dynamo.expressions.builder import Condition, any_of, equals, missing, one_of
 from tablewright.model import FieldCondition, ModelError, Schema
 from tablewright.model.items.field_layout import invalid_value
 from tablewright.model.items.field_paths import Place, place_of
@@ -52,9 +52,8 @@ def expected_preconditions(schema: Schema, expect: Expectations, key: Item) -> l
 
 def _condition_precondition(schema: Schema, expect: FieldCondition, key: Item) -> Precondition:
     def refusal(item: Item) -> StoreError:
-        known = [name for name in attributes_in(expect.node) if name in schema.by_attribute]
-        values = {schema.by_attribute[name].name: item.get(name, schema.defaults.get(name)) for name in known}
-        states = [f"{name} is {_shown(value)}" for name, value in values.items()]
+        values = {path: value_at(item, stored) or schema.defaults.get(stored) for path, stored in expect.paths}
+        states = [f"{path} is {_shown(value)}" for path, value in values.items()]
         which = describe_item(schema, key)
         return ConditionFailed(f"{schema.entity.__name__} {which}: {expect.text} does not hold: {', '.join(states)}")
 

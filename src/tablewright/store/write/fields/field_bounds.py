@@ -98,24 +98,29 @@ def _bound(
     stored = place_of(schema.entity, path).path
     most = {"N": number_text(limit - growth)}
     condition: Condition = (compare_size if is_length else compare)(stored, operator, most)
-    if _holds(growth, operator, limit):
-        # What is missing begins with what is added to it.
+    start = _start(schema.defaults.get(stored), is_length=is_length)
+    if _holds(start + growth, operator, limit):
+        # What is missing begins with its default, or with what is added to it.
         condition = missing(stored) | condition
     if member is not None:
         condition = condition | contains(stored, member)
 
     def refusal(item: Item) -> StoreError:
-        found = value_at(item, stored)
-        before = Decimal(0)
-        if found is not None:
-            ((tag, content),) = found.items()
-            before = Decimal(len(content)) if is_length else Decimal(content if tag == "N" else 0)
+        before = _start(value_at(item, stored) or schema.defaults.get(stored), is_length=is_length)
         after, allowed = number_text(before + growth), f"{_WORDS[operator]} {number_text(limit)}"
         if is_length:
             return _failed(schema, key, f"{path} would have {after} members, and may have {allowed}")
         return _failed(schema, key, f"{path} would be {after}, and must be {allowed}")
 
     return Precondition(condition, refusal)
+
+
+def _start(found: AttributeValue | None, *, is_length: bool) -> Decimal:
+    """What grows: a number, or how many members there are; 0 where nothing is stored."""
+    if found is None:
+        return Decimal(0)
+    ((tag, content),) = found.items()
+    return Decimal(len(content)) if is_length else Decimal(content if tag == "N" else 0)
 
 
 def _holds(value: Decimal, operator: str, limit: Decimal) -> bool:

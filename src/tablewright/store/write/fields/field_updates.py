@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from tablewright.dynamo import AttributeValue, parse_path
+from tablewright.dynamo.expressions import Arithmetic, Function, Literal, Operand
 from tablewright.dynamo.expressions.builder import UpdateActions
 from tablewright.model import Entity, FieldChange, ModelError, Schema
 from tablewright.model.field_conditions import ChangeKind
-from tablewright.model.items.field_paths import cached, place_of
+from tablewright.model.items.field_paths import Place, cached, place_of
 from tablewright.model.items.item_decoding import partial_entity_error
 from tablewright.model.values.attribute_codec import Encoder, encode
 
@@ -100,13 +101,31 @@ def _change_paths(schema: Schema, updates: FieldUpdates, actions: UpdateActions)
         actions.computed[place_of(schema.entity, path).path] = operand
     for path, value in updates.append.items():
         place = place_of(schema.entity, path)
-        appended = _encoded(schema, path, place.encode, place.validate(list(value)))
-        actions.appends[place.path] = _operand(path, appended, "L")
+        appended = _operand(path, _encoded(schema, path, place.encode, place.validate(list(value))), "L")
+        if (default := schema.defaults.get(place.path)) is None or not default.get("L"):
+            actions.appends[place.path] = appended
+        else:
+            actions.computed[place.path] = Function("list_append", (_or_default(place, default), Literal(appended)))
     for path, value in updates.add.items():
-        actions.adds[place_of(schema.entity, path).path] = to_operand(schema, path, value)
+        add_to(schema, actions, path, to_operand(schema, path, value))
     for path, value in updates.discard.items():
         _operand(path, encode(value), "SS", "NS", "BS")
         actions.deletes[place_of(schema.entity, path).path] = to_operand(schema, path, value)
+
+
+def add_to(schema: Schema, actions: UpdateActions, path: str, operand: AttributeValue) -> None:
+    """Add the action that adds to a number or a set, from its default where it is not stored."""
+    place = place_of(schema.entity, path)
+    default = schema.defaults.get(place.path)
+    if default is None or default.get("N", "0") == "0":
+        actions.adds[place.path] = operand
+    else:
+        actions.computed[place.path] = Arithmetic("+", _or_default(place, default), Literal(operand))
+
+
+def _or_default(place: Place, default: AttributeValue) -> Operand:
+    """The value of a field where the item is: what is not stored has its default, and neither nothing nor 0."""
+    return Function("if_not_exists", (parse_path(place.path), Literal(default)))
 
 
 def _check_overlaps(schema: Schema, paths: Iterable[str]) -> None:

@@ -1,0 +1,28 @@
+"""Access patterns of designs that tests generate, declared without writing a function for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from inspect import Parameter, Signature
+from typing import Any, TypeVar
+
+from tablewright.model import CollectionQuery, FieldCondition, Get, Query
+
+P = TypeVar("P", Get, Query, CollectionQuery)
+
+
+def taking(pattern: P, *required: str, optional: str = "", where: Callable[..., FieldCondition] | None = None) -> P:
+    """A pattern that takes the given parameters, and further ones by name; ``where`` is called for its filter."""
+
+    def declaration(self: Any, **values: Any) -> Any:
+        assert where is not None
+        return where(self, **values)
+
+    first = Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)
+    needed: list[Parameter] = [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in required]
+    others: list[Parameter] = [Parameter(name, Parameter.KEYWORD_ONLY, default=None) for name in optional.split()]
+    returned = None if where is None else FieldCondition
+    declaration.__signature__ = Signature(  # type: ignore[attr-defined]
+        [first, *needed, *others], return_annotation=returned
+    )
+    return pattern(declaration)  # type: ignore[arg-type]
