@@ -2,10 +2,15 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tablewright.cli import main
+from tablewright.design import load
+from tablewright.engine import Engine
+from tablewright.store import Store
+from tablewright.wire import serve_in_thread
 from tests.cli.commands import run
 from tests.design.subjects import SYSTEMS
 from tests.design.workbench.data_models import DESK
@@ -184,3 +189,75 @@ def test_a_design_that_loses_nothing_is_exported_in_silence(folder: Path, capsys
     (folder / "rows_alone.py").write_text(text)
     status, _, err = run(capsys, "workbench", "export", "./rows_alone.py")
     assert (status, err) == (0, "")
+
+
+# -- migrate --------------------------------------------------------------------------------------------------------
+
+RE_KEYED = OLD.replace('PK="ORDER#{order_id}", SK="METADATA"', 'PK="SHOP#{shop}", SK="ORDER#{order_id}"')
+RETIRED = (
+    RE_KEYED.replace("Keys, Table", "Keys, RetiredEntity, Table")
+    + """
+class OrderBefore(RetiredEntity, Order):
+    keys = Keys(PK="ORDER#{order_id}", SK="METADATA")
+"""
+)
+
+
+def stored_keys(folder: Path) -> list[str]:
+    with Engine.open(folder) as engine:
+        return sorted(item["PK"]["S"] for item in engine.call("Scan", {"TableName": "Orders"})["Items"])
+
+
+@pytest.fixture
+def data(folder: Path) -> Path:
+    """Two orders under the keys of the old version."""
+    (folder / "re_keyed_shop.py").write_text(RE_KEYED)
+    (folder / "retired_shop.py").write_text(RETIRED)
+    with Engine.open(folder / "data") as engine:
+        store = Store.on(engine)
+        (design,) = load("./old_shop.py")
+        store.ensure_tables(*design.tables)
+        order: Any = design.tables[0].entities[0]
+        for name in "ab":
+            store.put(order(order_id=name, shop="s"))
+    return folder / "data"
+
+
+def test_what_to_declare_is_printed_ready_to_be_pasted(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["diff", "./old_shop.py", "./re_keyed_shop.py"]) == 1
+    printed = capsys.readouterr().out
+    assert "class OrderBefore(RetiredEntity, Order):" in printed
+    assert 'keys = Keys(PK="ORDER#{order_id}", SK="METADATA")' in printed
+
+
+def test_a_migration_moves_items_and_verifies_them(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["migrate", "./retired_shop.py", "--data", str(data), "--dry-run"]) == 1
+    assert "2 to do" in capsys.readouterr().out
+    assert stored_keys(data) == ["ORDER#a", "ORDER#b"]
+    for _ in range(2):
+        assert main(["migrate", "./retired_shop.py", "--data", str(data)]) == 0
+        assert capsys.readouterr().out == "Shop: everything is as the design says\n"
+    assert stored_keys(data) == ["SHOP#s", "SHOP#s"]
+
+
+def test_what_a_migration_leaves_is_printed(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Engine.open(data) as engine:
+        taken = {"PK": {"S": "SHOP#s"}, "SK": {"S": "ORDER#a"}, "order_id": {"S": "a"}, "shop": {"S": "s"}}
+        engine.call("PutItem", {"TableName": "Orders", "Item": taken})
+    assert main(["migrate", "./retired_shop.py", "--data", str(data)]) == 1
+    printed = capsys.readouterr().out
+    assert "OrderBefore order_id a: item of a retired entity" in printed
+    assert "1 findings are left" in printed
+
+
+def test_a_migration_of_nothing_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["migrate", "./old_shop.py", "--data", "nowhere"]) == 2
+    assert "no data folder" in capsys.readouterr().err
+
+
+def test_a_migration_runs_against_a_server_that_is_in_use(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "any")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "any")
+    with Engine.open(data) as engine, serve_in_thread(engine) as url:
+        assert main(["migrate", "./retired_shop.py", "--endpoint", url, "--region", "us-east-1"]) == 0
+    assert stored_keys(data) == ["SHOP#s", "SHOP#s"]

@@ -6,7 +6,7 @@
     database_commands         serve, verify
     document_commands         docs, init
     engagement_commands       engagement run, engagement demo-data
-    evolution_commands        diff, workbench
+    evolution_commands        diff, migrate, workbench
     infrastructure_commands   infra, iam
     lint_command              lint
     scrub_command             scrub

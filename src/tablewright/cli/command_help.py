@@ -8,7 +8,7 @@ from __future__ import annotations
 __all__ = ["EXAMPLES", "GROUPS"]
 
 GROUPS: dict[str, tuple[str, ...]] = {
-    "Design a model": ("init", "lint", "docs", "plan", "meter", "diff", "workbench"),
+    "Design a model": ("init", "lint", "docs", "plan", "meter", "diff", "migrate", "workbench"),
     "Ship it": ("infra", "iam"),
     "Run the systems": ("up", "token", "config", "support", "engagement", "calls"),
     "Run the database": ("serve", "verify", "scrub", "backup", "backups", "restore"),
@@ -22,6 +22,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "plan": ("plan shop", "plan shop --html plan.html", "plan shop --metered run.jsonl --period 10s"),
     "meter": ("meter -- python program.py", "meter --save run.jsonl -- python program.py"),
     "diff": ("diff --snapshot shop", "diff design.json shop"),
+    "migrate": (
+        "migrate shop --dry-run",
+        "migrate shop --data ./data",
+        "migrate shop --endpoint http://127.0.0.1:8000",
+    ),
     "workbench export": ("workbench export shop",),
     "workbench import": ("workbench import model.json",),
     "infra": ("infra shop --format terraform", "infra shop --format cloudformation --environment staging"),

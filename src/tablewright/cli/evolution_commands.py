@@ -1,4 +1,5 @@
-"""``diff``: changes between two versions of a design. ``workbench``: export to NoSQL Workbench and import from it."""
+"""``diff``: changes between two versions of a design. ``migrate``: bring stored items to the present version.
+``workbench``: export to NoSQL Workbench and import from it."""
 
 from __future__ import annotations
 
@@ -13,7 +14,10 @@ from tablewright.cli.argument_parser import Commands, UsageError
 from tablewright.cli.infrastructure_commands import add_design, chosen
 
 if TYPE_CHECKING:
+    from tablewright.cli.progress import StepProgress
     from tablewright.design.diff import DesignChange, Snapshot
+    from tablewright.model import Design, Table
+    from tablewright.store import Finding, Store
 
 _STYLES = {"free": "green", "new index": "cyan", "backfill": "yellow", "re-key": "bold yellow", "unsafe": "bold red"}
 
@@ -37,6 +41,23 @@ def register(commands: Commands) -> None:
     )
     diff.add_argument("--json", action="store_true", help="print JSON")
     diff.set_defaults(command=_diff, parser=diff)
+
+    migrate = commands.add_parser(
+        "migrate",
+        help="bring stored items to the present version of a design, and verify them",
+        epilog="It may be stopped at any time, and run again: what is done is done. Exit codes: 0 everything is as the "
+        "design says; 1 something is left to do, or to decide; 2 a design or its data cannot be opened.",
+    )
+    add_design(migrate)
+    migrate.add_argument("--data", default="data", metavar="DIR", help="data folder (default: ./data)")
+    migrate.add_argument("--endpoint", metavar="URL", help="a DynamoDB endpoint instead of a data folder")
+    migrate.add_argument("--region", help="Amazon DynamoDB in this region, or the region of the endpoint")
+    migrate.add_argument("--environment", metavar="NAME", help="prefix of the table names, such as dev")
+    migrate.add_argument(
+        "--blobs", metavar="PLACE", help="where large values are, if not in the data folder: a folder, or s3://bucket"
+    )
+    migrate.add_argument("--dry-run", action="store_true", help="only show what would be done")
+    migrate.set_defaults(command=_migrate, parser=migrate)
 
     workbench = commands.add_parser("workbench", help="export a design to NoSQL Workbench, or import one from it")
     actions = Commands(workbench)
@@ -122,6 +143,7 @@ def _as_json(found: dict[str, list[DesignChange]], accepted: set[str], *, ok: bo
                 "place": change.place,
                 "what": change.what,
                 "steps": list(change.steps),
+                "declaration": change.declaration,
                 "accepted": change.place in accepted,
             }
             for change in changes
@@ -148,6 +170,8 @@ def _show(found: dict[str, list[DesignChange]], accepted: set[str]) -> None:
             screen.print(head, soft_wrap=True)
             for number, step in enumerate(change.steps, 1):
                 screen.print(Padding(Text(f"{number}. {step}"), (0, 0, 0, 4), expand=False))
+            if change.declaration:
+                screen.print(Padding(Text(change.declaration), (1, 0, 1, 8), expand=False), soft_wrap=True)
         screen.print(Text(f"{name}: {_summary(changes)}", style="bold"))
 
 
@@ -156,6 +180,75 @@ def _summary(changes: list[DesignChange]) -> str:
     for change in changes:
         counts[change.impact] = counts.get(change.impact, 0) + 1
     return ", ".join(f"{count} {kind}" for kind, count in counts.items()) or "no changes"
+
+
+# -- migrate --------------------------------------------------------------------------------------------------------
+
+_SHOWN_FINDINGS = 20
+
+
+def _migrate(options: argparse.Namespace) -> int:
+    from tablewright.cli.progress import StepProgress
+    from tablewright.store import StoreError
+
+    design = chosen(options)
+    with _opened(options, design) as store, StepProgress() as steps:
+        try:
+            left = _migrated(store, design, steps, dry_run=options.dry_run)
+        except StoreError as error:
+            raise UsageError(str(error)) from None
+        steps.end()
+        for finding in left[:_SHOWN_FINDINGS]:
+            print(finding)
+    if len(left) > _SHOWN_FINDINGS:
+        print(f"and {len(left) - _SHOWN_FINDINGS} more")
+    if options.dry_run:
+        print(f"{design.name}: {len(left) or 'nothing'} to do")
+    else:
+        print(f"{design.name}: {'everything is as the design says' if not left else f'{len(left)} findings are left'}")
+    return 1 if left else 0
+
+
+def _opened(options: argparse.Namespace, design: Design) -> Store:
+    from tablewright.cli.database_commands import existing_folder, storage_errors
+    from tablewright.design import DesignError
+    from tablewright.design.table_names import table_name
+    from tablewright.store import Store
+
+    try:
+        names = {table.name: table_name(table, options.environment) for table in design.tables}
+    except DesignError as error:
+        raise UsageError(str(error)) from None
+    blobs = {} if options.blobs is None else {"blobs": options.blobs}
+    if options.endpoint is not None or options.region is not None:
+        return Store.connect(region=options.region, endpoint=options.endpoint, table_names=names, **blobs)
+    folder = existing_folder(options.data, "; say where the data is with --data or --endpoint")
+    with storage_errors():
+        return Store.open(folder, table_names=names, **blobs)
+
+
+def _migrated(store: Store, design: Design, steps: StepProgress, *, dry_run: bool) -> list[Finding]:
+    """Repair all tables, and verify them: what is left, or what would be done."""
+    if not dry_run:
+        steps.begin("tables and indexes")
+        store.ensure_tables(*design.tables)
+        for table in design.tables:
+            _pass(store, table, steps, f"migrating {table.name}", repairs=True)
+    return [
+        finding
+        for table in design.tables
+        for finding in _pass(store, table, steps, f"verifying {table.name}", repairs=False)
+    ]
+
+
+def _pass(store: Store, table: Table, steps: StepProgress, what: str, *, repairs: bool) -> list[Finding]:
+    steps.begin(what)
+    report = store.repair(
+        table,
+        dry_run=not repairs,
+        on_progress=lambda progress: steps.update(what, progress.done, max(progress.total, progress.done) or None),
+    )
+    return report.findings
 
 
 # -- workbench ------------------------------------------------------------------------------------------------------

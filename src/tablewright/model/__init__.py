@@ -1,7 +1,7 @@
 """The design language: tables, entities, keys, indexes and access patterns, declared once. Pure, no I/O.
 
 table         Table, GlobalIndex, LocalIndex
-entity        Entity
+entity        Entity; RetiredEntity, the form of an earlier version
 declarations  Keys, when, sharded; AttributeName, Unique, Version, CreatedAt, UpdatedAt, ExpiresAt, Expiry, Numbered,
               Large; Upgrades
 naming        camel_case, pascal_case, snake_case
@@ -44,14 +44,14 @@ from tablewright.model.design import (
     Volume,
     Write,
 )
-from tablewright.model.entity import Entity
+from tablewright.model.entity import Entity, RetiredEntity
 from tablewright.model.errors import ModelError, TemplateError
 from tablewright.model.field_conditions import FieldChange, FieldCondition
 from tablewright.model.field_expressions import Attr, attr, present
 from tablewright.model.keys.key_template import Template
 from tablewright.model.naming import camel_case, pascal_case, snake_case
 from tablewright.model.patterns import Get, Lookup, Query, Selection
-from tablewright.model.schema import Schema, schema_of, schemas_of
+from tablewright.model.schema import Schema, retired_schemas_of, schema_of, schemas_of
 from tablewright.model.table import GlobalIndex, Index, LocalIndex, Table
 from tablewright.model.values.attribute_codec import EpochMillis, EpochSeconds
 
@@ -85,6 +85,7 @@ __all__ = [
     "Query",
     "Reaction",
     "RequiredRead",
+    "RetiredEntity",
     "Schema",
     "Selection",
     "Stamp",
@@ -102,6 +103,7 @@ __all__ = [
     "camel_case",
     "pascal_case",
     "present",
+    "retired_schemas_of",
     "schema_of",
     "schemas_of",
     "sharded",

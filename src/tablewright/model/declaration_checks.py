@@ -121,7 +121,8 @@ def check_schema(schema: Schema) -> None:
     _check_markers(schema)
     for pattern in schema.patterns.values():
         _check_pattern(schema, pattern)
-    _check_neighbours(schema)
+    if not schema.is_retired:
+        _check_neighbours(schema)
 
 
 # -- attributes -----------------------------------------------------------------------------------------------------

@@ -60,13 +60,14 @@ class ItemWrite:
 
         ItemWrite(Call, "update", sets=["status"])        ItemWrite(Event, "put", count=25, conditional=False)
 
-    ``sets`` and ``appends`` are the fields that an update changes.
+    ``sets``, ``adds`` and ``appends`` are the fields that an update changes.
     """
 
     entity: type[Entity]
     action: Action
-    # The fields that an update sets or adds to, and the lists that it appends to.
+    # The fields that an update sets, the numbers and sets that it adds to, and the lists that it appends to.
     sets: Sequence[str] = ()
+    adds: Sequence[str] = ()
     appends: Sequence[str] = ()
     # Whether the item has to exist (update, delete) or must not (create); a store's writes always have that condition.
     conditional: bool = True
@@ -79,10 +80,15 @@ class ItemWrite:
         place = f"ItemWrite({self.entity.__name__}, {self.action!r})"
         if self.action not in get_args(Action):
             raise ModelError(f"{place}: an action is one of {', '.join(get_args(Action))}")
-        for argument in ("sets", "appends"):
+        for argument in ("sets", "adds", "appends"):
             names = getattr(self, argument)
             if isinstance(names, str):
                 raise ModelError(f"{place}: {argument} takes a list of names: {argument}=[{names!r}]")
+
+    @property
+    def changed(self) -> tuple[str, ...]:
+        """All fields that an update changes."""
+        return (*self.sets, *self.adds, *self.appends)
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -398,7 +404,7 @@ def _patterns(tables: Sequence[Table]) -> dict[str, Pattern]:
 
 def _check_item_write(place: str, item_write: ItemWrite) -> None:
     schema = item_write.entity.schema_
-    for path in (*item_write.sets, *item_write.appends):
+    for path in item_write.changed:
         schema.locate(path, place)
     for attribute, template in item_write.keys.items():
         if attribute not in schema.table.key_attributes:

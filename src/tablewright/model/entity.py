@@ -18,6 +18,7 @@ and never written by hand. Attributes of other writers are kept and written back
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict
@@ -70,6 +71,7 @@ class Entity(_WithFieldPaths):
     model_config = ConfigDict(ignored_types=(Keys, Get, Query, Upgrades), validate_assignment=True, extra="forbid")
 
     schema_: ClassVar[Schema]
+    is_retired_: ClassVar[bool] = False
 
     def __init_subclass__(cls, **_: Any) -> None:
         """Accepts the arguments of the class statement, which the hook below uses once the fields are known."""
@@ -111,3 +113,52 @@ class Entity(_WithFieldPaths):
     def item(self) -> Item:
         """The item of this entity, with its key attributes."""
         return schema_of(type(self)).encode(self)
+
+
+class RetiredEntity(Entity):
+    """The form in which an earlier version stored items; a repair turns each of them into what it ``becomes``.
+
+        class CustomerWithAddress(RetiredEntity, table=shop, type_name="Customer"):
+            customer_id: str
+            name: str
+            street: str
+
+            keys = Keys(PK="CUSTOMER#{customer_id}", SK="CUSTOMER")
+
+            def becomes(self) -> Iterable[Entity]:
+                yield Customer(customer_id=self.customer_id, name=self.name)
+                yield Address(customer_id=self.customer_id, street=self.street)
+
+    A class that extends a declared entity has its table, names and fields, and becomes that entity with the same
+    values, unless it says otherwise: ``class OrderBefore(RetiredEntity, Order): keys = Keys(...)`` takes items from
+    old keys to new ones. Nothing is written as a retired entity, and no pattern reads it.
+    """
+
+    is_retired_: ClassVar[bool] = True
+
+    @classmethod
+    def __pydantic_init_subclass__(
+        cls, table: Table | None = None, naming: Naming | None = None, type_name: str | None = None, **kwargs: Any
+    ) -> None:
+        successor = cls._successor()
+        if successor is not None:
+            # What the class statement does not say is as it is declared for the entity.
+            schema = successor.schema_
+            table, naming, type_name = table or schema.table, naming or schema.naming, type_name or schema.type_name
+        elif table is not None and cls.becomes is RetiredEntity.becomes:
+            raise ModelError(
+                f"{cls.__name__} does not say what its items become; declare the method becomes, or extend the entity "
+                f"that they become: class {cls.__name__}(RetiredEntity, Order)"
+            )
+        super().__pydantic_init_subclass__(table=table, naming=naming or snake_case, type_name=type_name, **kwargs)
+
+    @classmethod
+    def _successor(cls) -> type[Entity] | None:
+        """The declared entity that the class extends."""
+        return next((base for base in cls.__mro__[1:] if "schema_" in base.__dict__), None)
+
+    def becomes(self) -> Iterable[object]:
+        """The entities that replace the item; or operations of the store on others, such as an ``Update``."""
+        successor = self._successor()
+        assert successor is not None
+        yield successor(**{name: value for name, value in self.__dict__.items() if name in successor.model_fields})

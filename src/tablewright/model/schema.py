@@ -31,7 +31,7 @@ from tablewright.model.naming import Naming
 from tablewright.model.patterns import Get, Query
 from tablewright.model.table import Table
 
-__all__ = ["Schema", "schema_of", "schemas_of"]
+__all__ = ["Schema", "retired_schemas_of", "schema_of", "schemas_of"]
 
 E_co = TypeVar("E_co", bound=BaseModel, covariant=True, default=Any)
 E = TypeVar("E", bound=BaseModel)
@@ -51,7 +51,9 @@ class Schema(KeyLayout, Generic[E_co]):
         self.upgrades: Upgrades | None = getattr(entity, "upgrades", None)
         # Whether reads store items that they had to upgrade.
         self.writes_back = self.upgrades is not None and self.upgrades.write_back
-        self.patterns = _patterns(entity)
+        # Whether it is only the form of an earlier version, which a repair replaces.
+        self.is_retired = bool(getattr(entity, "is_retired_", False))
+        self.patterns = {} if self.is_retired else _patterns(entity)
         # What patterns filter by, as far as it is known before they are called (see ``pattern_filters``).
         self.filters: Mapping[str, FieldCondition] = {}
         self.version = self._marked(VersionMarker)
@@ -91,6 +93,9 @@ class Schema(KeyLayout, Generic[E_co]):
 
     def join_table(self) -> None:
         """Make the entity known to its table, once its declaration has been checked."""
+        if self.is_retired:
+            self.table.retired.append(self.entity)
+            return
         for other in schemas_of(self.table):
             if self.can_collide_with(other):
                 self.key_collisions.append(other)
@@ -266,3 +271,8 @@ def schema_of(entity: type[E]) -> Schema[E]:
 def schemas_of(table: Table) -> list[Schema]:
     """The compiled declarations of all entities of a table, in the order of declaration."""
     return [schema_of(entity) for entity in table.entities]
+
+
+def retired_schemas_of(table: Table) -> list[Schema]:
+    """The compiled declarations of the retired entities of a table, in the order of declaration."""
+    return [schema_of(entity) for entity in table.retired]

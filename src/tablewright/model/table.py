@@ -154,6 +154,8 @@ class Table:
     tags: Mapping[str, str] = field(default_factory=dict)
     # The classes that are declared with this table, in that order; ``schema_of`` gives what they are compiled to.
     entities: list[type[BaseModel]] = field(default_factory=list, init=False, repr=False)
+    # The classes of forms that earlier versions stored, and that a repair replaces.
+    retired: list[type[BaseModel]] = field(default_factory=list, init=False, repr=False)
 
     def __post_init__(self) -> None:
         _check_name("table", self.name)

@@ -18,6 +18,8 @@ The order of the steps matters: during a deployment both versions use the same t
     table_changes     tables, their settings and indexes
     entity_changes    entities and their keys
     shard_changes     another number of shards of an index key
+    stranded_data     values and items that the new version would leave behind, and where they seem to be now
+    retired_declarations  what to declare so that they are migrated
     key_rendering     keys that change because the type of a field does
     field_changes     fields, and what the store does with them
     type_changes      types of fields: which stored values are still read, and as what

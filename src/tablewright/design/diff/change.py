@@ -25,12 +25,13 @@ class Impact(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DesignChange:
-    """One change: its place, what changes, and the migration steps."""
+    """One change: its place, what changes, the migration steps, and what to declare in the new version first."""
 
     impact: Impact
     place: str
     what: str
     steps: tuple[str, ...] = ()
+    declaration: str = ""
 
 
 def named_changes(old: Described, new: Described) -> Iterator[tuple[str, str]]:

@@ -31,6 +31,7 @@ from tablewright.model import (
     Stamp,
     Table,
     Unique,
+    retired_schemas_of,
     schemas_of,
 )
 from tablewright.model.declarations import KeyRule, VersionMarker
@@ -100,7 +101,7 @@ def snapshot(design: Design) -> Snapshot:
             name: [
                 f"{item_write.action} {item_write.entity.__name__}" + (f" {'+'.join(changed)}" if changed else "")
                 for item_write in write.item_writes
-                for changed in [sorted([*item_write.sets, *item_write.appends])]
+                for changed in [sorted(item_write.changed)]
             ]
             for name, write in design.writes.items()
         },
@@ -134,6 +135,16 @@ def _table(table: Table) -> dict[str, Any]:
         "deletion_protection": table.deletion_protection,
         "tags": dict(table.tags),
         "entities": {schema.entity.__name__: _entity(schema) for schema in declared_entities(table)},
+        "retired": {schema.entity.__name__: _retired(schema) for schema in retired_schemas_of(table)},
+    }
+
+
+def _retired(schema: Schema) -> dict[str, Any]:
+    """What tells which items a retired entity has."""
+    return {
+        "type_name": schema.type_name,
+        "attributes": sorted(schema.by_attribute),
+        "keys": {name: rule.template.text for name, rule in schema.key_rules.items() if name in schema.table.key},
     }
 
 

@@ -2,42 +2,88 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from tablewright.design.diff.change import Described, DesignChange, Impact, named_changes
 from tablewright.design.diff.field_changes import field_changes
 from tablewright.design.diff.key_rendering import rendering_changes
+from tablewright.design.diff.retired_declarations import before, removed
 from tablewright.design.diff.shard_changes import spread_of
+from tablewright.design.diff.stranded_data import Entities, looks_renamed, moved_fields, retired_form, same_key
 
 __all__ = ["entity_changes"]
 
 _RECREATES = "creates the guards and raises the counters again, before anything is created"
+_UNTIL_THEN = "until it is done, items that are not migrated yet are not found"
 
 
-def entity_changes(name: str, old: Described, new: Described) -> Iterator[DesignChange]:
-    """Changes of the entities of a table."""
+def entity_changes(name: str, old: Described, new: Described, entities: Entities) -> Iterator[DesignChange]:
+    """Changes of the entities of a table; ``entities`` are those of all tables."""
+    versions = Versions(old, new, entities)
     before, after = dict(old["entities"]), dict(new["entities"])
-    renamed = _renamed(before, after)
+    renamed = _renamed(before, after, old, new)
     for entity in {**before, **after}:
         if entity in before and entity in after:
-            yield from _entity(entity, before[entity], after[entity], old, new)
+            yield from _entity(entity, before[entity], after[entity], versions, f"{entity}.type_name")
         elif entity in renamed:
-            yield from _rename(entity, renamed[entity], before, after, old, new)
+            yield from _entity(renamed[entity], before[entity], after[renamed[entity]], versions, entity)
         elif entity in before:
-            yield DesignChange(
-                Impact.UNSAFE,
-                entity,
-                f"removed from {name}: its items stay, but nothing reads them",
-                ("delete or move its items with the old version, before the deployment",),
-            )
+            yield _removed(name, entity, before[entity], old, new)
         elif entity not in renamed.values():
             yield DesignChange(Impact.FREE, entity, f"added to {name}")
+    for form, what in named_changes(old.get("retired", {}), new.get("retired", {})):
+        first = f"first check with the old version that `store.verify({form})` is clean" if what == "removed" else ""
+        yield DesignChange(Impact.FREE, form, f"retired entity {what}", (first,) if first else ())
 
 
-def _renamed(before: Described, after: Described) -> dict[str, str]:
-    """Entities that only have another name: same keys and attributes, perhaps more optional ones."""
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """The two versions of a table, and all entities of both."""
+
+    old: Described
+    new: Described
+    entities: Entities
+
+
+def migrated(entity: str) -> tuple[str, ...]:
+    """The steps of a migration that a retired entity declares."""
+    return (
+        f"deploy, then run `store.repair({entity}, dry_run=False)`, or `tablewright migrate`",
+        f"check that `store.verify({entity})` is clean; {_UNTIL_THEN}",
+    )
+
+
+def _removed(table_name: str, entity: str, described: Described, old: Described, new: Described) -> DesignChange:
+    """An entity that is gone: its items become others, or nothing is known of them."""
+    form = retired_form(described, old, new)
+    if form is not None:
+        name = next(name for name, each in new["retired"].items() if each is form)
+        return DesignChange(Impact.BACKFILL, entity, f"retired: its items become others ({name})", migrated(name))
+    return DesignChange(
+        Impact.UNSAFE,
+        entity,
+        f"removed from {table_name}: its items stay, but nothing reads them",
+        (
+            "keep the class in the new version as a retired entity, as below: what its items become, or that they are "
+            "deleted",
+            *migrated(entity),
+        ),
+        removed(entity, described, table_name),
+    )
+
+
+def _renamed(before: Described, after: Described, table: Described, new_table: Described) -> dict[str, str]:
+    """Entities with another name: of the same type name, with the same keys and attributes, or with most of them."""
     found: dict[str, str] = {}
-    for is_same in (_is_alike, _is_wider):
+
+    def same_type(old: Described, new: Described) -> bool:
+        return new_table["type_attribute"] is not None and bool(old["type_name"] == new["type_name"])
+
+    def is_similar(old: Described, new: Described) -> bool:
+        return retired_form(old, table, new_table) is None and looks_renamed(old, new, table)
+
+    for is_same in (same_type, _is_alike, _is_wider, is_similar):
         for name, entity in before.items():
             if name in after or name in found:
                 continue
@@ -63,45 +109,84 @@ def _is_wider(old: Described, new: Described) -> bool:
     )
 
 
-def _rename(
-    entity: str, other: str, before: Described, after: Described, old: Described, new: Described
-) -> Iterator[DesignChange]:
-    was, now = before[entity]["type_name"], after[other]["type_name"]
-    steps = _steps_to_type_name(other, before[entity], now, new) if was != now else ()
-    keep = (f"keep the stored type name: class {other}(Entity, ..., type_name={was!r}); or",) if steps else ()
-    yield DesignChange(Impact.BACKFILL if steps else Impact.FREE, entity, f"renamed to {other}", (*keep, *steps))
-    yield from _entity(other, {**before[entity], "type_name": now}, after[other], old, new)
-
-
-def _steps_to_type_name(name: str, old: Described, type_name: str, new_table: Described) -> tuple[str, ...]:
-    """Steps to another type name: it is in the type attribute of items, and in the keys of guards and counters."""
-    steps: list[str] = []
-    if new_table["type_attribute"] is not None:
-        steps.append(f"with the old version, set {new_table['type_attribute']} of all its items to {type_name!r}")
-    if any("unique" in field or "numbered" in field for field in old["fields"].values()):
-        steps.append(f"stop the writers, deploy, then run `store.repair({name}, dry_run=False)`, which {_RECREATES}")
-    return tuple(steps)
-
-
-def _entity(
-    name: str, old: Described, new: Described, table: Described, new_table: Described
-) -> Iterator[DesignChange]:
-    steps = _steps_to_type_name(name, old, new["type_name"], new_table) if old["type_name"] != new["type_name"] else ()
-    if steps:
-        what = "stored items" if new_table["type_attribute"] is not None else "its guards and counters"
-        yield DesignChange(
-            Impact.BACKFILL,
-            f"{name}.type_name",
-            f"changes from {old['type_name']!r} to {new['type_name']!r}: {what} are not recognised",
-            (f"keep the stored type name: type_name={old['type_name']!r}; or", *steps),
-        )
+def _entity(name: str, old: Described, new: Described, versions: Versions, place: str) -> Iterator[DesignChange]:
+    """Changes of an entity, which may have another name; ``place`` is where that is reported, or its type name."""
+    table, new_table = versions.old, versions.new
+    moved = moved_fields(name, old, new, versions.entities, table)
+    others = {other: versions.entities.new[other] for targets in moved.values() for other in targets}
+    form = retired_form(old, table, new_table)
+    declaration = (
+        "" if form is not None else before(name, old, new, table, new_table, others, versions.entities.old.keys())
+    )
+    change = _name_change(name, old, new, versions, place, declaration)
+    if change is not None:
+        yield change
     upgraded = _steps(new) - _steps(old)
     yield from _upgrades(name, old, new)
-    yield from _keys(name, old["keys"], new["keys"], table, new_table)
+    yield from _keys(name, old, new, versions, declaration)
     yield from rendering_changes(name, old, new, table, new_table, upgraded > 0)
-    yield from field_changes(name, old, new, upgraded > 0)
+    yield from _moved(name, old, moved, form, declaration)
+    yield from field_changes(name, old, new, upgraded > 0, moved)
     for pattern, what in named_changes(old["patterns"], new["patterns"]):
         yield DesignChange(Impact.FREE, f"{name}.{pattern}", f"pattern {what}")
+
+
+def _name_change(
+    name: str, old: Described, new: Described, versions: Versions, place: str, declaration: str
+) -> DesignChange | None:
+    """Another name, or another type name: it is in the type attribute of items, and in keys of guards and counters."""
+    is_renamed = "." not in place
+    table, new_table = versions.old, versions.new
+    certain = not is_renamed or _is_wider(old, new)
+    if is_renamed:
+        what = f"renamed to {name}" if certain else f"looks renamed to {name}"
+    else:
+        what = f"changes from {old['type_name']!r} to {new['type_name']!r}"
+    if old["type_name"] == new["type_name"]:
+        return DesignChange(Impact.FREE, place, f"renamed to {name}") if is_renamed else None
+    keep = f"keep the stored type name: class {name}(Entity, ..., type_name={old['type_name']!r}); or"
+    if new_table["type_attribute"] is not None:
+        if not declaration:
+            return DesignChange(Impact.BACKFILL, place, what, migrated(name))
+        return DesignChange(
+            Impact.BACKFILL if certain else Impact.UNSAFE,
+            place,
+            f"{what}: stored items have the type {old['type_name']!r}, and are not recognised",
+            (keep, *_declared(name)),
+            declaration,
+        )
+    if not certain and not same_key(old, new, table) and declaration:
+        return DesignChange(
+            Impact.UNSAFE, place, f"{what}, which does not read its items", _declared(name), declaration
+        )
+    if any("unique" in field or "numbered" in field for field in old["fields"].values()):
+        repair = f"stop the writers, deploy, then run `store.repair({name}, dry_run=False)`, which {_RECREATES}"
+        return DesignChange(
+            Impact.BACKFILL, place, f"{what}: its guards and counters are not recognised", (keep, repair)
+        )
+    return DesignChange(Impact.FREE, place, f"renamed to {name}") if is_renamed else None
+
+
+def _declared(name: str) -> tuple[str, ...]:
+    return (f"declare {name}Before, as below, in the new version", *migrated(name))
+
+
+def _moved(
+    name: str, old: Described, moved: Mapping[str, Sequence[str]], form: Described | None, declaration: str
+) -> Iterator[DesignChange]:
+    """Fields that other entities have now."""
+    for field, targets in moved.items():
+        place, where = f"{name}.{field}", " and ".join(targets)
+        if form is not None and old["fields"][field]["attribute"] in form["attributes"]:
+            yield DesignChange(Impact.BACKFILL, place, f"moved to {where} by a retired entity", migrated(name))
+        else:
+            yield DesignChange(
+                Impact.UNSAFE,
+                place,
+                f"looks moved to {where}: stored values stay in items of {name}, where nothing reads them",
+                _declared(name),
+                declaration,
+            )
 
 
 def _steps(entity: Described) -> int:
@@ -132,8 +217,12 @@ def _upgrades(name: str, old: Described, new: Described) -> Iterator[DesignChang
         )
 
 
-def _keys(name: str, old: Described, new: Described, table: Described, new_table: Described) -> Iterator[DesignChange]:
-    primary = (table["partition"], table["sort"])
+def _keys(
+    name: str, old_entity: Described, new_entity: Described, versions: Versions, declaration: str
+) -> Iterator[DesignChange]:
+    table, new_table = versions.old, versions.new
+    old, new = old_entity["keys"], new_entity["keys"]
+    primary = [each for each in (table["partition"], table["sort"]) if each is not None]
     indexed = {attribute for index in table["indexes"].values() for attribute in [*index["partition"], *index["sort"]]}
     now = {attribute for index in new_table["indexes"].values() for attribute in [*index["partition"], *index["sort"]]}
     repair = f"`store.repair({name}, dry_run=False)`"
@@ -144,23 +233,12 @@ def _keys(name: str, old: Described, new: Described, table: Described, new_table
         place = f"{name}.keys.{attribute}"
         what = f"{_shown(before)} becomes {_shown(after)}"
         if attribute in primary:
-            has_type = new_table["type_attribute"] is not None
-            yield DesignChange(
-                Impact.RE_KEY,
-                place,
-                what,
-                (
-                    f"deploy, then run {repair}, which moves each item in a transaction",
-                    "until then, items that are not moved yet are not found by their new keys",
-                )
-                if has_type
-                else (
-                    "stored items are not recognised by the new keys: with the old version, move each item "
-                    "to its new key in "
-                    "a transaction",
-                    f"then deploy, and check with `store.verify({name})`",
-                ),
-            )
+            # Without a type attribute, only a retired entity tells which items are stored under the old key.
+            if new_table["type_attribute"] is not None or not declaration:
+                yield DesignChange(Impact.RE_KEY, place, what, migrated(name))
+            else:
+                what += ": stored items are not recognised by the new keys"
+                yield DesignChange(Impact.RE_KEY, place, what, _declared(name), declaration)
         elif attribute in indexed and attribute in now and (spread := spread_of(before, after)) is not None:
             yield spread.change(place, what, name)
         elif attribute in indexed and attribute in now:

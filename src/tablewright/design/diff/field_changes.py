@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from tablewright.design.diff.change import Described, DesignChange, Impact
 from tablewright.design.diff.key_rendering import is_rendered_alike
+from tablewright.design.diff.stranded_data import renamed_fields
 from tablewright.design.diff.type_changes import MORE, Models, field_differences
 
 __all__ = ["field_changes"]
 
 
-def field_changes(owner: str, old_entity: Described, new_entity: Described, upgraded: bool) -> Iterator[DesignChange]:
-    """Changes of the fields of an entity; fields are matched by the attribute that they are stored in."""
+def field_changes(
+    owner: str, old_entity: Described, new_entity: Described, upgraded: bool, moved: Collection[str] = ()
+) -> Iterator[DesignChange]:
+    """Changes of the fields of an entity; fields are matched by the attribute that they are stored in.
+
+    ``moved`` are those that other entities have now, which are dealt with elsewhere.
+    """
     old, new = old_entity["fields"], new_entity["fields"]
+    renamed = (
+        {}
+        if upgraded
+        else {was: now for was, now in renamed_fields(old_entity, new_entity).items() if was not in moved}
+    )
     before = {field["attribute"]: (name, field) for name, field in old.items()}
     after = {field["attribute"]: (name, field) for name, field in new.items()}
     for attribute, (name, field) in before.items():
@@ -47,11 +58,15 @@ def field_changes(owner: str, old_entity: Described, new_entity: Described, upgr
                 ),
             )
             yield from _kept_by_attribute(f"{owner}.{name}", owner, field, new[name])
-        else:
+        elif name in renamed:
+            yield _looks_renamed(owner, name, renamed[name], attribute, new[renamed[name]]["attribute"])
+        elif name not in moved:
             yield DesignChange(Impact.FREE, f"{owner}.{name}", f"removed; {attribute} stays in stored items")
     for attribute, (name, field) in after.items():
         if attribute not in before and name not in old:
-            if field["absent"] == "refused" and not upgraded:
+            if name in renamed.values():
+                pass
+            elif field["absent"] == "refused" and not upgraded:
                 yield DesignChange(
                     Impact.BACKFILL,
                     f"{owner}.{name}",
@@ -65,6 +80,19 @@ def field_changes(owner: str, old_entity: Described, new_entity: Described, upgr
             if "numbered" in field and upgraded:
                 # The values that the step sets were not assigned by the store.
                 yield _begun(f"{owner}.{name}", owner)
+
+
+def _looks_renamed(owner: str, name: str, other: str, attribute: str, new_attribute: str) -> DesignChange:
+    return DesignChange(
+        Impact.UNSAFE,
+        f"{owner}.{name}",
+        f"looks renamed to {other}: stored values stay in {attribute}, where nothing reads them",
+        (
+            f"keep the stored name: {other}: Annotated[..., AttributeName({attribute!r})]; or",
+            f"add a step to `Upgrades` that copies {attribute} to {new_attribute}; or",
+            f"if {other} is not the same, accept it: --accept {owner}.{name}",
+        ),
+    )
 
 
 def _field(place: str, old: Described, new: Described, models: Models, upgraded: bool) -> Iterator[DesignChange]:

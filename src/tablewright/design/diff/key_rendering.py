@@ -40,7 +40,7 @@ def rendering_changes(
             what = f"{' and '.join(changed)} {'has' if len(changed) == 1 else 'have'} another format in the key"
             place = f"{name}.keys.{attribute}"
             if attribute in primary:
-                yield DesignChange(Impact.RE_KEY, place, what, _moved(name))
+                yield DesignChange(Impact.RE_KEY, place, what, _moved(name, upgraded))
             else:
                 yield DesignChange(Impact.BACKFILL, place, what, _derived_anew(name, upgraded))
     if not upgraded:
@@ -97,11 +97,12 @@ def _type_at(types: dict[str, Type], models: Described, path: str) -> Type | Non
     return found
 
 
-def _moved(name: str) -> tuple[str, ...]:
+def _moved(name: str, upgraded: bool) -> tuple[str, ...]:
+    upgrade = () if upgraded else ("add a step to `Upgrades` that converts stored values",)
     return (
-        "keep the type, and add a field with the new type; or:",
-        "with the old version, move each item to its new key in a transaction (an upgrade cannot change a primary key)",
-        f"then deploy, and check with `store.verify({name})`",
+        *upgrade,
+        f"deploy, then run `store.repair({name}, dry_run=False)`, which moves each item in a transaction",
+        f"check that `store.verify({name})` is clean; until it is done, items that are not moved yet are not found",
     )
 
 

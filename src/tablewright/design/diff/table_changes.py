@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from tablewright.design.diff.change import Described, DesignChange, Impact
 from tablewright.design.diff.design_snapshot import Snapshot
 from tablewright.design.diff.entity_changes import entity_changes
+from tablewright.design.diff.stranded_data import Entities
 
 __all__ = ["table_changes"]
 
@@ -15,6 +16,12 @@ def table_changes(old: Snapshot, new: Snapshot) -> Iterator[DesignChange]:
     """Changes of tables, and of all that is in them."""
     before, after = old["tables"], new["tables"]
     streamed = {each["entity"] for each in old["reactions"].values() if each["source"] == "stream"}
+    entities = Entities(
+        *(
+            {name: each for table in tables.values() for name, each in table["entities"].items()}
+            for tables in (before, after)
+        )
+    )
     for name in {**before, **after}:
         if name not in after:
             yield DesignChange(
@@ -26,11 +33,11 @@ def table_changes(old: Snapshot, new: Snapshot) -> Iterator[DesignChange]:
         elif name not in before:
             yield DesignChange(Impact.FREE, name, "table added", ("`store.ensure_tables` or the template creates it",))
         else:
-            yield from _table(name, before[name], after[name], streamed, old["collections"])
+            yield from _table(name, before[name], after[name], streamed, old["collections"], entities)
 
 
 def _table(
-    name: str, old: Described, new: Described, streamed: set[str], collections: Described
+    name: str, old: Described, new: Described, streamed: set[str], collections: Described, entities: Entities
 ) -> Iterator[DesignChange]:
     rekeyed = (old["partition"], old["sort"]) != (new["partition"], new["sort"])
     for attribute in (old["partition"], old["sort"]):
@@ -42,14 +49,17 @@ def _table(
             name,
             f"the primary key changes from {_key(old)} to {_key(new)}",
             (
-                "the key of a table cannot be changed: create a new table under another name",
-                "write to both, and copy the items of the old one",
-                "read from the new one, then stop writing to the old one",
+                "the key of a table cannot be changed: create a new table under another name, and keep the old one in "
+                "the design",
+                "declare the entities of the old one as retired, with its table and their old keys: "
+                "class OrderBefore(RetiredEntity, Order, table=old)",
+                "deploy, then run `tablewright migrate`, which moves each item in a transaction",
+                "delete the old table",
             ),
         )
     yield from _indexes(name, old, new, collections)
     yield from _settings(name, old, new, streamed)
-    yield from entity_changes(name, old, new)
+    yield from entity_changes(name, old, new, entities)
 
 
 def _key(table: Described) -> str:

@@ -41,6 +41,7 @@ class FieldLayout:
     def __init__(self, entity: type[BaseModel], table: Table, naming: Naming) -> None:
         self.entity = entity
         self.table = table
+        self.naming = naming
         self.fields = {name: self._field(name, info, naming) for name, info in entity.model_fields.items()}
         self.by_attribute = {spec.attribute: spec for spec in self.fields.values()}
         # What a missing attribute stands for, where that is always the same value, and not None.

@@ -22,6 +22,7 @@ class Fault(StrEnum):
     TYPE = "type attribute"
     PLACE = "primary key"
     SCHEMA_VERSION = "older schema version"
+    RETIRED = "item of a retired entity"
     GUARD = "guard of a unique value"
     STRAY_GUARD = "guard without an owner"
     DUPLICATE = "unique value that another item has"

@@ -52,7 +52,10 @@ class RepairPass:
 
     @property
     def schemas(self) -> Sequence[Schema]:
-        return schemas_of(self.target) if isinstance(self.target, Table) else [schema_of(self.target)]
+        if isinstance(self.target, Table):
+            return schemas_of(self.target)
+        schema = schema_of(self.target)
+        return [] if schema.is_retired else [schema]
 
     @property
     def name(self) -> str:

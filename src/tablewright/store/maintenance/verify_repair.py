@@ -5,7 +5,7 @@
 
 Everything that follows from an item's fields is derived again and compared. So the same pass finds drift, fills in the
 attributes of a new index, spreads items again when the number of shards has changed, moves items whose key template is
-another one now, and brings older schema versions up to date.
+another one now, brings older schema versions up to date, and replaces items of retired entities (``retired_items``).
 
 A repair changes an item only under the condition that what it was derived from is still the same; an item that others
 change meanwhile is read again (see ``repair_pass``). What looks wrong because two things were read at two moments is
@@ -35,6 +35,7 @@ from tablewright.store.flow.retry import backoff, retrying
 from tablewright.store.item_description import describe_item
 from tablewright.store.maintenance.findings import Fault, Finding, Progress, Remedy, Report, compared
 from tablewright.store.maintenance.repair_pass import MAX_REPAIR_ATTEMPTS, Changed, RepairPass, has_changed
+from tablewright.store.maintenance.retired_items import replace_retired, retired_form
 from tablewright.store.maintenance.unique_repair import guards_of, strays
 from tablewright.store.maintenance.write_back import plan_upgrade
 from tablewright.store.read.batch_get import batch_get
@@ -126,6 +127,11 @@ class _Verification(RepairPass):
             if self.table.is_internal(item):
                 if "M" in item.get(OWNER, {}) and not self._is_over(item):
                     guards.append(item)
+                continue
+            form = retired_form(self.target, item) if self.table.retired else None
+            if form is not None:
+                if not is_expired(form, item, self.context.clock()):
+                    sound += yield from replace_retired(self, form, item)
                 continue
             schema = next((schema for schema in self.schemas if schema.matches(item)), None)
             if schema is not None:
