@@ -5,11 +5,29 @@ from __future__ import annotations
 import pytest
 
 from tablewright.design.lint import FAMILIES, RULES, lint
-from tests.design.lint.cases import claims, composed_keys, hot_partitions, key_values, limits, reading, writing
+from tests.design.lint.cases import (
+    claims,
+    composed_keys,
+    fields,
+    hot_partitions,
+    identity,
+    indexes,
+    key_fields,
+    key_values,
+    limits,
+    ordering,
+    reading,
+    writing,
+)
 from tests.design.lint.cases.case import Case
 
 CASES = [
     *key_values.CASES,
+    *key_fields.CASES,
+    *identity.CASES,
+    *indexes.CASES,
+    *ordering.CASES,
+    *fields.CASES,
     *composed_keys.CASES,
     *reading.CASES,
     *writing.CASES,

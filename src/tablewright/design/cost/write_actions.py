@@ -59,7 +59,7 @@ class InternalItems:
 
 def changed_attributes(schema: Schema, item_write: ItemWrite) -> frozenset[str]:
     """The attributes that an update writes: those that it names, and those that the store sets."""
-    named_ = {schema.path(path).partition(".")[0] for path in (*item_write.sets, *item_write.appends)}
+    named_ = {schema.path(path).partition(".")[0] for path in item_write.changed}
     managed = {spec.attribute for spec in (schema.version, schema.updated) if spec is not None}
     return frozenset(named_ | managed)
 
@@ -69,7 +69,7 @@ def is_move(item_write: ItemWrite) -> bool:
     if item_write.action != "update":
         return False
     schema = item_write.entity.schema_
-    named_ = {schema.path(path).partition(".")[0] for path in (*item_write.sets, *item_write.appends)}
+    named_ = {schema.path(path).partition(".")[0] for path in item_write.changed}
     return any(schema.sources(attribute) & named_ for attribute in schema.table.key)
 
 

@@ -322,7 +322,11 @@ def _writes(design: Design) -> Iterator[Block]:
 
 
 def _touch_text(item_write: ItemWrite) -> str:
-    changes = [*item_write.sets, *(f"append to {name}" for name in item_write.appends)]
+    changes = [
+        *item_write.sets,
+        *(f"add to {name}" for name in item_write.adds),
+        *(f"append to {name}" for name in item_write.appends),
+    ]
     many = "" if item_write.count == 1 else f" (up to {item_write.count})"
     return f"{item_write.action} {item_write.entity.__name__}{many}" + (f": {', '.join(changes)}" if changes else "")
 

@@ -6,9 +6,11 @@
 Rules are grouped into modules by what they check; each is documented in docs/lint.md under its id.
 
     key_value_rules       the values in a key             composed_key_rules   keys that a writer composes by hand
-    read_rules            access patterns and indexes     write_rules          writes, events and counters
-    hot_partition_rules   how load is spread              limit_rules          DynamoDB's limits
-    claim_rules           units and prices in documents
+    key_field_rules       the fields that keys are of     identity_rules       what tells two items apart
+    read_rules            access patterns and indexes     order_rules          the order in which patterns read
+    index_rules           indexes beside each other       write_rules          writes, events and counters
+    field_rules           fields that are not keys        hot_partition_rules  how load is spread
+    limit_rules           DynamoDB's limits               claim_rules          units and prices in documents
     lint_context          the design, as rules see it     field_traits         what is known of a field
     lint_findings         rules and findings
 """
@@ -20,9 +22,14 @@ from collections.abc import Iterator
 from tablewright.design.lint import (
     claim_rules,
     composed_key_rules,
+    field_rules,
     hot_partition_rules,
+    identity_rules,
+    index_rules,
+    key_field_rules,
     key_value_rules,
     limit_rules,
+    order_rules,
     read_rules,
     write_rules,
 )
@@ -32,7 +39,20 @@ from tablewright.model import Design, ModelError
 
 __all__ = ["FAMILIES", "RULES", "LintFinding", "Occurrence", "Rule", "Severity", "lint", "refused", "rule"]
 
-FAMILIES = (key_value_rules, composed_key_rules, read_rules, write_rules, hot_partition_rules, limit_rules, claim_rules)
+FAMILIES = (
+    key_value_rules,
+    key_field_rules,
+    identity_rules,
+    composed_key_rules,
+    read_rules,
+    order_rules,
+    index_rules,
+    write_rules,
+    field_rules,
+    hot_partition_rules,
+    limit_rules,
+    claim_rules,
+)
 """The modules that the rules are in."""
 
 _ORDER: tuple[Severity, ...] = ("error", "warning", "advice")

@@ -8,7 +8,7 @@ from itertools import combinations
 from tablewright.design.lint.lint_context import EntityKey, KeyTemplate, LintContext
 from tablewright.design.lint.lint_findings import Occurrence, rule
 from tablewright.model import Schema
-from tablewright.model.keys.key_template import Field
+from tablewright.model.keys.key_template import TIME_PARTS, Field
 
 
 @rule("hand-made-key", "A key attribute that a writer composes by hand", "error")
@@ -50,7 +50,7 @@ def stale_index_key(context: LintContext) -> Iterator[Occurrence]:
         for write, item_write in context.item_writes_of(schema):
             if item_write.action != "update":
                 continue
-            changed = {path.partition(".")[0] for path in item_write.sets}
+            changed = {path.partition(".")[0] for path in (*item_write.sets, *item_write.adds)}
             stale = {
                 composed.spec.name: composed.repeats & changed
                 for composed in context.composed_keys(schema)
@@ -98,14 +98,22 @@ def _between(context: LintContext, one: Schema, other: Schema) -> Iterator[Occur
         if theirs is None or not mine.sort or not share_partitions(context, mine, theirs):
             continue
         first, second = context.key_template(one, mine.sort[0]), context.key_template(other, theirs.sort[0])
-        if first is None or second is None or not first.head or first.head != second.head:
+        if first is None or second is None or first.head != second.head or not (first.fields and second.fields):
             continue
-        if _sort_type(context, one, first) != _sort_type(context, other, second):
+        kinds = _sort_type(context, one, first), _sort_type(context, other, second)
+        # Without a prefix, only two forms of time are sure to be meant to sort together.
+        timed = all(kind in _TIMES for kind in kinds)
+        if kinds[0] != kinds[1] and (first.head or timed):
             yield Occurrence(
                 f"{one.entity.__name__}.{mine.sort[0]}",
-                f"In {mine.place}, {one.entity.__name__} has {first} and {other.entity.__name__} has {second}: the "
-                "prefix is the same, and different types of values follow, so their items do not sort together.",
-                "Use one template for both, or different prefixes.",
+                f"In {mine.place}, {one.entity.__name__} has {first} and {other.entity.__name__} has {second}: "
+                + (
+                    f"the prefix is the same, and {kinds[0]} and {kinds[1]} follow"
+                    if first.head
+                    else f"{kinds[0]} and {kinds[1]}"
+                )
+                + ", so their items do not sort together.",
+                "Use one type and one template for both, or different prefixes.",
                 context.where(one.entity),
             )
 
@@ -116,9 +124,23 @@ def _sort_type(context: LintContext, schema: Schema, template: KeyTemplate) -> s
     if first is None:
         return "text"
     kind = context.traits(schema, first.name)
-    if first.form == "date" or (kind.is_day and not kind.is_instant):
-        return "day"
-    return "time" if kind.is_instant else "number" if kind.is_number else "text"
+    if first.form in TIME_PARTS or (kind.is_day and not kind.is_instant):
+        return "a day"
+    if not kind.is_instant:
+        return "a number" if kind.is_number else "text"
+    if kind.unit is not None:
+        return f"a time in {kind.unit} since 1970"
+    return "a time as a number" if kind.is_number else "a time as text"
+
+
+_TIMES = frozenset(
+    [
+        "a day",
+        "a time as text",
+        "a time as a number",
+        *(f"a time in {unit} since 1970" for unit in ("seconds", "milliseconds")),
+    ]
+)
 
 
 def share_partitions(context: LintContext, mine: EntityKey, theirs: EntityKey) -> bool:

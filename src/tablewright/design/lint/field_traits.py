@@ -18,12 +18,14 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from uuid import UUID
 
 from annotated_types import MaxLen
-from pydantic import BaseModel, StringConstraints
+from pydantic import AfterValidator, BaseModel, BeforeValidator, PlainValidator, StringConstraints, WrapValidator
 from pydantic.fields import FieldInfo
 
-from tablewright.model import Numbered, Schema, Unique
+from tablewright.model import Expiry, Numbered, Schema, Stamp, Unique
 from tablewright.model.declarations import VersionMarker
 from tablewright.model.values.attribute_codec import Epoch, resolve_alias
+
+_VALIDATORS = (AfterValidator, BeforeValidator, PlainValidator, WrapValidator)
 
 # UTF-8 takes up to four bytes for a character.
 WIDEST_CHARACTER = 4
@@ -34,6 +36,21 @@ _DAYS = re.compile(r"(?:^|_)(?:date|day)$")
 _COUNTERS = re.compile(r"(?:^|_)(?:seq|sequence|number|counter|count|ordinal|position|serial|num|nr|no)$")
 _SHARDS = re.compile(r"(?:^|_)(?:shard|salt|suffix)(?:_|$)")
 _FEW = re.compile(r"(?:^|_)(?:status|state|type|kind|priority|severity)$")
+# Names of numbers that a reader orders by; a plain "number" may as well be an id, such as a phone number.
+_MEASURES = re.compile(
+    r"(?:^|_)(?:amount|price|total|score|rank|ranking|rating|points|quantity|qty|count|balance|sequence|seq|ordinal|"
+    r"position|size|weight|length|duration|age|revision|version|cost|votes|likes|views|"
+    r"(?:sequence|version|line|page|revision|episode|chapter)_(?:number|no|num|nr))$"
+)
+_MONEY = frozenset(
+    ["price", "amount", "balance", "cost", "fee", "salary", "revenue", "subtotal", "budget", "payout", "refund", "wage"]
+)
+_MONEY_UNITS = frozenset(["eur", "usd", "gbp", "chf", "cents", "due", "paid", "net", "gross", "total", "value"])
+_TALLIES = re.compile(
+    r"(?:^|_)(?:count|counter|counts|stock|balance|quantity|qty|views|likes|votes|points|hits|downloads|plays|remaining|"
+    r"followers|inventory|seats|visits|usage|credits)$|^(?:num|number_of|total)_"
+)
+_SORTABLE = re.compile(r"ulid|ksuid|uuid_?v?[167]|snowflake|object_?id|xid|timestamp|\btime\b|sortable", re.IGNORECASE)
 _GENERIC = re.compile(r"(?:[gl]si)?[-_]?\d*[-_]?(?:pk|sk|partition_?key|sort_?key|hash_?key|range_?key)[-_]?\d*")
 
 
@@ -56,6 +73,8 @@ class FieldTraits:
     types: frozenset[type]
     is_field: bool = True
     is_counted: bool = False
+    # Of a time that is stored as a number since 1970: "seconds" or "milliseconds".
+    unit: str | None = None
     is_numbered: bool = False
     is_unique: bool = False
     is_version: bool = False
@@ -64,6 +83,14 @@ class FieldTraits:
     choices: int | None = None
     # The maximum number of bytes; None without a limit.
     most_bytes: int | None = None
+    # Whether it may be None when the item is written; not if the store sets it.
+    is_optional: bool = False
+    # Whether the text has one length, or a pattern: its writer has thought of its form.
+    is_formatted: bool = False
+    # Whether a validator, or a constraint, changes values before they are stored.
+    is_normalised: bool = False
+    # What is said of where its values come from: names that its default is made with, and its description.
+    origin: str = ""
 
     @property
     def name(self) -> str:
@@ -105,6 +132,51 @@ class FieldTraits:
         return (plain or not self.is_field) and _COUNTERS.search(self.name) is not None
 
     @property
+    def is_numeric_text(self) -> bool:
+        """A number, by its name, that is declared as text."""
+        return self.is_plain_text and not self.is_formatted and _MEASURES.search(self.name) is not None
+
+    @property
+    def is_measure(self) -> bool:
+        """A number that several items may share: an amount, a score; not one that numbers them."""
+        if self.is_numbered or self.is_unique or self.is_version:
+            return False
+        exact = self.types <= {float, Decimal} and bool(self.types)
+        named = self.types == {int} and _MEASURES.search(self.name) is not None and not _COUNTERS.search(self.name)
+        return exact or named
+
+    @property
+    def is_money(self) -> bool:
+        found = self.name.split("_")
+        named = [number for number, word in enumerate(found) if word in _MONEY]
+        return bool(named) and all(word in _MONEY_UNITS or word in _MONEY for word in found[named[-1] + 1 :])
+
+    @property
+    def is_tally(self) -> bool:
+        """A number that writers count up or down."""
+        counted = self.types <= {int, Decimal, float} and bool(self.types)
+        return counted and not (self.is_numbered or self.is_counted) and _TALLIES.search(self.name) is not None
+
+    @property
+    def is_random_id(self) -> bool:
+        """An id that says nothing of when it was made, as far as is known."""
+        if _SORTABLE.search(self.origin) or _SORTABLE.search(self.name):
+            return False
+        if self.is_certainly_random:
+            return True
+        return (
+            self.is_plain_text and not self.is_formatted and self.name.split("_")[-1] in ("id", "uuid", "guid", "token")
+        )
+
+    @property
+    def is_certainly_random(self) -> bool:
+        return not _SORTABLE.search(self.origin) and (UUID in self.types or "uuid4" in self.origin)
+
+    @property
+    def is_email(self) -> bool:
+        return self.name.split("_")[-1] in ("email", "mail") or self.name.endswith(("email_address", "mail_address"))
+
+    @property
     def is_shard(self) -> bool:
         return _SHARDS.search(self.name) is not None
 
@@ -138,12 +210,69 @@ def traits_of(schema: Schema, path: str) -> FieldTraits:
         path,
         kinds,
         is_counted=any(isinstance(marker, Epoch) for marker in markers),
+        unit=next((_unit(marker) for marker in markers if isinstance(marker, Epoch)), None),
         is_numbered=any(isinstance(marker, Numbered) for marker in markers),
         is_unique=any(isinstance(marker, Unique) for marker in markers),
         is_version=any(isinstance(marker, VersionMarker) for marker in markers),
         is_many=spec is not None and bool(spec.types & {"L", "SET"}),
         choices=_choices(info.annotation),
         most_bytes=most_bytes(info.annotation, tuple(info.metadata)),
+        is_optional=_is_optional(info, markers),
+        is_formatted=_is_formatted(markers),
+        is_normalised=_is_normalised(schema, first, [*markers, *info.metadata]),
+        origin=_origin(info),
+    )
+
+
+def _origin(info: FieldInfo) -> str:
+    made = info.default_factory
+    names = [getattr(made, "__qualname__", ""), *getattr(getattr(made, "__code__", None), "co_names", ())]
+    return " ".join([*names, info.description or ""])
+
+
+def _unit(marker: Epoch) -> str:
+    return "seconds" if marker.unit.total_seconds() == 1 else "milliseconds"
+
+
+def _is_optional(info: FieldInfo, markers: list[Any]) -> bool:
+    """Whether an entity may be written with None in a field."""
+    if any(isinstance(marker, Stamp) or (isinstance(marker, Expiry) and marker.after) for marker in markers):
+        return False
+    return type(None) in _kinds(info.annotation)
+
+
+def _kinds(annotation: Any) -> set[Any]:
+    annotation = resolve_alias(annotation)
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return _kinds(arguments[0])
+    if origin in (Union, UnionType):
+        return {kind for argument in arguments for kind in _kinds(argument)}
+    return {annotation}
+
+
+def _is_formatted(markers: list[Any]) -> bool:
+    """Whether a text has a pattern, or one length."""
+    flat = [each for marker in markers for each in (marker.metadata if isinstance(marker, FieldInfo) else [marker])]
+    if any(getattr(marker, "pattern", None) is not None for marker in flat):
+        return True
+    least = max((marker.min_length for marker in flat if getattr(marker, "min_length", None) is not None), default=None)
+    most = min((marker.max_length for marker in flat if getattr(marker, "max_length", None) is not None), default=None)
+    return least is not None and least == most
+
+
+def _is_normalised(schema: Schema, name: str, markers: list[Any]) -> bool:
+    """Whether values are changed when an entity is made: lower case, or whatever a validator does."""
+    decorators = schema.entity.__pydantic_decorators__
+    validated = [each for found in decorators.field_validators.values() for each in found.info.fields]
+    if name in validated or "*" in validated or decorators.model_validators:
+        return True
+    if schema.entity.model_config.get("str_to_lower") or schema.entity.model_config.get("str_to_upper"):
+        return True
+    flat = [each for marker in markers for each in (marker.metadata if isinstance(marker, FieldInfo) else [marker])]
+    return any(
+        getattr(marker, "to_lower", None) or getattr(marker, "to_upper", None) or isinstance(marker, _VALIDATORS)
+        for marker in flat
     )
 
 

@@ -118,18 +118,39 @@ def counted_by_hand(context: LintContext) -> Iterator[Occurrence]:
         for attribute in schema.table.key:
             for template in context.key_templates(schema, attribute):
                 for name in template.fields:
-                    if context.traits(schema, name).is_hand_counted and (schema, name) not in seen:
-                        seen.add((schema, name))
-                        others = [other for other in context.fields_of(schema, schema.table.key) if other != name]
-                        yield Occurrence(
-                            _place(schema, name),
-                            f"{name} numbers the items of {schema.entity.__name__} in {template}, and a writer has "
-                            "to find the next number. Two concurrent writers take the same one, and a COUNT is "
-                            "limited to a page of 1 MB.",
-                            f"Let the store assign it, in the same transaction: {name}: Annotated[int, "
-                            f"Numbered({', '.join(repr(other) for other in others[:1])})] = 0.",
-                            context.where(schema.entity),
-                        )
+                    if not context.traits(schema, name).is_hand_counted or (schema, name) in seen:
+                        continue
+                    if _refers_to_another(context, schema, attribute, name):
+                        continue
+                    seen.add((schema, name))
+                    others = [other for other in context.fields_of(schema, schema.table.key) if other != name]
+                    yield Occurrence(
+                        _place(schema, name),
+                        f"{name} numbers the items of {schema.entity.__name__} in {template}, and a writer has "
+                        "to find the next number. Two concurrent writers take the same one, and a COUNT is "
+                        "limited to a page of 1 MB.",
+                        f"Let the store assign it, in the same transaction: {name}: Annotated[int, "
+                        f"Numbered({', '.join(repr(other) for other in others[:1])})] = 0.",
+                        context.where(schema.entity),
+                    )
+
+
+def _refers_to_another(context: LintContext, schema: Schema, attribute: str, name: str) -> bool:
+    """Whether a number is that of a parent: ``issue_number`` of a comment, or a part of the key before its own."""
+    own = words(schema.entity.__name__)
+    stem = words(name)[:-1]
+    if stem and stem != own[-len(stem) :]:
+        named = {tuple(words(other.entity.__name__)) for other in context.schemas if other is not schema}
+        if any(tuple(stem) == other[-len(stem) :] for other in named) or stem[-1] not in own:
+            # sequence_number and the like are of no other entity.
+            return stem not in (["sequence"], ["serial"], ["running"], ["ordinal"])
+    fields = context.fields_of(schema, schema.table.key)
+    # What comes behind it is what tells the items apart.
+    return (
+        attribute == schema.table.partition
+        and fields[-1] != name
+        and bool(context.fields_of(schema, schema.table.key[1:]))
+    )
 
 
 @rule("shard-by-hand", "A shard that a writer chooses", "error")
@@ -212,7 +233,11 @@ def mutable_key(context: LintContext) -> Iterator[Occurrence]:
     """A key cannot be changed in place; the item has to be moved."""
     for schema in context.schemas:
         item_writes = context.item_writes_of(schema)
-        changed = {path.partition(".")[0]: write.name for write, item_write in item_writes for path in item_write.sets}
+        changed = {
+            path.partition(".")[0]: write.name
+            for write, item_write in item_writes
+            for path in (*item_write.sets, *item_write.adds)
+        }
         for name in dict.fromkeys(context.fields_of(schema, schema.table.key)):
             first = name.partition(".")[0]
             marked = schema.version is not None and schema.version.name == first

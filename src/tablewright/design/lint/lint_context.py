@@ -28,7 +28,7 @@ from tablewright.model import (
     Write,
 )
 from tablewright.model.items.field_spec import FieldSpec
-from tablewright.model.keys.key_template import Field, Literal, Part
+from tablewright.model.keys.key_template import TIME_PARTS, Field, Literal, Part
 
 # Words in field names that are too common to indicate that a name is composed of others.
 _WEAK = frozenset(["id", "at", "on", "of", "by", "for", "key", "name", "number", "date", "day", "time", "type", "the"])
@@ -193,7 +193,7 @@ class LintContext:
         return [
             part.name
             for part in (() if template is None else template.parts)
-            if isinstance(part, Field) and (part.form == "date" or self.traits(schema, part.name).is_day)
+            if isinstance(part, Field) and (part.form in TIME_PARTS or self.traits(schema, part.name).is_day)
         ]
 
     def composed_keys(self, schema: Schema) -> list[ComposedKey]:

@@ -66,29 +66,6 @@ def _declared(schema: Schema, attribute: str) -> str:
     return f"{{{schema.field_path(attribute)}}}" if rule_ is None else rule_.template.text
 
 
-@rule("order-within-part", "A sort order that holds only within one part of the key", "warning")
-def order_within_part(context: LintContext) -> Iterator[Occurrence]:
-    """Items sort by the first part of the key, and by time within it."""
-    for place, schema, pattern, key in context.queries():
-        if not pattern.newest_first:
-            continue
-        fields = context.fields_of(schema, key.sort)
-        while fields and fields[0] in pattern.fixed:
-            fields.pop(0)
-        if len(fields) < 2 or context.traits(schema, fields[0]).is_ordered or pattern.range in fields[1:]:
-            continue
-        ordered = next((name for name in fields[1:] if context.traits(schema, name).is_ordered), None)
-        if ordered is not None:
-            yield Occurrence(
-                place,
-                f"{place} reads newest first, but {key.sort[0]} begins with {fields[0]}: items are sorted by "
-                f"{fields[0]}, and by {ordered} only within each value. The first page is not the newest.",
-                f'Fix {fields[0]} (fixed={{"{fields[0]}": ...}}) and merge one read for each of its values, or '
-                f"add an index that sorts by {ordered} alone.",
-                context.where(schema.entity),
-            )
-
-
 @rule("index-not-unique", "An index that is assumed to be unique", "error")
 def index_not_unique(context: LintContext) -> Iterator[Occurrence]:
     """An index may have several items under one key."""

@@ -14,7 +14,7 @@ def phantom_item(context: LintContext) -> Iterator[Occurrence]:
     for write, item_write in context.item_writes:
         if item_write.action == "update" and not item_write.conditional:
             entity = item_write.entity.__name__
-            what = ", ".join([*item_write.appends, *item_write.sets]) or "it"
+            what = ", ".join(item_write.changed) or "it"
             yield Occurrence(
                 write.name,
                 f"{write.name} updates {what} of {entity} without a condition. If there is no item with that key, "
@@ -118,3 +118,23 @@ def stream_missing(context: LintContext) -> Iterator[Occurrence]:
         yield Occurrence(
             reaction.name, message, 'Declare stream="NEW_AND_OLD_IMAGES" for the table.', context.where(reaction.entity)
         )
+
+
+@rule("counter-set", "A counter that is set instead of added to", "error")
+def counter_set(context: LintContext) -> Iterator[Occurrence]:
+    """Two writers who read the same number both write the next one."""
+    for write, item_write in context.item_writes:
+        schema = item_write.entity.schema_
+        if item_write.action != "update" or schema.version is not None:
+            continue  # a version lets only one of them through
+        for path in item_write.sets:
+            if context.traits(schema, path).is_tally:
+                entity = item_write.entity.__name__
+                yield Occurrence(
+                    f"{write.name}.{path}",
+                    f"{write.name} sets {path} of {entity}, which it has to read before. Two writers who read the same "
+                    "number both write the next one, and one of them is not counted.",
+                    f'Add to it: attr({entity}.{path}).add(1), and declare ItemWrite({entity}, "update", '
+                    f'adds=["{path}"]). If it is set to what was counted anew, give {entity} a version: Version = 0.',
+                    context.where(item_write.entity),
+                )

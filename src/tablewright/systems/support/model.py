@@ -376,7 +376,7 @@ design = Design(
         Write("cache", ItemWrite(CacheEntry, "put")),
         Write("forget", ItemWrite(CacheEntry, "delete")),
         # A ticket that changes its status is counted down in one metric and up in another.
-        Write("count", ItemWrite(Metric, "update", sets=["count_value", "total_time", "total_ratings"], count=2)),
+        Write("count", ItemWrite(Metric, "update", adds=["count_value", "total_time", "total_ratings"], count=2)),
         RECORD_CHANGE,
     ],
     reactions=[

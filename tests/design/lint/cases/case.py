@@ -5,6 +5,8 @@ Entities are declared inside of functions, so that each design has tables of its
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import new_class
+from typing import Any
 
 from tablewright.model import Design, Entity, Table
 
@@ -18,6 +20,12 @@ class Case:
     wrong: Callable[[], Design]
     right: Callable[[], Design]
     severity: str | None = None
+
+
+def entity(name: str, table: Table, fields: dict[str, Any], **members: Any) -> type[Entity]:
+    """An entity whose fields have names that a case chooses."""
+    namespace = {"__module__": __name__, "__annotations__": fields, **members}
+    return new_class(name, (Entity,), {"table": table}, lambda body: body.update(namespace))
 
 
 def design_of(*entities: type[Entity]) -> Design:

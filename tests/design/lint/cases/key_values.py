@@ -23,7 +23,7 @@ from tablewright.model import (
     sharded,
     when,
 )
-from tests.design.lint.cases.case import Case, design_of
+from tests.design.lint.cases.case import Case, design_of, entity
 
 
 class Status(StrEnum):
@@ -246,6 +246,28 @@ def sparse_queue() -> Design:
     return design_of(Ticket)
 
 
+def issues(*, numbered: bool) -> Design:
+    kind = Annotated[int, Numbered("repo")] if numbered else int
+
+    class Issue(Entity, table=Table("issues", "PK", "SK")):
+        repo: str
+        issue_number: kind = 0  # type: ignore[valid-type]
+
+        keys = Keys(PK="REPO#{repo}", SK="ISSUE#{issue_number:08}")
+
+        @Query()
+        def of_repo(self, repo: str) -> None: ...
+
+    return design_of(Issue)
+
+
+def comments(parent: str = "issue_number") -> Design:
+    """Comments of an issue, whose number is the issue's."""
+    keys = Keys(PK=f"ISSUE#{{repo}}#{{{parent}:08}}", SK="COMMENT#{comment_id}")
+    fields = {"repo": str, parent: int, "comment_id": str}
+    return design_of(entity("Comment", Table("comments", "PK", "SK"), fields, keys=keys))
+
+
 CASES = [
     Case("partition-range", "Ticket.escalated_at", lambda: queue(by_time=True), lambda: queue(by_time=False)),
     Case("partition-range", "Ticket.escalated_at", lambda: queue(by_time=True), sparse_queue),
@@ -267,6 +289,9 @@ CASES = [
         lambda: feedback("DAY#{submitted_at:date}"),
     ),
     Case("counted-by-hand", "Event.sequence", lambda: events(counted=False), lambda: events(counted=True)),
+    Case("counted-by-hand", "Issue.issue_number", lambda: issues(numbered=False), lambda: issues(numbered=True)),
+    Case("counted-by-hand", "Issue.issue_number", lambda: issues(numbered=False), comments),
+    Case("counted-by-hand", "Issue.issue_number", lambda: issues(numbered=False), lambda: comments("number")),
     Case("shard-by-hand", "Post.shard", lambda: by_shard(by_hand=True), lambda: by_shard(by_hand=False)),
     Case("useless-shards", "Post.PK", lambda: shards_of("POST#{post_id}#{topic}"), lambda: shards_of("TOPIC#{topic}")),
     Case("useless-shards", "Account.PK", shards_of_unique, lambda: shards_of("TOPIC#{topic}")),

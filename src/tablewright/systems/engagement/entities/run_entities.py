@@ -60,8 +60,7 @@ class Run(Entity, table=programs, naming=camel_case):
 
     program_id: str
     marketplace_id: str
-    # Begins with the time, so that runs sort by it.
-    run_id: str
+    run_id: str = Field(description="begins with the time, so that runs sort by it")
     state: RunState = RunState.RUNNING
     trigger: Literal["manual", "schedule"] = "manual"
     # A request to stop or cancel that the executing process has yet to notice.

@@ -1,0 +1,49 @@
+"""Rules about fields that are not keys: money, and times to live that nothing acts on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tablewright.design.lint.lint_context import LintContext
+from tablewright.design.lint.lint_findings import Occurrence, rule
+
+_TTL_NAMES = frozenset(["ttl", "time_to_live", "expire_at", "expires_on_ttl", "ttl_seconds"])
+
+
+@rule("money-type", "Money that is a float, or text", "error")
+def money_type(context: LintContext) -> Iterator[Occurrence]:
+    """Floats round, and text can neither be added to nor compared."""
+    for schema in context.schemas:
+        for name in schema.fields:
+            traits = context.traits(schema, name)
+            if not traits.is_money:
+                continue
+            if float in traits.types:
+                why = "is a float: 0.1 + 0.2 is 0.30000000000000004, and sums are off by cents"
+            elif traits.is_plain_text and not traits.is_formatted:
+                why = "is text: it cannot be added to or compared, and 9.90 and 9.9 are different"
+            else:
+                continue
+            yield Occurrence(
+                f"{schema.entity.__name__}.{name}",
+                f"{name} {why}.",
+                f"Declare {name}: Decimal, which is stored exactly as DynamoDB's numbers are, or an int of cents.",
+                context.where(schema.entity),
+                None if float in traits.types else "warning",
+            )
+
+
+@rule("ttl-not-enabled", "A time to live that nothing acts on", "warning")
+def ttl_not_enabled(context: LintContext) -> Iterator[Occurrence]:
+    """Without ttl= of the table, nothing expires."""
+    for schema in context.schemas:
+        if schema.table.ttl is not None:
+            continue
+        for name in schema.fields:
+            if context.traits(schema, name).name in _TTL_NAMES:
+                yield Occurrence(
+                    f"{schema.entity.__name__}.{name}",
+                    f"{name} is a time to live by its name, but table {schema.table.name} has none: nothing expires.",
+                    f'Give the table ttl="{schema.fields[name].attribute}", and declare {name}: ExpiresAt = None.',
+                    context.where(schema.entity),
+                )

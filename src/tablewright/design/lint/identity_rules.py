@@ -1,0 +1,93 @@
+"""Rules about what tells two items apart: primary keys that several items share, and names that nobody reserves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tablewright.design.lint.field_traits import FieldTraits, words
+from tablewright.design.lint.lint_context import EntityKey, LintContext
+from tablewright.design.lint.lint_findings import Occurrence, rule
+from tablewright.model import Schema
+
+# What many things have, by the last word of a name.
+_SHARED_NAMES = frozenset(
+    ["name", "title", "subject", "city", "country", "category", "label", "tag", "color", "colour", "region", "language"]
+)
+# Things that sign in, and what they sign in with.
+_PEOPLE = frozenset(["user", "account", "customer", "member", "person", "employee", "subscriber", "profile", "player"])
+_LOGINS = frozenset(["email", "mail", "username", "login", "handle", "nickname"])
+
+
+def own_ids(schema: Schema) -> list[str]:
+    """The fields that identify an entity, by their names: ``order_id`` of an Order, or ``id``."""
+    own = words(schema.entity.__name__)
+    stems = {"_".join(own), own[-1]} if own else set()
+    known = {"id", "uuid", "guid", *(f"{stem}_{end}" for stem in stems for end in ("id", "uuid", "number", "no"))}
+    return [name for name in schema.fields if "_".join(words(name)) in known]
+
+
+def _may_be_shared(traits: FieldTraits) -> bool:
+    """Whether two items may have the same value, by what is known of a field."""
+    if traits.is_unique or traits.is_numbered:
+        return False
+    if traits.few is not None or traits.is_instant or traits.is_day or traits.is_measure:
+        return True
+    return traits.is_plain_text and traits.name.split("_")[-1] in _SHARED_NAMES
+
+
+@rule("key-not-unique", "A primary key that several items can have", "error")
+def key_not_unique(context: LintContext) -> Iterator[Occurrence]:
+    """The second item replaces the first."""
+    for schema in context.schemas:
+        key = EntityKey(schema, None)
+        if context.all_instants(schema, key.sort or key.partition):
+            continue  # time-as-identity says it
+        fields = context.fields_of(schema, schema.table.key)
+        ids = own_ids(schema)
+        if not fields or any(name in ids or context.traits(schema, name).is_unique for name in fields):
+            continue
+        sorted_by = [context.traits(schema, name) for name in context.fields_of(schema, key.sort)]
+        if sorted_by:
+            measured = all(trait.is_measure for trait in sorted_by)
+            found = all(map(_may_be_shared, sorted_by)) and (bool(ids) or measured)
+        else:
+            # One item for each of something else, although it has an id of its own.
+            found = bool(ids) and all(words(name)[-1:] == ["id"] for name in fields)
+        if not found:
+            continue
+        attribute = (key.sort or key.partition)[-1]
+        template = context.key_template(schema, attribute)
+        yield Occurrence(
+            f"{schema.entity.__name__}.{attribute}",
+            f"The primary key of {schema.entity.__name__} is made of {' and '.join(fields)}, which two of them can "
+            "have in common: the second one replaces the first, or is refused.",
+            f'Add what makes it unique to the key: {attribute}="{template}#{{{ids[0] if ids else "id"}}}".',
+            context.where(schema.entity),
+            None if sorted_by else "warning",
+        )
+
+
+@rule("login-not-unique", "A name to sign in with that two can have", "warning")
+def login_not_unique(context: LintContext) -> Iterator[Occurrence]:
+    """Two people who sign up at the same time both succeed."""
+    for schema in context.schemas:
+        if words(schema.entity.__name__)[-1:] and words(schema.entity.__name__)[-1] not in _PEOPLE:
+            continue
+        primary = context.fields_of(schema, schema.table.key)
+        # Of a Get, index-not-unique says it.
+        for place, owner, pattern, key in context.queries():
+            if owner is not schema or pattern.index is None:
+                continue
+            fields = context.fields_of(schema, key.partition)
+            if len(fields) != 1:
+                continue
+            traits = context.traits(schema, fields[0])
+            if traits.name.split("_")[-1] in _LOGINS and not traits.is_unique and fields[0] not in primary:
+                yield Occurrence(
+                    f"{schema.entity.__name__}.{fields[0]}",
+                    f"{place} finds a {schema.entity.__name__} by {fields[0]}, and nothing keeps two of them from "
+                    "having the same: an index does not enforce it, and a read before the write is a race.",
+                    f"Mark it {fields[0]}: Annotated[str, Unique()]; a guard in the same transaction enforces it.",
+                    context.where(schema.entity),
+                )
+                break

@@ -1,0 +1,107 @@
+"""Rules about indexes: the same one twice, one that repeats the table, and reads that find nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+
+from tablewright.design.lint.lint_context import LintContext
+from tablewright.design.lint.lint_findings import Occurrence, rule
+from tablewright.dynamo import AttributeValue
+from tablewright.model import Index, Query, Schema, Table, schemas_of
+from tablewright.model.values.attribute_codec import encode
+
+
+def _attributes(table: Table, index: Index | None) -> tuple[str, ...]:
+    return table.key if index is None else index.attributes
+
+
+def _same_entries(context: LintContext, table: Table, one: Index, other: Index | None) -> bool:
+    """Whether an index has the same keys as another one, or as the table, for every entity in either."""
+    first, second = _attributes(table, one), _attributes(table, other)
+    if len(first) != len(second):
+        return False
+    if other is not None and len(one.partition) != len(other.partition):
+        return False
+    if first == second:
+        return True
+    found = False
+    for schema in schemas_of(table):
+        if not schema.covers(one):
+            if other is not None and schema.covers(other):
+                return False
+            continue
+        if other is not None and not schema.covers(other):
+            return False
+        found = True
+        if [_key(context, schema, name) for name in first] != [_key(context, schema, name) for name in second]:
+            return False
+    return found
+
+
+def _key(context: LintContext, schema: Schema, attribute: str) -> object:
+    """How a key attribute is made, and of which items."""
+    rule_ = schema.key_rules.get(attribute)
+    template = context.key_template(schema, attribute)
+    states = None if rule_ is None else {path: sorted(map(str, values)) for path, values in rule_.when.items()}
+    # A field that is the key, and a template that has it alone, sort alike if it is text.
+    return (str(template), states or {}, 1 if rule_ is None else rule_.shards)
+
+
+@rule("equal-indexes", "Two indexes with the same keys", "warning")
+def equal_indexes(context: LintContext) -> Iterator[Occurrence]:
+    """Both are written, stored and paid for, and one would do."""
+    for table in context.design.tables:
+        for one, other in combinations(table.indexes, 2):
+            if _same_entries(context, table, other, one):
+                yield Occurrence(
+                    f"{table.name}/{other.name}",
+                    f"Indexes {one.name} and {other.name} of table {table.name} have the same keys: what one finds, "
+                    "the other finds too, and each write is charged for both.",
+                    f"Remove {other.name}, and read {one.name} instead"
+                    + (", with both projections in its include." if one.include != other.include else "."),
+                )
+
+
+@rule("index-like-table", "An index with the key of the table", "warning")
+def index_like_table(context: LintContext) -> Iterator[Occurrence]:
+    """The table itself answers the same reads."""
+    for table in context.design.tables:
+        for index in table.indexes:
+            if _same_entries(context, table, index, None):
+                yield Occurrence(
+                    f"{table.name}/{index.name}",
+                    f"Index {index.name} has the same key as table {table.name} itself: it finds nothing that the "
+                    "table does not, later, and each write is charged for it.",
+                    f"Remove {index.name}, and read the table: leave the index out of the patterns that name it.",
+                )
+
+
+@rule("never-found", "A read of states that the index does not have", "error")
+def never_found(context: LintContext) -> Iterator[Occurrence]:
+    """A sparse index has the items in some states, and no others."""
+    for place, schema, pattern, key in context.queries():
+        rules = [schema.key_rules[name] for name in (*key.partition, *key.sort) if name in schema.key_rules]
+        for path, allowed in ((path, values) for rule_ in rules for path, values in rule_.when.items()):
+            name = schema.field_path(path)
+            wanted = _wanted(schema, pattern, name)
+            if wanted is not None and not any(value in allowed for value in wanted):
+                states = " or ".join(sorted(str(value) for each in allowed for value in each.values()))
+                yield Occurrence(
+                    place,
+                    f"{place} reads items of {key.place} with another {name} than the index has: only those with "
+                    f"{name} {states} are in it, so that nothing is ever found.",
+                    f"Add the state to when(..., {name}=[...]), or read another index.",
+                    context.where(schema.entity),
+                )
+                break
+
+
+def _wanted(schema: Schema, pattern: Query, name: str) -> list[AttributeValue | None] | None:
+    """The stored values of a field that a pattern asks for; None if it does not."""
+    for given in (pattern.fixed, pattern.where):
+        if name in given and name in schema.fields:
+            value = given[name]
+            values = value if isinstance(value, list | tuple | set | frozenset) else [value]
+            return [schema.fields[name].encode(each) or encode(each) for each in values]
+    return None

@@ -1,0 +1,87 @@
+"""Rules about the order in which a pattern reads: by a part of the key first, by random ids, or by nothing at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tablewright.design.lint.lint_context import EntityKey, LintContext
+from tablewright.design.lint.lint_findings import Occurrence, rule
+from tablewright.model import Query, Schema
+
+
+def _ordered_by(context: LintContext, schema: Schema, pattern: Query, key: EntityKey) -> list[str]:
+    """The fields of the sort key that a pattern leaves open, in their order."""
+    fields = context.fields_of(schema, key.sort)
+    required = frozenset[str]() if pattern.signature is None else pattern.signature.required
+    while fields and (fields[0] in pattern.fixed or fields[0].replace(".", "__") in required):
+        fields.pop(0)
+    return fields
+
+
+@rule("order-within-part", "A sort order that holds only within one part of the key", "warning")
+def order_within_part(context: LintContext) -> Iterator[Occurrence]:
+    """Items sort by the first part of the key, and by time within it."""
+    for place, schema, pattern, key in context.queries():
+        if not pattern.newest_first:
+            continue
+        fields = _ordered_by(context, schema, pattern, key)
+        if len(fields) < 2 or context.traits(schema, fields[0]).is_ordered or pattern.range in fields[1:]:
+            continue
+        ordered = next((name for name in fields[1:] if context.traits(schema, name).is_ordered), None)
+        if ordered is not None:
+            yield Occurrence(
+                place,
+                f"{place} reads newest first, but {key.sort[0]} begins with {fields[0]}: items are sorted by "
+                f"{fields[0]}, and by {ordered} only within each value. The first page is not the newest.",
+                f"Take {fields[0]} as a parameter, def {pattern.name}(self, ..., {fields[0]}), and merge one read for "
+                f"each of its values, or add an index that sorts by {ordered} alone.",
+                context.where(schema.entity),
+            )
+
+
+@rule("random-order", "Newest first by ids that are in no order of time", "error")
+def random_order(context: LintContext) -> Iterator[Occurrence]:
+    """Random ids sort at random."""
+    for place, schema, pattern, key in context.queries():
+        if not pattern.newest_first:
+            continue
+        fields = _ordered_by(context, schema, pattern, key)
+        if not fields:
+            continue
+        first = context.traits(schema, fields[0])
+        if not first.is_random_id or any(context.traits(schema, name).is_ordered for name in fields):
+            continue
+        times = [name for name in schema.fields if context.traits(schema, name).is_instant]
+        certain = first.is_certainly_random
+        if certain:
+            what = f"{fields[0]} is random, so that the order is, too"
+        else:
+            what = f"nothing says that {fields[0]} is in the order of time; random ids sort at random"
+        time = times[0] if times else "created_at"
+        id_ = f"{{{fields[0]}}}"
+        timed = str(context.key_template(schema, key.sort[0])).replace(id_, f"{{{time}}}#{id_}", 1)
+        yield Occurrence(
+            place,
+            f"{place} reads newest first, but {key.sort[0]} sorts by {fields[0]}: {what}.",
+            f'Put the time before the id: {key.sort[0]}="{timed}"; or make ids that sort by time, and say so: '
+            'Field(default_factory=new_ulid), or Field(description="begins with the time").',
+            context.where(schema.entity),
+            None if certain else "advice",
+        )
+
+
+@rule("no-order", "Newest first where nothing is sorted", "error")
+def no_order(context: LintContext) -> Iterator[Occurrence]:
+    """Without a sort key, or with a constant one, items of a partition are in no order."""
+    for place, schema, pattern, key in context.queries():
+        if not pattern.newest_first or context.fields_of(schema, key.sort):
+            continue
+        time = next((name for name in schema.fields if context.traits(schema, name).is_instant), "created_at")
+        what = "has no sort key" if not key.sort else f"has the same sort key for all items ({key.sort[0]})"
+        sort = key.sort[0] if key.sort else "GSI1SK"
+        yield Occurrence(
+            place,
+            f"{place} reads newest first, but {key.place} {what}: the items come in no particular order.",
+            f'Sort by the time: give the index a sort key, {sort}="{{{time}}}#{{id}}".',
+            context.where(schema.entity),
+        )

@@ -1,0 +1,58 @@
+"""Fields that are not keys, and counters."""
+
+from decimal import Decimal
+from typing import Annotated, Any
+
+from pydantic import StringConstraints
+
+from tablewright.model import Design, Entity, ExpiresAt, ItemWrite, Table, Version, Write
+from tests.design.lint.cases.case import Case, design_of, entity
+
+
+def priced(name: str, kind: Any) -> Design:
+    return design_of(entity("Product", Table("products", "id"), {"id": str, name: kind}))
+
+
+def sessions(kind: Any, ttl: str | None) -> Design:
+    class Session(Entity, table=Table("sessions", "id", ttl=ttl)):
+        id: str
+        ttl: kind = None
+
+    return design_of(Session)
+
+
+def counted(how: str, name: str = "comment_count", *, versioned: bool = False) -> Design:
+    table = Table("posts", "id")
+    lock: dict[str, Any] = {"version": Version} if versioned else {}
+    Post = entity("Post", table, {"id": str, name: int, **lock}, **({"version": 0} if versioned else {}))
+    update = ItemWrite(Post, "update", adds=[name]) if how == "adds" else ItemWrite(Post, "update", sets=[name])
+    return Design("Posts", tables=[table], writes=[Write("comment", update)])
+
+
+AMOUNT = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,9}\.[0-9]{2}$")]
+
+CASES = [
+    Case("money-type", "Product.price", lambda: priced("price", float), lambda: priced("price", Decimal), "error"),
+    Case(
+        "money-type",
+        "Product.unit_price",
+        lambda: priced("unit_price", str),
+        lambda: priced("unit_price", int),
+        "warning",
+    ),
+    Case(
+        "money-type",
+        "Product.amount_eur",
+        lambda: priced("amount_eur", float | None),
+        lambda: priced("amount_cents", int),
+    ),
+    Case("money-type", "Product.balance", lambda: priced("balance", str), lambda: priced("balance", AMOUNT), "warning"),
+    Case("money-type", "Product.price", lambda: priced("price", float), lambda: priced("price_rate", float)),
+    Case("ttl-not-enabled", "Session.ttl", lambda: sessions(int | None, None), lambda: sessions(ExpiresAt, "ttl")),
+    Case("counter-set", "comment.comment_count", lambda: counted("sets"), lambda: counted("adds")),
+    Case("counter-set", "comment.stock", lambda: counted("sets", "stock"), lambda: counted("adds", "stock")),
+    Case(
+        "counter-set", "comment.total_likes", lambda: counted("sets", "total_likes"), lambda: counted("sets", "pages")
+    ),
+    Case("counter-set", "comment.comment_count", lambda: counted("sets"), lambda: counted("sets", versioned=True)),
+]

@@ -1,0 +1,97 @@
+"""Indexes beside each other."""
+
+from enum import StrEnum
+from typing import Any
+
+from tablewright.model import Design, Entity, GlobalIndex, Index, Keys, LocalIndex, Query, Table, when
+from tests.design.lint.cases.case import Case, design_of
+
+
+class State(StrEnum):
+    OPEN = "OPEN"
+    SHUT = "SHUT"
+    LOST = "LOST"
+
+
+def orders(indexes: list[Index], **keys: Any) -> Design:
+    table = Table("orders", "PK", "SK", indexes=indexes)
+
+    class Order(Entity, table=table):
+        shop: str
+        order_id: str
+        state: State
+        city: str
+
+        locals()["keys"] = Keys({"PK": "SHOP#{shop}", "SK": "ORDER#{order_id}", **keys})
+
+    return design_of(Order)
+
+
+ONE, TWO = GlobalIndex("one", "GSI1PK", "GSI1SK"), GlobalIndex("two", "GSI2PK", "GSI2SK")
+CITY = {"GSI1PK": "CITY#{city}", "GSI1SK": "{order_id}"}
+
+
+def found(fixed: Any, states: Any) -> Design:
+    table = Table("orders", "order_id", indexes=[GlobalIndex("waiting", "GSI1PK", "GSI1SK")])
+
+    class Order(Entity, table=table):
+        order_id: str
+        state: State
+
+        keys = Keys(GSI1PK=when("WAITING", state=states), GSI1SK="{order_id}")
+
+        waiting = Query("waiting", **fixed)
+
+    return design_of(Order)
+
+
+CASES = [
+    Case(
+        "equal-indexes",
+        "orders/two",
+        lambda: orders([ONE, GlobalIndex("two", "GSI1PK", "GSI1SK")], **CITY),
+        lambda: orders([ONE], **CITY),
+    ),
+    Case(
+        "equal-indexes",
+        "orders/two",
+        lambda: orders([ONE, TWO], **CITY, GSI2PK="CITY#{city}", GSI2SK="{order_id}"),
+        lambda: orders([ONE, TWO], **CITY, GSI2PK="STATE#{state}", GSI2SK="{order_id}"),
+    ),
+    Case(
+        "equal-indexes",
+        "orders/two",
+        lambda: orders([ONE, TWO], **CITY, GSI2PK="CITY#{city}", GSI2SK="{order_id}"),
+        lambda: orders([ONE, TWO], **CITY, GSI2PK=when("CITY#{city}", state=State.OPEN), GSI2SK="{order_id}"),
+    ),
+    Case(
+        "index-like-table",
+        "orders/again",
+        lambda: orders([GlobalIndex("again", "PK", "SK")]),
+        lambda: orders([GlobalIndex("again", "SK", "PK")]),
+    ),
+    Case(
+        "index-like-table",
+        "orders/one",
+        lambda: orders([ONE], GSI1PK="SHOP#{shop}", GSI1SK="ORDER#{order_id}"),
+        lambda: orders([ONE], GSI1PK="SHOP#{shop}", GSI1SK="{city}#{order_id}"),
+    ),
+    Case(
+        "index-like-table",
+        "orders/local",
+        lambda: orders([LocalIndex("local", "LSK")], LSK="ORDER#{order_id}"),
+        lambda: orders([LocalIndex("local", "LSK")], LSK="{city}#{order_id}"),
+    ),
+    Case(
+        "never-found",
+        "Order.waiting",
+        lambda: found({"fixed": {"state": State.SHUT}}, State.OPEN),
+        lambda: found({"fixed": {"state": State.OPEN}}, State.OPEN),
+    ),
+    Case(
+        "never-found",
+        "Order.waiting",
+        lambda: found({"where": {"state": State.LOST}}, [State.OPEN, State.SHUT]),
+        lambda: found({"where": {"state": [State.LOST, State.SHUT]}}, [State.OPEN, State.SHUT]),
+    ),
+]
