@@ -1,6 +1,7 @@
-"""Writes the synchronous store, consumer and tolerant reader from the asynchronous ones.
+"""Writes the synchronous store, batch writer, consumer and tolerant reader from the asynchronous ones.
 
     src/tablewright/store/async_store.py                   ──▶ store.py
+    src/tablewright/store/async_batch_writer.py            ──▶ batch_writer.py
     src/tablewright/store/read/async_tolerant_reader.py    ──▶ tolerant_reader.py
     src/tablewright/store/streams/async_consumer.py        ──▶ consumer.py
 
@@ -23,17 +24,20 @@ STORE = ROOT / "src" / "tablewright" / "store"
 # From the asynchronous source to the synchronous file.
 FILES = {
     STORE / "async_store.py": STORE / "store.py",
+    STORE / "async_batch_writer.py": STORE / "batch_writer.py",
     STORE / "read" / "async_tolerant_reader.py": STORE / "read" / "tolerant_reader.py",
     STORE / "streams" / "async_consumer.py": STORE / "streams" / "consumer.py",
 }
 
 NAMES = {
+    "AsyncBatchWriter": "BatchWriter",
     "AsyncConsumer": "Consumer",
     "AsyncIterator": "Iterator",
     "AsyncStore": "Store",
     "AsyncTolerantReader": "TolerantReader",
     "__aenter__": "__enter__",
     "__aexit__": "__exit__",
+    "async_batch_writer": "batch_writer",
     "async_store": "store",
     "asyncio": "threading",
     "call_async": "call",
@@ -44,6 +48,7 @@ NAMES = {
 # In docstrings and comments, besides the names.
 WORDS = {
     "async with": "with",
+    "async for": "for",
     "await ": "",
     "without blocking the event loop": "from any number of threads",
     "for asyncio": "for threads",

@@ -26,7 +26,7 @@ from tablewright.model import (
     attr,
     present,
 )
-from tablewright.store import Check, Page, Store, Update
+from tablewright.store import Check, Page, Scan, Store, Update, WriteResult
 from tests.model.typed import orders
 from tests.model.typed.orders import Account, Address, Customer, Line, Order, Status, shop
 
@@ -41,8 +41,8 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import assert_type
 from tablewright.model import CollectionSelection, FieldChange, FieldCondition, Lookup, Selection, attr, present
-from tablewright.store import Check, Page, Store, Update
-from tests.model.typed.orders import Account, Address, Customer, Line, Order, Status
+from tablewright.store import Check, Page, Scan, Store, Update, WriteResult
+from tests.model.typed.orders import Account, Address, Customer, Line, Order, OrderSummary, Product, Status
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 store = Store.open()
 order = Order(customer_id="c", number=1, placed_at=NOW, address=Address(city="Rome"))
@@ -116,6 +116,8 @@ def names() -> Iterator[dict[str, Any]]:
             "attr": attr,
             "present": present,
             "assert_type": assert_type,
+            "Scan": Scan,
+            "WriteResult": WriteResult,
         }
         yield known | {"Account": Account, "Line": Line, "Status": Status, "Decimal": Decimal}
 

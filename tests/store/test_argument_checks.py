@@ -67,7 +67,7 @@ MISTAKES: list[tuple[Callable[[Store, Any], Any], Any, str]] = [
     (Store.query, Book.of_shelf, f"query {QUERY}, not a pattern that was not called"),
     (Store.query, Book, f"query {QUERY}, not the class Book"),
     (Store.query, ALL, f"query {QUERY}, not the selection Shelf.whole(...) of a collection"),
-    (Store.count, Book, f"count {QUERY}, not the class Book"),
+    (Store.count, ONE, "not the lookup Book.by_id(...)"),
     (Store.collect, SOME, f"{COLLECT}, not the selection Book.of_shelf(...)"),
     (Store.scan, BOOK, "scan takes an entity class, not a Book"),
     (Store.scan, shelves, "scan takes an entity class, not the table shelves"),

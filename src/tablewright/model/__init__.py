@@ -7,6 +7,7 @@ declarations  Keys, when, sharded; AttributeName, Unique, Version, CreatedAt, Up
 naming        camel_case, pascal_case, snake_case
 patterns      Get, Query and what they give: Lookup, Selection
 field_expressions  attr, present: fields in conditions, filters and changes
+projections   Projection: some fields of an entity, for reads
 collection    Collection, CollectionQuery and what it gives: CollectionSelection
 schema        Schema: a declaration, compiled; schema_of
 design        Design: a whole system, with what is written, by whom, how often: Write, ItemWrite, RequiredRead,
@@ -51,6 +52,7 @@ from tablewright.model.field_expressions import Attr, attr, present
 from tablewright.model.keys.key_template import Template
 from tablewright.model.naming import camel_case, pascal_case, snake_case
 from tablewright.model.patterns import Get, Lookup, Query, Selection
+from tablewright.model.projections import Projection
 from tablewright.model.schema import Schema, retired_schemas_of, schema_of, schemas_of
 from tablewright.model.table import GlobalIndex, Index, LocalIndex, Table
 from tablewright.model.values.attribute_codec import EpochMillis, EpochSeconds
@@ -82,6 +84,7 @@ __all__ = [
     "Lookup",
     "ModelError",
     "Numbered",
+    "Projection",
     "Query",
     "Reaction",
     "RequiredRead",

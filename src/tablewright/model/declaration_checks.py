@@ -370,6 +370,8 @@ def _check_query(schema: Schema, place: str, pattern: Query, partition: tuple[st
             raise ModelError(f"{place}: {pattern.range} is not part of the sort key that is read, which has {known}")
         if pattern.range in pattern.fixed:
             raise ModelError(f"{place}: {pattern.range} is fixed, so it cannot be the range; remove one of them")
+        if pattern.signature is not None and "begins_with" in pattern.signature.names:
+            _check_text_range(schema, place, pattern.range, sort)
     for name, wanted in pattern.where.items():
         path = ".".join(schema.locate(name, f"{place}, where").parts)
         if path in partition + sort:
@@ -388,6 +390,16 @@ def _check_query(schema: Schema, place: str, pattern: Query, partition: tuple[st
         schema.locate(name, f"{place}, project")
     if pattern.expected is not None and pattern.expected < 1:
         raise ModelError(f"{place}: expected is the usual number of items of a read, so it must be at least 1")
+
+
+def _check_text_range(schema: Schema, place: str, name: str, sort: tuple[str, ...]) -> None:
+    """Check that the keys of a range have its field as text, so that it may be bounded by ``begins_with``."""
+    location = schema.locate(name, place)
+    path = ".".join(location.parts)
+    fields = [field for key in sort if key in schema.key_rules for field in schema.key_rules[key].template.fields]
+    forms = {field.form for field in fields if field.name == path}
+    if location.types - {"NULL", None} - {"S"} or not forms <= {"text"}:
+        raise ModelError(f"{place}: {name} is not text in the sort key, so it cannot be bounded by begins_with")
 
 
 def _paths_of(schema: Schema, attributes: tuple[str, ...]) -> list[str]:

@@ -37,6 +37,7 @@ def check_parameters(
         if name not in fixed and name not in signature.required:
             reason = "gives it a default" if name in signature.parameters else "does not take it"
             raise ModelError(f"{place} needs {name} for the key, and {reason}; declare it as {pattern.name}({taken})")
+    _check_several(place, pattern, signature, in_partition, (*in_sort, *in_states))
     others = []
     for name in signature.names:
         if name in fixed:
@@ -56,3 +57,17 @@ def check_parameters(
 
 def _has_both_bounds(signature: PatternSignature) -> bool:
     return bool({"since", "after"} & signature.required) and bool({"until", "before"} & signature.required)
+
+
+def _check_several(
+    place: str, pattern: Get | Query, signature: PatternSignature, in_partition: Sequence[str], elsewhere: Sequence[str]
+) -> None:
+    """Check that only fields of the partition key take several values."""
+    for name in signature.several:
+        if name in in_partition and isinstance(pattern, Get):
+            raise ModelError(f"{place} reads one item, so it takes one {name}; read several with get_many")
+        if name not in in_partition and name in elsewhere:
+            raise ModelError(
+                f"{place} takes several {name}, which is not part of the partition key; only partitions are merged"
+            )
+    signature.several &= frozenset(in_partition)

@@ -10,14 +10,17 @@ expressions (``attr(self.price) < price``).
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_origin
 
 from tablewright.model.errors import ModelError
 
 __all__ = ["PatternSignature"]
 
 R = TypeVar("R")
+# Types of parameters that take several values.
+_SEVERAL = re.compile(r"(?:[\w.]*\.)?(Sequence|Collection|Iterable|list|tuple|set|frozenset|AbstractSet|Set)\[")
 _KINDS = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
@@ -43,6 +46,8 @@ class PatternSignature:
         self.returns_filter = self.signature.return_annotation not in (None, "None", self.signature.empty)
         # Parameters that only the filter uses; known once the key is.
         self.filtered_by: frozenset[str] = frozenset()
+        # Parameters that take several values; once the key is known, fields of the partition key only.
+        self.several = frozenset(each.name for each in parameters if _takes_several(each.annotation))
         self._bound: dict[type, Callable[..., Any]] = {}
 
     def bound(self, owner: type, make: Callable[[Any, PatternSignature], Callable[..., R]]) -> Callable[..., R]:
@@ -74,3 +79,11 @@ class PatternSignature:
         except TypeError as error:
             takes = ", ".join(self.names)
             raise TypeError(f"{owner.__name__}.{self.declaration.__name__}: {error}; it takes {takes}") from None
+
+
+def _takes_several(annotation: Any) -> bool:
+    """Whether a parameter is annotated as several values; it may be text, which cannot always be resolved."""
+    if isinstance(annotation, str):
+        return _SEVERAL.match(annotation) is not None
+    origin = get_origin(annotation)
+    return isinstance(origin, type) and hasattr(origin, "__contains__")

@@ -13,8 +13,11 @@ parameters, and takes what the key has.
 A pattern is called with values (``Call.upcoming("u-1", since=now)``) and returns a description of the
 read, which a store runs, a document lists, and lint checks. Every field of the partition key must be given or fixed.
 Fields of the sort key may be given from the left; the one named by ``range`` may be bounded by ``since`` and ``until``
-(inclusive) or ``after`` and ``before`` (exclusive). A date as a bound of a time means the whole day. None is the same
-as not given.
+(inclusive) or ``after`` and ``before`` (exclusive), or, if it is text, by ``begins_with``. A date as a bound of a time
+means the whole day. None is the same as not given.
+
+A field of the partition key may be given several times, if it is declared so: ``def by_status(self, status:
+Sequence[Status])`` reads the partitions of all these values, merged in order.
 """
 
 from __future__ import annotations
@@ -34,7 +37,7 @@ E = TypeVar("E", bound=BaseModel)
 E_co = TypeVar("E_co", bound=BaseModel, covariant=True)
 T = TypeVar("T")
 
-BOUNDS = ("since", "until", "after", "before")
+BOUNDS = ("since", "until", "after", "before", "begins_with")
 _BOUNDS = frozenset(BOUNDS)
 
 
@@ -49,6 +52,8 @@ class Lookup(Generic[E_co]):
     values: Mapping[str, Any]
     consistent: bool = False
     load_large: bool = True
+    # The projection that is read instead of the whole entity.
+    projection: type[BaseModel] | None = None
 
 
 @dataclass(slots=True)
@@ -61,6 +66,8 @@ class Selection(Generic[E_co]):
     bounds: Mapping[str, Any]
     # The filter that a declared pattern returns.
     filter: FieldCondition | None = None
+    # The projection that is read instead of the whole entity.
+    projection: type[BaseModel] | None = None
 
     @property
     def name(self) -> str:
@@ -228,6 +235,12 @@ def _bounds(owner: type, pattern: Query, values: dict[str, Any]) -> dict[str, An
             )
         return {}
     bounds = {name: bound for name in BOUNDS if (bound := values.pop(name, None)) is not None}
+    if "begins_with" in bounds:
+        if len(bounds) > 1:
+            raise ModelError(f"{owner.__name__}.{pattern.name}: give begins_with or other bounds, not both")
+        if bounds["begins_with"] == "":
+            # So does every text.
+            return {}
     for first, second in (("since", "after"), ("until", "before")):
         if first in bounds and second in bounds:
             raise ModelError(f"{owner.__name__}.{pattern.name}: give {first} or {second}, not both")

@@ -1,6 +1,7 @@
 """Reads and writes of a model: flows that plan, and the stores that run them, on any backend.
 
 store, async_store   Store and AsyncStore: a method for each read and write; the first is generated from the second
+batch_writer, async_batch_writer   BatchWriter and AsyncBatchWriter: many puts and deletes, as a program comes by them
 base_store, context  what both are made of: backend, clock, cursor secret, table names, blob store
 read/                get, query, batch get, cursors; tolerant reads; planning/ makes the requests
 write/               put, update, move, delete, transactions, unique values; planning/ makes and commits the plans
@@ -17,8 +18,10 @@ garbage_collection   work that makes many objects, without looking for garbage a
 
 from typing import TYPE_CHECKING
 
+from tablewright.store.async_batch_writer import AsyncBatchWriter
 from tablewright.store.async_store import AsyncStore
 from tablewright.store.backends.embedded_backend import EmbeddedBackend
+from tablewright.store.batch_writer import BatchWriter
 from tablewright.store.blobs.blob_check import BlobCheck, BlobChecker, check_blobs
 from tablewright.store.blobs.blob_references import offloaded_sizes
 from tablewright.store.blobs.blob_store import BlobEntry, BlobStore
@@ -59,7 +62,8 @@ from tablewright.store.flow.driver import Backend, Request, Response
 from tablewright.store.maintenance.findings import Fault, Finding, Progress, Remedy, Report
 from tablewright.store.maintenance.table_differences import Aspect, Difference, Resolution
 from tablewright.store.read.async_tolerant_reader import AsyncTolerantReader
-from tablewright.store.read.query import Page
+from tablewright.store.read.planning.scan import Scan
+from tablewright.store.read.query import Page, ReadProgress
 from tablewright.store.read.tolerant import TolerantPage
 from tablewright.store.read.tolerant_reader import TolerantReader
 from tablewright.store.store import Store
@@ -86,6 +90,7 @@ from tablewright.store.write.put import Create, Put
 from tablewright.store.write.transaction import Absent, Check
 from tablewright.store.write.update import Update
 from tablewright.store.write.upsert import Upsert
+from tablewright.store.write.write_each import WriteResult
 
 if TYPE_CHECKING:
     from tablewright.store.backends.endpoint_backend import EndpointBackend
@@ -95,10 +100,12 @@ __all__ = [
     "AlreadyExists",
     "AnyChange",
     "Aspect",
+    "AsyncBatchWriter",
     "AsyncConsumer",
     "AsyncStore",
     "AsyncTolerantReader",
     "Backend",
+    "BatchWriter",
     "BlobCheck",
     "BlobChecker",
     "BlobEntry",
@@ -148,6 +155,7 @@ __all__ = [
     "Progress",
     "Put",
     "RawChange",
+    "ReadProgress",
     "ReadRequired",
     "RebuildProgress",
     "RebuildUnfinished",
@@ -158,6 +166,7 @@ __all__ = [
     "Resolution",
     "Response",
     "S3BlobStore",
+    "Scan",
     "ServiceError",
     "Store",
     "StoreError",
@@ -170,6 +179,7 @@ __all__ = [
     "Update",
     "Upsert",
     "VersionConflict",
+    "WriteResult",
     "blob_store_at",
     "blob_store_of",
     "changes_in",

@@ -17,6 +17,8 @@ from datetime import timedelta
 from types import TracebackType
 from typing import Any, Self, TypeVar, overload
 
+from pydantic import BaseModel
+
 from tablewright.model import (
     Collection,
     CollectionSelection,
@@ -27,6 +29,7 @@ from tablewright.model import (
     Selection,
     Table,
 )
+from tablewright.store.async_batch_writer import AsyncBatchWriter
 from tablewright.store.base_store import BaseStore
 from tablewright.store.blobs import blob_loading, orphan_blobs
 from tablewright.store.blobs.orphan_blobs import OrphanHook, OrphanReport
@@ -36,8 +39,9 @@ from tablewright.store.maintenance.ensure_tables import ensure_tables
 from tablewright.store.maintenance.findings import Report
 from tablewright.store.maintenance.table_differences import Difference
 from tablewright.store.maintenance.verify_repair import ProgressHook
-from tablewright.store.read import get, query, transact_get
-from tablewright.store.read.query import Page
+from tablewright.store.read import fetch_related, get, query, transact_get
+from tablewright.store.read.planning.scan import Scan
+from tablewright.store.read.query import Page, ReadProgressHook
 from tablewright.store.write import (
     batch_write,
     create_or,
@@ -48,16 +52,21 @@ from tablewright.store.write import (
     transaction,
     update,
     upsert,
+    write_each,
 )
 from tablewright.store.write.delete_all import DeletionHook
 from tablewright.store.write.fields.expectations import Expected
 from tablewright.store.write.idempotent_write import IdempotencyRecord, Outcome
 from tablewright.store.write.planning.operation import Operation
+from tablewright.store.write.update import ReturnValues
+from tablewright.store.write.write_each import CONCURRENCY, WriteResult
 
 T = TypeVar("T")
 E = TypeVar("E", bound=Entity)
-E2 = TypeVar("E2", bound=Entity)
-E3 = TypeVar("E3", bound=Entity)
+# What is read: entities, or projections of them.
+R = TypeVar("R", bound=BaseModel)
+R2 = TypeVar("R2", bound=BaseModel)
+R3 = TypeVar("R3", bound=BaseModel)
 C = TypeVar("C", bound=Collection)
 
 
@@ -169,46 +178,115 @@ class AsyncStore(BaseStore):
 
     # -- reading ------------------------------------------------------------------------------------------------
 
-    async def get(self, lookup: Lookup[E], *, consistent: bool | None = None) -> E | None:
+    async def get(self, lookup: Lookup[R], *, consistent: bool | None = None) -> R | None:
         """One entity, or None if there is none."""
         return await self.run_flow(get.get(self.context, lookup, consistent=consistent))
 
-    async def get_or_raise(self, lookup: Lookup[E], *, consistent: bool | None = None) -> E:
+    async def get_or_raise(self, lookup: Lookup[R], *, consistent: bool | None = None) -> R:
         """One entity; ``NotFound`` if there is none."""
         return await self.run_flow(get.get_or_raise(self.context, lookup, consistent=consistent))
 
-    async def exists(self, lookup: Lookup[E], *, consistent: bool | None = None) -> bool:
+    async def exists(self, lookup: Lookup[Any], *, consistent: bool | None = None) -> bool:
         """Whether there is an entity."""
         return await self.run_flow(get.exists(self.context, lookup, consistent=consistent))
 
     @overload
-    async def transact_get(self, first: Lookup[E], /) -> tuple[E | None]: ...
+    async def transact_get(self, first: Lookup[R], /) -> tuple[R | None]: ...
     @overload
-    async def transact_get(self, first: Lookup[E], second: Lookup[E2], /) -> tuple[E | None, E2 | None]: ...
+    async def transact_get(self, first: Lookup[R], second: Lookup[R2], /) -> tuple[R | None, R2 | None]: ...
     @overload
     async def transact_get(
-        self, first: Lookup[E], second: Lookup[E2], third: Lookup[E3], /
-    ) -> tuple[E | None, E2 | None, E3 | None]: ...
+        self, first: Lookup[R], second: Lookup[R2], third: Lookup[R3], /
+    ) -> tuple[R | None, R2 | None, R3 | None]: ...
     @overload
-    async def transact_get(self, *lookups: Lookup[E]) -> tuple[E | None, ...]: ...
+    async def transact_get(self, *lookups: Lookup[R]) -> tuple[R | None, ...]: ...
     async def transact_get(self, *lookups: Lookup[Any]) -> tuple[Any, ...]:
         """Up to 100 entities by primary key, as they were at one moment; None for those that do not exist."""
         return await self.run_flow(transact_get.transact_get(self.context, lookups))
 
-    async def get_many(self, wanted: Sequence[Lookup[E]], *, consistent: bool | None = None) -> list[E | None]:
-        """Any number of entities by primary key, in the order of the lookups."""
-        return await self.run_flow(get.get_many(self.context, wanted, consistent=consistent))
+    @overload
+    async def get_many(self, wanted: Sequence[Lookup[R]], /, *, consistent: bool | None = None) -> list[R | None]: ...
+    @overload
+    async def get_many(
+        self, first: Sequence[Lookup[R]], second: Sequence[Lookup[R2]], /, *, consistent: bool | None = None
+    ) -> tuple[list[R | None], list[R2 | None]]: ...
+    @overload
+    async def get_many(
+        self,
+        first: Sequence[Lookup[R]],
+        second: Sequence[Lookup[R2]],
+        third: Sequence[Lookup[R3]],
+        /,
+        *,
+        consistent: bool | None = None,
+    ) -> tuple[list[R | None], list[R2 | None], list[R3 | None]]: ...
+    async def get_many(self, *wanted: Sequence[Lookup[Any]], consistent: bool | None = None) -> Any:
+        """Any number of entities by primary key, in the order of the lookups; None for those that do not exist.
+
+        Several lists of lookups, of other entities and tables, are read in the same requests, and give a list each.
+        """
+        found = await self.run_flow(get.get_many(self.context, *wanted, consistent=consistent))
+        return found[0] if len(found) == 1 else tuple(found)
+
+    @overload
+    async def fetch_related(
+        self, entities: Iterable[E], one: Callable[[E], Lookup[R] | None], /, *, consistent: bool | None = None
+    ) -> list[tuple[E, R | None]]: ...
+    @overload
+    async def fetch_related(
+        self, entities: Iterable[E], many: Callable[[E], Sequence[Lookup[R]]], /, *, consistent: bool | None = None
+    ) -> list[tuple[E, list[R | None]]]: ...
+    @overload
+    async def fetch_related(
+        self,
+        entities: Iterable[E],
+        one: Callable[[E], Lookup[R] | None],
+        other: Callable[[E], Lookup[R2] | None],
+        /,
+        *,
+        consistent: bool | None = None,
+    ) -> list[tuple[E, R | None, R2 | None]]: ...
+    @overload
+    async def fetch_related(
+        self,
+        entities: Iterable[E],
+        one: Callable[[E], Lookup[R] | None],
+        many: Callable[[E], Sequence[Lookup[R2]]],
+        /,
+        *,
+        consistent: bool | None = None,
+    ) -> list[tuple[E, R | None, list[R2 | None]]]: ...
+    @overload
+    async def fetch_related(
+        self,
+        entities: Iterable[E],
+        one: Callable[[E], Lookup[R] | None],
+        second: Callable[[E], Lookup[R2] | None],
+        third: Callable[[E], Lookup[R3] | None],
+        /,
+        *,
+        consistent: bool | None = None,
+    ) -> list[tuple[E, R | None, R2 | None, R3 | None]]: ...
+    async def fetch_related(
+        self, entities: Iterable[Any], /, *relations: Callable[[Any], Any], consistent: bool | None = None
+    ) -> Any:
+        """Each of some entities, with the entities that it names: those of all of them are read together, each once.
+
+        A relation is a function from an entity to a lookup, to a list of lookups, or to None.
+        """
+        flow = fetch_related.fetch_related(self.context, entities, relations, consistent=consistent)
+        return await self.run_flow(flow)
 
     async def query(
         self,
-        selection: Selection[E],
+        selection: Selection[R],
         *,
         limit: int | None = None,
         cursor: str | None = None,
         page_size: int | None = None,
         consistent: bool | None = None,
         where: FieldCondition | None = None,
-    ) -> Page[E]:
+    ) -> Page[R]:
         """A page of a selection: up to ``limit`` items, or a page of the service if no limit is given.
 
         ``where`` is a further condition on fields, which the service applies after it has read an item.
@@ -225,15 +303,30 @@ class AsyncStore(BaseStore):
             )
         )
 
+    async def query_each(
+        self,
+        selections: Iterable[Selection[R]],
+        *,
+        limit: int | None = None,
+        consistent: bool | None = None,
+        where: FieldCondition | None = None,
+        concurrency: int = CONCURRENCY,
+    ) -> list[Page[R]]:
+        """The first page of each of some selections, many at the same time: the last five orders of each customer."""
+        flow = query.query_each(
+            self.context, selections, limit=limit, consistent=consistent, where=where, concurrency=concurrency
+        )
+        return await self.run_flow(flow)
+
     async def first(
-        self, selection: Selection[E], *, consistent: bool | None = None, where: FieldCondition | None = None
-    ) -> E | None:
+        self, selection: Selection[R], *, consistent: bool | None = None, where: FieldCondition | None = None
+    ) -> R | None:
         """The first item of a selection, or None if it has none."""
         return await self.run_flow(query.first(self.context, selection, consistent=consistent, where=where))
 
     async def scan(
         self,
-        entity: type[E],
+        source: Scan[R] | type[R],
         *,
         limit: int | None = None,
         cursor: str | None = None,
@@ -241,12 +334,12 @@ class AsyncStore(BaseStore):
         segment: tuple[int, int] | None = None,
         consistent: bool | None = None,
         where: FieldCondition | None = None,
-    ) -> Page[E]:
-        """A page of all items of an entity; ``segment=(0, 4)`` is the first of four that can be read in parallel."""
+    ) -> Page[R]:
+        """A page of all items of an entity; ``segment=(0, 4)`` is the first of four, for as many processes."""
         return await self.run_flow(
             query.scan(
                 self.context,
-                entity,
+                source,
                 limit=limit,
                 cursor=cursor,
                 page_size=page_size,
@@ -257,10 +350,14 @@ class AsyncStore(BaseStore):
         )
 
     async def count(
-        self, selection: Selection[E], *, consistent: bool | None = None, where: FieldCondition | None = None
+        self,
+        source: Selection[R] | Scan[R] | type[R],
+        *,
+        consistent: bool | None = None,
+        where: FieldCondition | None = None,
     ) -> int:
-        """The number of items of a selection; it reads all of them."""
-        return await self.run_flow(query.count(self.context, selection, consistent=consistent, where=where))
+        """The number of items of a selection, or of an entity; it reads all of them."""
+        return await self.run_flow(query.count(self.context, source, consistent=consistent, where=where))
 
     async def collect(self, selection: CollectionSelection[C], *, consistent: bool | None = None) -> C | None:
         """Several entities that share a partition, by one query; None if a required one is missing."""
@@ -268,35 +365,48 @@ class AsyncStore(BaseStore):
 
     async def pages(
         self,
-        source: Selection[E] | type[E],
+        source: Selection[R] | Scan[R] | type[R],
         *,
         limit: int | None = None,
         cursor: str | None = None,
         page_size: int | None = None,
         consistent: bool | None = None,
         where: FieldCondition | None = None,
-    ) -> AsyncIterator[Page[E]]:
-        """Page after page of a selection, or of all items of an entity; ``limit`` items in each but the last."""
+        on_progress: ReadProgressHook | None = None,
+    ) -> AsyncIterator[Page[R]]:
+        """Page after page of a selection, or of all items of an entity; ``limit`` items in each but the last.
+
+        ``on_progress`` is called after each page, also after one that turns out to have no items.
+        """
         reading, entity = query.begin_read(self.context, source, page_size, cursor, consistent, where)
+        returned = 0
         while not reading.ended:
             page = await self.run_flow(query.read_page(reading, entity, limit))
+            returned += len(page.items)
+            if on_progress is not None:
+                on_progress(query.progress_of(reading, returned))
             if page.items:
                 yield page
 
     async def iterate(
         self,
-        source: Selection[E] | type[E],
+        source: Selection[R] | Scan[R] | type[R],
         *,
         page_size: int | None = None,
         limit: int | None = None,
         consistent: bool | None = None,
         where: FieldCondition | None = None,
-    ) -> AsyncIterator[E]:
+        on_progress: ReadProgressHook | None = None,
+    ) -> AsyncIterator[R]:
         """Item after item of a selection, or of all items of an entity; ``limit`` in all."""
         reading, entity = query.begin_read(self.context, source, page_size, None, consistent, where)
-        while not reading.ended and limit != 0:
-            items = await self.run_flow(query.read_some(reading, entity, limit))
-            limit = None if limit is None else limit - len(items)
+        returned = 0
+        while not reading.ended and limit != returned:
+            left = None if limit is None else limit - returned
+            items = await self.run_flow(query.read_some(reading, entity, left))
+            returned += len(items)
+            if on_progress is not None:
+                on_progress(query.progress_of(reading, returned))
             for item in items:
                 yield item
 
@@ -314,9 +424,9 @@ class AsyncStore(BaseStore):
         """
         return await self.run_flow(put.put(self.context, entity, expect=expect))
 
-    async def create(self, entity: E) -> E:
-        """Store a new item; ``AlreadyExists`` if there is one."""
-        return await self.run_flow(put.create(self.context, entity))
+    async def create(self, entity: E, *, replacing: FieldCondition | None = None) -> E:
+        """Store a new item; ``AlreadyExists`` if there is one, unless ``replacing`` holds of it."""
+        return await self.run_flow(put.create(self.context, entity, replacing=replacing))
 
     async def create_or_get(self, entity: E) -> tuple[E, bool]:
         """The new item, or the one that exists already; and whether it was created."""
@@ -351,9 +461,13 @@ class AsyncStore(BaseStore):
         discard: Mapping[str, Any] | None = None,
         remove: Iterable[str] = (),
         expect: Expected | None = None,
+        return_values: ReturnValues = "ALL_NEW",
         **fields: Any,
     ) -> E:
-        """Change some fields of an existing item (see ``Update``); its keys follow, even to another primary key."""
+        """Change some fields of an existing item (see ``Update``); its keys follow, even to another primary key.
+
+        With ``return_values="ALL_OLD"`` it gives the entity as it was before.
+        """
         return await self.run_flow(
             update.update(
                 self.context,
@@ -365,6 +479,7 @@ class AsyncStore(BaseStore):
                 discard=discard,
                 remove=remove,
                 expect=expect,
+                return_values=return_values,
                 **fields,
             )
         )
@@ -380,6 +495,17 @@ class AsyncStore(BaseStore):
     async def write_many(self, entities: Iterable[Entity] = (), *, delete: Iterable[Entity | Lookup[Any]] = ()) -> None:
         """Put and delete any number of items, each on its own."""
         return await self.run_flow(batch_write.write_many(self.context, entities, delete=delete))
+
+    def batch_writer(self) -> AsyncBatchWriter:
+        """A context manager that collects puts and deletes, and writes them 25 in a request, as ``write_many`` does."""
+        return AsyncBatchWriter(self.context, self.run_flow)
+
+    async def write_each(self, operations: Iterable[Operation], *, concurrency: int = CONCURRENCY) -> list[WriteResult]:
+        """Any number of writes, each on its own and under its own conditions; gives what came of each, in their order.
+
+        An error of one, such as ``ConditionFailed``, is in its result, and does not stop the others.
+        """
+        return await self.run_flow(write_each.write_each(self.context, operations, concurrency=concurrency))
 
     async def execute_once(
         self, record: type[IdempotencyRecord], key: str, request: Any, work: Callable[[], Awaitable[Outcome]]

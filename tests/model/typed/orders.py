@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -16,6 +17,8 @@ from tablewright.model import (
     Get,
     GlobalIndex,
     Keys,
+    Lookup,
+    Projection,
     Query,
     Table,
     attr,
@@ -50,6 +53,21 @@ class Customer(Entity, table=shop):
         """A customer."""
 
 
+class Product(Entity, table=shop):
+    shelf: str
+    name: str
+
+    keys = Keys(PK="SHELF#{shelf}", SK="PRODUCT#{name}")
+
+    @Get(many=True)
+    def by_name(self, shelf: str, name: str) -> None:
+        """A product."""
+
+    @Query(range="name")
+    def of_shelf(self, shelf: str, *, begins_with: str | None = None) -> None:
+        """The products of a shelf."""
+
+
 class Order(Entity, table=shop):
     customer_id: str
     number: int
@@ -80,6 +98,16 @@ class Order(Entity, table=shop):
     def by_status(self, status: Status, *, since: datetime | None = None, before: datetime | None = None) -> None:
         """The orders of a status, in the order of time."""
 
+    @Query("byStatus")
+    def by_statuses(self, status: Sequence[Status]) -> None:
+        """The orders of several statuses, in the order of time."""
+
+    def customer(self) -> Lookup[Customer]:
+        return Customer.by_id(self.customer_id)
+
+    def products(self) -> list[Lookup[Product]]:
+        return [Product.by_name("c", line.product) for line in self.lines]
+
     @Query("byStatus", fixed={"status": Status.OPEN})
     def large_open(self, at_least: Decimal) -> FieldCondition:
         """Open orders from an amount."""
@@ -93,3 +121,9 @@ class Account(Collection):
     @CollectionQuery()
     def of_customer(self, customer_id: str) -> None:
         """A customer and all orders."""
+
+
+class OrderSummary(Projection[Order]):
+    number: int
+    status: Status
+    total: Decimal

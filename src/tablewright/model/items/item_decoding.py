@@ -109,6 +109,15 @@ class Decoder(Generic[E_co]):
         own = self._by_attribute.items()
         return {spec.name: decode(item[attribute]) for attribute, spec in own if attribute in item}
 
+    def value_when_absent(self, name: str) -> Any:
+        """What a field is when it is not stored: its default; KeyError if it has none."""
+        if name in self._absent:
+            return self._absent[name]()
+        info = self._entity_class.model_fields[name]
+        if info.is_required():
+            raise KeyError(name)
+        return info.get_default(call_default_factory=True, validated_data={})
+
     # -- partial items ------------------------------------------------------------------------------------------
 
     def _offloaded(self, item: Item) -> list[str]:

@@ -3,7 +3,8 @@
 A flow yields what is to be done (a ``Request`` to the service, ``Work`` elsewhere, or a ``Sleep``) and is sent the
 response, or has the service's error thrown into it. It does no I/O itself, so one flow serves the synchronous and the
 asynchronous store, and a test can run it step by step, or stop it between any two. What only an event loop can do, to
-``Begin`` a request and go on meanwhile, is a pause of no length to all others.
+``Begin`` a request and go on meanwhile, is a pause of no length to all others. So are flows to be run ``Together``, by
+threads or on an event loop: who knows nothing of it gives no results, and the flow runs them one after the other.
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Generator
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from tablewright.model import ModelError
 from tablewright.store.errors import DeadlineExceeded, ServiceError
@@ -67,6 +69,43 @@ class Begin(Sleep):
 Flow = Generator[Request | Sleep, Any, T]
 
 
+@dataclass(frozen=True, slots=True)
+class FlowResult(Generic[T]):
+    """What came of one of several flows: its result, or its error."""
+
+    result: T | None
+    error: Exception | None = None
+
+    def unwrap(self) -> T:
+        """The result; the error is raised."""
+        if self.error is not None:
+            raise self.error
+        return self.result  # type: ignore[return-value]  # There is no error, so there is a result.
+
+
+@dataclass(slots=True)
+class Together(Sleep):
+    """A pause of no length, in which several flows are run, so many at a time; the step is sent their results."""
+
+    flows: Sequence[Flow[Any]]
+    concurrency: int
+
+
+def together(flows: Sequence[Flow[T]], concurrency: int) -> Flow[list[FlowResult[T]]]:
+    """Run flows, so many at a time; gives the result of each, in their order."""
+    results: list[FlowResult[T]] | None = None
+    if len(flows) > 1 and concurrency > 1:
+        results = yield Together(0.0, flows, concurrency)
+    if results is None:
+        results = []
+        for flow in flows:
+            try:
+                results.append(FlowResult((yield from flow)))
+            except Exception as error:
+                results.append(FlowResult(None, error))
+    return results
+
+
 class Backend(Protocol):
     """What a store sends its requests to: it answers DynamoDB's operations, and raises errors as ServiceError.
 
@@ -115,7 +154,7 @@ def run(flow: Flow[T], backend: Backend, seconds: float | None = None) -> T:
     """Run a flow to its end, within so many seconds."""
     if seconds is not None:
         flow = _bounded(flow, seconds)
-    response: Response | None
+    response: Any
     try:
         step = next(flow)
         while True:
@@ -125,7 +164,7 @@ def run(flow: Flow[T], backend: Backend, seconds: float | None = None) -> T:
                     response = backend.call(step)
                 elif isinstance(step, Sleep):
                     time.sleep(step.seconds)
-                    response = None
+                    response = _run_all(step, backend) if isinstance(step, Together) else None
                 else:
                     response = step.perform() if isinstance(step, Work) else backend.call(step)
             except ServiceError as error:
@@ -137,11 +176,24 @@ def run(flow: Flow[T], backend: Backend, seconds: float | None = None) -> T:
         return result
 
 
+def _run_all(step: Together, backend: Backend) -> list[FlowResult[Any]]:
+    """The results of flows, which threads run."""
+
+    def result(flow: Flow[Any]) -> FlowResult[Any]:
+        try:
+            return FlowResult(run(flow, backend))
+        except Exception as error:
+            return FlowResult(None, error)
+
+    with ThreadPoolExecutor(min(step.concurrency, len(step.flows)), "tablewright-store") as threads:
+        return list(threads.map(result, step.flows))
+
+
 async def run_async(flow: Flow[T], backend: Backend, seconds: float | None = None) -> T:
     """Run a flow to its end, within so many seconds, without blocking the event loop."""
     if seconds is not None:
         flow = _bounded(flow, seconds)
-    response: Response | None
+    response: Any
     try:
         step = next(flow)
         while True:
@@ -153,6 +205,8 @@ async def run_async(flow: Flow[T], backend: Backend, seconds: float | None = Non
                     else:
                         step.begun = None
                         response = await begun
+                elif isinstance(step, Together):
+                    response = await _run_all_async(step, backend)
                 elif isinstance(step, Sleep):
                     if isinstance(step, Begin):
                         begun = step.request.begun = asyncio.ensure_future(backend.call_async(step.request))
@@ -174,15 +228,30 @@ async def run_async(flow: Flow[T], backend: Backend, seconds: float | None = Non
         resume_collection()
 
 
+async def _run_all_async(step: Together, backend: Backend) -> list[FlowResult[Any]]:
+    """The results of flows, which tasks run."""
+    gate = asyncio.Semaphore(step.concurrency)
+
+    async def result(flow: Flow[Any]) -> FlowResult[Any]:
+        async with gate:
+            try:
+                return FlowResult(await run_async(flow, backend))
+            except Exception as error:
+                return FlowResult(None, error)
+
+    return list(await asyncio.gather(*map(result, step.flows)))
+
+
 def _noted(begun: asyncio.Future[Response]) -> None:
     """Nobody may ask for the response any more; then its error is not to be complained of."""
     if not begun.cancelled():
         begun.exception()
 
 
-def _bounded(flow: Flow[T], seconds: float) -> Flow[T]:
+def _bounded(flow: Flow[T], seconds: float, deadline: float | None = None) -> Flow[T]:
     """The same flow with a deadline: its requests have it, and it is sent an error instead of waiting or going on."""
-    deadline = time.monotonic() + seconds
+    if deadline is None:
+        deadline = time.monotonic() + seconds
     last: ServiceError | None = None
     try:
         step = next(flow)
@@ -193,6 +262,8 @@ def _bounded(flow: Flow[T], seconds: float) -> Flow[T]:
                 continue
             if isinstance(step, Request):
                 step.deadline = deadline
+            elif isinstance(step, Together):
+                step.flows = [_bounded(each, seconds, deadline) for each in step.flows]
             try:
                 response = yield step
             except ServiceError as error:

@@ -15,13 +15,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
-from tablewright.model import Collection, CollectionSelection, Entity, Lookup, Selection
+from pydantic import BaseModel
+
+from tablewright.model import Collection, CollectionSelection, Lookup, Selection
 from tablewright.store.async_store import AsyncStore
 from tablewright.store.errors import Unreadable
 from tablewright.store.read import tolerant
+from tablewright.store.read.planning.scan import Scan
 from tablewright.store.read.tolerant import Predicate, TolerantPage
 
-E = TypeVar("E", bound=Entity)
+E = TypeVar("E", bound=BaseModel)
 C = TypeVar("C", bound=Collection)
 
 
@@ -42,7 +45,7 @@ class AsyncTolerantReader:
 
     async def page(
         self,
-        source: Selection[E] | type[E],
+        source: Selection[E] | Scan[E] | type[E],
         *,
         limit: int,
         cursor: str | None = None,

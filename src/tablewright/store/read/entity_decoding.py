@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from tablewright.dynamo import Item
-from tablewright.model import ModelError, Schema
+from tablewright.model import Lookup, ModelError, Schema, schema_of
 from tablewright.store.errors import Unreadable
 from tablewright.store.garbage_collection import without_collection
 from tablewright.store.item_description import describe_item
@@ -44,3 +44,26 @@ def entities_of(schema: Schema, items: Sequence[Item]) -> list[Any]:
         return schema.decode_all(items)
     except (ValidationError, ModelError):
         return [entity_of(schema, item) for item in items]
+
+
+def projection_of(schema: Schema, projection: type[BaseModel], item: Item) -> Any:
+    """The projection of an item; what it does not have is the entity's default."""
+    if schema.upgrades is not None:
+        entity = entity_of(schema, item)
+    else:
+        fields = [schema.fields[name].attribute for name in projection.model_fields]
+        entity = entity_of(schema, {name: item[name] for name in fields if name in item}, partial=True)
+    found: dict[str, Any] = {}
+    for name in projection.model_fields:
+        try:
+            found[name] = entity.__dict__[name] if name in entity.__dict__ else schema.decoder.value_when_absent(name)
+        except KeyError:
+            which = describe_item(schema, item)
+            raise Unreadable(schema.entity.__name__, which, f"{name}: Field required") from None
+    return projection.model_construct(**found)
+
+
+def read_as(lookup: Lookup[Any], item: Item) -> Any:
+    """An item as what a lookup reads: the entity, or a projection of it."""
+    schema = schema_of(lookup.entity)
+    return entity_of(schema, item) if lookup.projection is None else projection_of(schema, lookup.projection, item)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any, TypeVar
 
+from pydantic import BaseModel
+
 from tablewright.dynamo import Item
-from tablewright.model import Entity, Lookup, ModelError, Schema, schema_of
+from tablewright.model import Lookup, ModelError, Schema, schema_of
 from tablewright.store.argument_checks import A_GET, wrong_argument
 from tablewright.store.blobs.blob_loading import load_visible
 from tablewright.store.blobs.blob_references import missing_references
@@ -18,13 +21,18 @@ from tablewright.store.flow.retry import retrying
 from tablewright.store.item_description import describe_lookup
 from tablewright.store.maintenance.write_back import written_back
 from tablewright.store.read.batch_get import batch_get
-from tablewright.store.read.entity_decoding import entities_of, entity_of
+from tablewright.store.read.entity_decoding import entities_of, entity_of, read_as
 from tablewright.store.read.pager import open_pager
+from tablewright.store.read.planning.projected_attributes import (
+    projected_attributes,
+    projection_members,
+    table_projection,
+)
 from tablewright.store.read.planning.read_planner import plan_lookup
 from tablewright.store.read.unique_lookup import get_by_guard, unique_field
 from tablewright.store.read.visibility import is_visible
 
-E = TypeVar("E", bound=Entity)
+E = TypeVar("E", bound=BaseModel)
 
 
 def get(context: Context, lookup: Lookup[E], *, consistent: bool | None = None) -> Flow[E | None]:
@@ -42,6 +50,8 @@ def get(context: Context, lookup: Lookup[E], *, consistent: bool | None = None) 
         }
         if lookup.consistent if consistent is None else consistent:
             body["ConsistentRead"] = True
+        if lookup.projection is not None:
+            body.update(projection_members(projected_attributes(schema, lookup.projection)))
         response = yield from retrying(context, Request("GetItem", body, pattern))
         item = response.get("Item")
         if item is None or not is_visible(schema, item, context.clock(), key_is_known=True):
@@ -54,7 +64,11 @@ def get(context: Context, lookup: Lookup[E], *, consistent: bool | None = None) 
         item, key = items[0] if items else None, plan.stable_key
     if item is not None and ((schema.large and lookup.load_large) or schema.writes_back):
         return (yield from _complete(context, lookup, item, key))
-    entity: E | None = None if item is None else entity_of(schema, item)
+    entity: E | None
+    if lookup.projection is None:
+        entity = None if item is None else entity_of(schema, item)
+    else:
+        entity = None if item is None else read_as(lookup, item)
     return entity
 
 
@@ -81,14 +95,25 @@ def _complete(context: Context, lookup: Lookup[E], item: Item, key: Sequence[str
         (found,) = yield from load_visible(context, [schema], [item], key)
     if found is not None and schema.writes_back:
         (found,) = yield from written_back(context, [schema], [found])
-    return None if found is None else entity_of(schema, found)
+    return None if found is None else read_as(lookup, found)
 
 
-def get_many(context: Context, lookups: Sequence[Lookup[E]], *, consistent: bool | None = None) -> Flow[list[E | None]]:
-    """The entities of any number of lookups by primary key, in their order, with None for those that do not exist."""
-    if isinstance(lookups, Lookup):
-        raise ModelError("get_many takes a list of lookups: get_many([...])")
+def get_many(context: Context, *groups: Sequence[Lookup[Any]], consistent: bool | None = None) -> Flow[list[list[Any]]]:
+    """The entities of any number of lookups by primary key, of any entities and tables, in the same requests.
+
+    Each group of lookups has its own list, in the order of its lookups, with None for those that do not exist.
+    """
+    for group in groups:
+        if isinstance(group, Lookup):
+            raise ModelError("get_many takes a list of lookups: get_many([...])")
+    lookups = [lookup for group in groups for lookup in group]
+    found = iter((yield from _get_many(context, lookups, consistent)))
+    return [list(islice(found, len(group))) for group in groups]
+
+
+def _get_many(context: Context, lookups: Sequence[Lookup[Any]], consistent: bool | None) -> Flow[list[Any]]:
     addresses = []
+    by_table: dict[str, list[Lookup[Any]]] = {}
     for lookup in lookups:
         if not isinstance(lookup, Lookup):
             raise wrong_argument("get_many", A_GET, lookup)
@@ -96,11 +121,14 @@ def get_many(context: Context, lookups: Sequence[Lookup[E]], *, consistent: bool
         if lookup.index is not None:
             raise ModelError(f"{pattern} reads an index: get_many reads by primary key only")
         schema = schema_of(lookup.entity)
-        addresses.append((context.name_of(schema.table), schema.key_for(lookup.values, pattern)))
+        table = context.name_of(schema.table)
+        addresses.append((table, schema.key_for(lookup.values, pattern)))
+        by_table.setdefault(table, []).append(lookup)
     names = dict.fromkeys(f"{lookup.entity.__name__}.{lookup.name}" for lookup in lookups)
     # A request is consistent or not; if one of the lookups needs it, all of them are.
     is_consistent = any(lookup.consistent for lookup in lookups) if consistent is None else consistent
-    items = yield from batch_get(context, addresses, ", ".join(names), consistent=is_consistent)
+    projected = {table: table_projection(some) for table, some in by_table.items()}
+    items = yield from batch_get(context, addresses, ", ".join(names), consistent=is_consistent, projected=projected)
     now = context.clock()
     found: dict[Schema, dict[int, Item]] = {}
     offloaded: dict[Schema, list[int]] = {}
@@ -113,11 +141,15 @@ def get_many(context: Context, lookups: Sequence[Lookup[E]], *, consistent: bool
     for schema, numbers in offloaded.items():
         loaded = yield from load_visible(context, [schema], [found[schema].pop(number) for number in numbers], ())
         found[schema].update((number, item) for number, item in zip(numbers, loaded, strict=True) if item is not None)
-    entities: list[E | None] = [None] * len(lookups)
+    entities: list[Any] = [None] * len(lookups)
     for schema, by_number in found.items():
         present = list(by_number.values())
         if schema.writes_back:
             present = yield from written_back(context, [schema], present)
-        for number, entity in zip(by_number, entities_of(schema, present), strict=True):
+        if any(lookups[number].projection is not None for number in by_number):
+            made = [read_as(lookups[number], item) for number, item in zip(by_number, present, strict=True)]
+        else:
+            made = entities_of(schema, present)
+        for number, entity in zip(by_number, made, strict=True):
             entities[number] = entity
     return entities

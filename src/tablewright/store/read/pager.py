@@ -4,6 +4,7 @@
     several, such as shards            _MergingPager       merged in order, as if they were one
     several that items move between    _ReshardPager       while the number of shards is changed
     several in order, such as days     _ChainPager         one after the other
+    segments of a scan                 _SegmentPager       fetched together, in no order
 
 A pager fetches pages and keeps the items that have not been taken yet. Its cursor is a position in each partition.
 
@@ -23,7 +24,7 @@ from tablewright.dynamo import Item
 from tablewright.store.blobs.blob_loading import load_visible
 from tablewright.store.blobs.blob_references import missing_references
 from tablewright.store.context import Context
-from tablewright.store.flow.driver import Begin, Flow, Request
+from tablewright.store.flow.driver import Begin, Flow, Request, together
 from tablewright.store.flow.retry import retrying
 from tablewright.store.maintenance.write_back import written_back
 from tablewright.store.read.batch_get import batch_get
@@ -52,6 +53,8 @@ def open_pager(context: Context, plan: ReadPlan, cursor: str | None = None, page
         return _ChainPager(context, plan, positions, page_size)
     if len(plan.bodies) == 1 and not plan.target.loads_blobs:
         return _PartitionPager(context, plan, positions, page_size)
+    if plan.is_parallel:
+        return _SegmentPager(context, plan, positions, page_size)
     return _MergingPager(context, plan, positions, page_size)
 
 
@@ -75,7 +78,7 @@ def _identity(plan: ReadPlan) -> Any:
 class Pager(ABC):
     """A read in progress."""
 
-    __slots__ = ("_begun", "_context", "_page_size", "plan", "target")
+    __slots__ = ("_begun", "_context", "_page_size", "_read", "plan", "target")
 
     def __init__(self, context: Context, plan: ReadPlan, page_size: int | None) -> None:
         self.plan = plan
@@ -84,6 +87,8 @@ class Pager(ABC):
         self._page_size = page_size
         # The request of the next page, if it has been begun.
         self._begun: Request | None = None
+        # How many items the service has read so far, page by page: threads may add to it at the same time.
+        self._read: list[int] = []
 
     @property
     @abstractmethod
@@ -102,6 +107,16 @@ class Pager(ABC):
         Without a limit, those of one page of the service, and none only at the end. Without a limit, or with
         ``bound_blobs``, fewer are returned when their blobs are large (``MAX_BLOB_BYTES``).
         """
+
+    @property
+    def read(self) -> int:
+        """How many items the service has read so far."""
+        return sum(self._read)
+
+    @property
+    def parts_ended(self) -> int:
+        """How many of the partitions or segments have been read to their end."""
+        return len(self.plan.bodies) if self.ended else 0
 
     def complete(self, items: list[Item]) -> Flow[list[Item]]:
         """Items that were taken, with their blobs loaded; without items that have been deleted since.
@@ -139,6 +154,7 @@ class Pager(ABC):
             self._begun = self._request(number, response["LastEvaluatedKey"], size)
             yield Begin(0.0, self._begun)
         items: list[Item] = response["Items"]
+        self._read.append(response.get("ScannedCount", len(items)))
         if target.fetches_from_table:
             items = yield from self._from_table(items)
         now = context.clock()
@@ -146,7 +162,7 @@ class Pager(ABC):
             items = [item for item in items if any(is_visible(schema, item, now) for schema in target.schemas)]
         else:
             items = visible(target.schema, items, now, target.in_own_partition)
-        if plan.checks:
+        if plan.checks or plan.partitions:
             items = list(filter(plan.accepts, items))
         return items, response.get("LastEvaluatedKey")
 
@@ -366,6 +382,39 @@ class _MergingPager(Pager):
     def _order(self, partition: _PartitionCursor) -> tuple[Any, ...]:
         item = partition.buffer[0]
         return (*(comparable(item[name]) for name in self.target.sort), partition.number)
+
+
+class _SegmentPager(_MergingPager):
+    """Of segments of a scan: the next pages of all of them are fetched together, and their items have no order."""
+
+    __slots__ = ()
+
+    @property
+    def parts_ended(self) -> int:
+        return sum(segment.at_end and not segment.buffer for segment in self._partitions)
+
+    def take(self, limit: int | None, *, bound_blobs: bool = False) -> Flow[list[Item]]:
+        _check_limit(limit)
+        taken: list[Item] = []
+        rounds = 0
+        budget = self._blob_budget(limit, bound_blobs)
+        while (limit is None or len(taken) < limit) and (budget is None or budget > 0):
+            following = next((segment for segment in self._partitions if segment.buffer), None)
+            if following is None:
+                waiting = [segment for segment in self._partitions if not segment.at_end]
+                if not waiting or (limit is None and taken):
+                    break
+                size = self._next_size(limit, len(taken), rounds)
+                concurrency = len(waiting) if self._context.reads_ahead else 1
+                fetched = yield from together([self._fetch(segment, size) for segment in waiting], concurrency)
+                for each in fetched:
+                    each.unwrap()
+                rounds += 1
+                continue
+            taken.append(following.take())
+            if budget is not None:
+                budget -= _blob_bytes(taken[-1])
+        return taken
 
 
 class _ReshardPager(Pager):

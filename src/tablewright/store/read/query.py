@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from pydantic import BaseModel
+
 from tablewright.dynamo import Item
-from tablewright.model import Collection, CollectionSelection, Entity, FieldCondition, Selection
-from tablewright.store.argument_checks import A_CLASS, A_COLLECTION_QUERY, A_QUERY, is_entity_class, wrong_argument
+from tablewright.model import Collection, CollectionSelection, Entity, FieldCondition, Projection, Selection
+from tablewright.store.argument_checks import A_CLASS, A_COLLECTION_QUERY, A_QUERY, wrong_argument
 from tablewright.store.context import Context
-from tablewright.store.flow.driver import Flow, Request
+from tablewright.store.flow.driver import Flow, Request, together
 from tablewright.store.flow.retry import retrying
-from tablewright.store.read.entity_decoding import entities_of, entity_of
+from tablewright.store.read.entity_decoding import entities_of, entity_of, projection_of
 from tablewright.store.read.pager import MAX_PAGE_SIZE, Pager, cursor_maker, open_pager, resume_pager
-from tablewright.store.read.planning.read_filter import filtered
 from tablewright.store.read.planning.read_plan import ReadPlan, ReadTarget
 from tablewright.store.read.planning.read_planner import plan_collection, plan_scan, plan_selection
+from tablewright.store.read.planning.scan import Scan
 from tablewright.store.read.visibility import visible
 
-E = TypeVar("E", bound=Entity)
+E = TypeVar("E", bound=BaseModel)
 C = TypeVar("C", bound=Collection)
 
 
@@ -48,22 +51,56 @@ class Page(Generic[E]):
         return f"Page(items={self.items!r}, cursor={self.cursor!r})"
 
 
+@dataclass(frozen=True, slots=True)
+class ReadProgress:
+    """How far a read is: the items that the service has ``read`` for it, and those that it has ``returned``.
+
+    ``ended`` of its ``parts`` are at their end: the segments of a scan, or the partitions of a selection.
+    """
+
+    read: int
+    returned: int
+    parts: int
+    ended: int
+
+
+ReadProgressHook = Callable[[ReadProgress], None]
+
+
 def begin_read(
     context: Context,
-    source: Selection[E] | type[E],
+    source: Selection[E] | Scan[E] | type[E],
     page_size: int | None,
     cursor: str | None,
     consistent: bool | None,
     where: FieldCondition | None = None,
+    *,
+    keys_only: bool = False,
 ) -> tuple[Pager, type[E]]:
     """Begin to read a selection, or all items of an entity."""
     if isinstance(source, Selection):
-        plan, entity = plan_selection(context, source, consistent=consistent, where=where), source.entity
-    elif is_entity_class(source):
-        plan, entity = filtered(plan_scan(context, source, consistent=bool(consistent)), where), source
+        entity = source.entity
+        plan = plan_selection(context, source, consistent=consistent, keys_only=keys_only, where=where)
     else:
-        raise wrong_argument("a read", f"{A_QUERY}, or {A_CLASS}", source)
+        scan = as_scan("a read", f"{A_QUERY}, or {A_CLASS}", source)
+        entity = scan.source
+        plan = plan_scan(context, scan, consistent=bool(consistent), keys_only=keys_only, where=where)
     return open_pager(context, plan, cursor, page_size), entity
+
+
+def as_scan(call: str, takes: str, source: Scan[E] | type[E]) -> Scan[E]:
+    """A scan, or an entity class as the scan of its table."""
+    if isinstance(source, Scan):
+        return source
+    given: Any = source
+    if not isinstance(given, type) or not issubclass(given, Entity | Projection):
+        raise wrong_argument(call, takes, given)
+    return Scan(source)
+
+
+def progress_of(pager: Pager, returned: int) -> ReadProgress:
+    """How far a pager is, of which so many items were returned."""
+    return ReadProgress(pager.read, returned, len(pager.plan.bodies), pager.parts_ended)
 
 
 def read_page(pager: Pager, entity: type[E], limit: int | None) -> Flow[Page[E]]:
@@ -94,6 +131,8 @@ def read_all(context: Context, selection: Selection[E], *, consistent: bool | No
 def _entities(target: ReadTarget, items: Sequence[Item]) -> list[Any]:
     """The entities of items, with the fields that the pattern projects."""
     schema, projected = target.schema, target.projected
+    if target.projection is not None:
+        return [projection_of(schema, target.projection, item) for item in items]
     if not projected:
         return entities_of(schema, items)
     parts = [{name: item[name] for name in projected if name in item} for item in items]
@@ -135,7 +174,7 @@ def _first_page(context: Context, plan: ReadPlan, entity: type[E], limit: int) -
 
 def scan(
     context: Context,
-    entity: type[E],
+    source: Scan[E] | type[E],
     *,
     limit: int | None = None,
     cursor: str | None = None,
@@ -145,10 +184,9 @@ def scan(
     where: FieldCondition | None = None,
 ) -> Flow[Page[E]]:
     """A page of all items of an entity, in no order."""
-    if not is_entity_class(entity):
-        raise wrong_argument("scan", A_CLASS, entity)
-    plan = filtered(plan_scan(context, entity, consistent=bool(consistent), segment=segment), where)
-    return read_page(open_pager(context, plan, cursor, page_size), entity, limit)
+    found = as_scan("scan", A_CLASS, source)
+    plan = plan_scan(context, found, consistent=bool(consistent), segment=segment, where=where)
+    return read_page(open_pager(context, plan, cursor, page_size), found.source, limit)
 
 
 def collect(context: Context, selection: CollectionSelection[C], *, consistent: bool | None = None) -> Flow[C | None]:
@@ -165,22 +203,35 @@ def collect(context: Context, selection: CollectionSelection[C], *, consistent: 
 
 def count(
     context: Context,
-    selection: Selection[E],
+    source: Selection[E] | Scan[E] | type[E],
     *,
     consistent: bool | None = None,
     where: FieldCondition | None = None,
 ) -> Flow[int]:
-    """The number of items of a selection.
+    """The number of items of a selection, or of all items of an entity.
 
     The service's own count would include expired items and those of other entities, so keys are read and counted.
     """
-    if not isinstance(selection, Selection):
-        raise wrong_argument("count", A_QUERY, selection)
-    pager = open_pager(context, plan_selection(context, selection, consistent=consistent, keys_only=True, where=where))
+    pager, _ = begin_read(context, source, None, None, consistent, where, keys_only=True)
     total = 0
     while not pager.ended:
         total += len((yield from pager.take(None)))
     return total
+
+
+def query_each(
+    context: Context,
+    selections: Iterable[Selection[E]],
+    *,
+    limit: int | None,
+    consistent: bool | None,
+    where: FieldCondition | None,
+    concurrency: int,
+) -> Flow[list[Page[E]]]:
+    """The first page of each selection; on an endpoint, many are read at the same time."""
+    flows = [query(context, each, limit=limit, consistent=consistent, where=where) for each in selections]
+    results = yield from together(flows, concurrency if context.reads_ahead else 1)
+    return [each.unwrap() for each in results]
 
 
 def first(

@@ -10,18 +10,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from pydantic import BaseModel
+
 from tablewright.dynamo import Item
-from tablewright.model import Collection, CollectionSelection, Entity, Lookup, Schema, Selection, schema_of
+from tablewright.model import Collection, CollectionSelection, Lookup, Schema, Selection, schema_of
 from tablewright.model.declarations import BLOB_REFERENCES
+from tablewright.store.argument_checks import A_CLASS
 from tablewright.store.context import Context
 from tablewright.store.errors import LimitExceeded, Unreadable
 from tablewright.store.flow.driver import Flow, Request
 from tablewright.store.flow.retry import retrying
 from tablewright.store.item_description import describe_item
-from tablewright.store.read.entity_decoding import entities_of, entity_of
+from tablewright.store.read.entity_decoding import entities_of, entity_of, projection_of
 from tablewright.store.read.get import get, get_many
 from tablewright.store.read.pager import Pager, open_pager
 from tablewright.store.read.planning.read_planner import plan_collection, plan_scan, plan_selection
+from tablewright.store.read.planning.scan import Scan
+from tablewright.store.read.query import as_scan
 
 # The most items that are read to fill a page.
 MAX_ITEMS_READ = 1_000
@@ -30,7 +35,7 @@ MAX_PAGES = 16
 # Items in one request, once some were left out.
 _CHUNK = 100
 
-E = TypeVar("E", bound=Entity)
+E = TypeVar("E", bound=BaseModel)
 C = TypeVar("C", bound=Collection)
 Predicate = Callable[[Any], bool]
 
@@ -51,7 +56,7 @@ class TolerantPage(Generic[E]):
 
 def read_page(
     context: Context,
-    source: Selection[E] | type[E],
+    source: Selection[E] | Scan[E] | type[E],
     limit: int,
     cursor: str | None,
     include: Predicate,
@@ -60,7 +65,9 @@ def read_page(
     if isinstance(source, Selection):
         plan = plan_selection(context, source)
     else:
-        plan = plan_scan(context, source, consistent=True)
+        scan = as_scan("a read", A_CLASS, source)
+        # A global index has no consistent reads.
+        plan = plan_scan(context, scan, consistent=scan.index is None)
     pager = open_pager(context, plan, cursor)
     items: list[E] = []
     unreadable: list[Unreadable] = []
@@ -97,7 +104,11 @@ def read_all(context: Context, selection: Selection[E]) -> Flow[TolerantPage[E]]
 
 def _entities(pager: Pager, items: list[Item]) -> tuple[list[Any], list[Unreadable]]:
     """The entities of items, and the errors of those that cannot be read."""
-    schema, projected = pager.target.schema, pager.target.projected
+    schema, projected, projection = pager.target.schema, pager.target.projected, pager.target.projection
+    if projection is not None:
+        made = [_projection(schema, projection, item) for item in items]
+        errors = [each for each in made if isinstance(each, Unreadable)]
+        return [each for each in made if not isinstance(each, Unreadable)], errors
     if not projected and not any(BLOB_REFERENCES in item for item in items):
         try:
             return entities_of(schema, items), []
@@ -106,6 +117,14 @@ def _entities(pager: Pager, items: list[Item]) -> tuple[list[Any], list[Unreadab
     found = [_entity(schema, item, projected) for item in items]
     errors = [each for each in found if isinstance(each, Unreadable)]
     return [each for each in found if not isinstance(each, Unreadable)], errors
+
+
+def _projection(schema: Schema, projection: type[BaseModel], item: Item) -> Any:
+    """The projection of an item, or the error."""
+    try:
+        return projection_of(schema, projection, item)
+    except Unreadable as error:
+        return Unreadable(error.entity, describe_item(schema, item), error.reason)
 
 
 def _entity(schema: Schema, item: Item, projected: Sequence[str]) -> Any:
@@ -141,8 +160,8 @@ def read_each(
 ) -> Flow[list[E | Unreadable | None]]:
     """For each lookup an entity, None, or the error: halves are read again until the unreadable ones are alone."""
     try:
-        found = yield from get_many(context, lookups, consistent=consistent)
-        return list(found)
+        (found,) = yield from get_many(context, lookups, consistent=consistent)
+        return found
     except Unreadable as error:
         if len(lookups) == 1:
             return [error]

@@ -7,20 +7,21 @@ from typing import Any
 
 from tablewright.dynamo import Item
 from tablewright.dynamo.limits import MAX_TRANSACTION_ACTIONS
-from tablewright.model import Entity, Lookup, ModelError, schema_of
+from tablewright.model import Lookup, ModelError, schema_of
 from tablewright.store.argument_checks import A_GET, wrong_argument
 from tablewright.store.blobs.blob_loading import load_visible
 from tablewright.store.context import Context
 from tablewright.store.errors import LimitExceeded
 from tablewright.store.flow.driver import Flow, Request
 from tablewright.store.flow.retry import retrying
-from tablewright.store.read.entity_decoding import entity_of
+from tablewright.store.read.entity_decoding import read_as
+from tablewright.store.read.planning.projected_attributes import projected_attributes, projection_members
 from tablewright.store.read.visibility import is_visible
 
 __all__ = ["transact_get"]
 
 
-def transact_get(context: Context, lookups: Sequence[Lookup[Any]]) -> Flow[tuple[Entity | None, ...]]:
+def transact_get(context: Context, lookups: Sequence[Lookup[Any]]) -> Flow[tuple[Any, ...]]:
     """The entities of up to 100 lookups by primary key, in their order; None for those that do not exist."""
     gets: list[dict[str, Any]] = []
     names: dict[str, None] = {}
@@ -32,7 +33,8 @@ def transact_get(context: Context, lookups: Sequence[Lookup[Any]]) -> Flow[tuple
             raise ModelError(f"{pattern} reads an index: transact_get reads by primary key only")
         schema = schema_of(lookup.entity)
         key = schema.key_for(lookup.values, pattern)
-        gets.append({"Get": {"TableName": context.name_of(schema.table), "Key": key}})
+        members = projection_members(projected_attributes(schema, lookup.projection))
+        gets.append({"Get": {"TableName": context.name_of(schema.table), "Key": key, **members}})
         names[pattern] = None
     if not gets:
         return ()
@@ -50,5 +52,5 @@ def transact_get(context: Context, lookups: Sequence[Lookup[Any]]) -> Flow[tuple
             item = None
         if item is not None and schema.large and lookup.load_large:
             (item,) = yield from load_visible(context, [schema], [item], ())
-        found.append(None if item is None else entity_of(schema, item))
+        found.append(None if item is None else read_as(lookup, item))
     return tuple(found)

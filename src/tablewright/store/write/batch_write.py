@@ -8,12 +8,14 @@ refused here.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
 from tablewright.dynamo.limits import MAX_BATCH_WRITES
 from tablewright.model import Entity, Lookup, ModelError, Schema
+from tablewright.store.argument_checks import A_TARGET, AN_ENTITY
 from tablewright.store.blobs.blob_references import references, remember
 from tablewright.store.blobs.offload import Offload, Placement
 from tablewright.store.context import Context
@@ -32,48 +34,68 @@ _Write = tuple[str, dict[str, Any]]
 _Large = tuple[Schema, Entity | None]
 
 
+@dataclass(frozen=True, slots=True)
+class BatchWrite:
+    """An entity to be put, or a target to be deleted."""
+
+    target: Entity | Lookup[Any]
+    deletes: bool = False
+
+
 def write_many(
     context: Context, entities: Iterable[Entity], *, delete: Iterable[Entity | Lookup[Any]] = ()
 ) -> Flow[None]:
     """Put and delete any number of items; of several writes of one item, the last one counts."""
+    writes = [BatchWrite(entity) for entity in entities]
+    return write_batch(context, [*writes, *(BatchWrite(target, deletes=True) for target in delete)])
+
+
+def check_batch_write(write: BatchWrite) -> Schema:
+    """The schema of what is written; refuses what a batch cannot write."""
+    schema = _writable(write.target, AN_ENTITY if not write.deletes else A_TARGET)
+    if isinstance(write.target, Lookup) and write.target.index is not None:
+        raise ModelError(f"{schema.entity.__name__}: many items at once are deleted by primary key only")
+    return schema
+
+
+def write_batch(context: Context, batch: Iterable[BatchWrite]) -> Flow[None]:
+    """Make writes in their order: of several writes of one item, the last one counts."""
     writes: dict[bytes, _Write] = {}
-    assignments: list[tuple[Entity, dict[str, Any]]] = []
+    assignments: dict[bytes, tuple[Entity, dict[str, Any]]] = {}
     large: dict[bytes, _Large] = {}
     names: dict[str, None] = {}
-    for entity in entities:
-        schema = _writable(entity)
-        values = managed_values(context, schema, entity)
-        item = schema.encode(entity, values)
-        assignments.append((entity, values))
-        names[f"{schema.entity.__name__}.write_many"] = None
+    for each in batch:
+        schema, target = check_batch_write(each), each.target
         table = context.name_of(schema.table)
-        identity = _identity(table, key_in(schema, item))
-        writes[identity] = table, {"PutRequest": {"Item": item}}
-        large.pop(identity, None)
-        if schema.large:
-            large[identity] = schema, entity
-    for target in delete:
-        schema = _writable(target)
-        if isinstance(target, Lookup) and target.index is not None:
-            raise ModelError(f"{schema.entity.__name__}: many items at once are deleted by primary key only")
-        key = key_of_lookup(target) if isinstance(target, Lookup) else key_in(schema, schema.encode(target))
         names[f"{schema.entity.__name__}.write_many"] = None
-        table = context.name_of(schema.table)
+        values: dict[str, Any] = {}
+        if each.deletes or isinstance(target, Lookup):
+            key = key_of_lookup(target) if isinstance(target, Lookup) else key_in(schema, schema.encode(target))
+            request = {"DeleteRequest": {"Key": key}}
+        else:
+            values = managed_values(context, schema, target)
+            item = schema.encode(target, values)
+            key = key_in(schema, item)
+            request = {"PutRequest": {"Item": item}}
         identity = _identity(table, key)
-        writes[identity] = table, {"DeleteRequest": {"Key": key}}
+        writes[identity] = table, request
+        written = None if each.deletes or isinstance(target, Lookup) else target
+        assignments.pop(identity, None)
+        if written is not None:
+            assignments[identity] = written, values
         large.pop(identity, None)
         if schema.large:
-            large[identity] = schema, None
+            large[identity] = schema, written
     pattern = ", ".join(names)
     offload = Offload(context)
     placed = (yield from _placed(context, offload, writes, large, pattern)) if large else {}
     yield from _write_all(context, list(writes.values()), pattern)
-    for entity, values in assignments:
+    for entity, values in assignments.values():
         brought_up_to_date(entity, values)
-    for identity, each in placed.items():
-        _, written = large[identity]
-        if written is not None:
-            remember(written, each.references)
+    for identity, placement in placed.items():
+        _, owner = large[identity]
+        if owner is not None:
+            remember(owner, placement.references)
     yield from offload.committed(list(placed.values()))
 
 
@@ -106,8 +128,8 @@ def _key_of(schema: Schema, write: _Write) -> dict[str, Any]:
     return key
 
 
-def _writable(target: Entity | Lookup[Any]) -> Schema:
-    schema = schema_for(target, "write_many")
+def _writable(target: Entity | Lookup[Any], takes: str) -> Schema:
+    schema = schema_for(target, "write_many", takes)
     reason = schema.batch_obstacle()
     if reason is not None:
         name = schema.entity.__name__

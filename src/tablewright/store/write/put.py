@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, Self, TypeVar
 
 from tablewright.dynamo import Item
 from tablewright.dynamo.expressions.builder import Condition, all_equal, all_of, equals
-from tablewright.model import Entity, FieldCondition, Schema
+from tablewright.model import Entity, FieldCondition, ModelError, Schema
 from tablewright.model.declarations import BLOB_REFERENCES
 from tablewright.model.items.field_paths import place_of
 from tablewright.model.items.field_spec import FieldSpec
@@ -61,6 +62,7 @@ from tablewright.store.write.planning.preconditions import (
     assumptions,
     free_precondition,
     live_preconditions,
+    refusal_of,
     version_conflict,
 )
 from tablewright.store.write.planning.write_target import key_in, read_item, version_read
@@ -139,19 +141,47 @@ def whole_item_plan(
 
 @dataclass(frozen=True, slots=True, init=False, eq=False)
 class Create(EntityOperation):
-    """A new item; there must be none yet, or one that has expired."""
+    """A new item; there must be none yet, or one that has expired, or one that ``replacing`` holds of.
+
+    Create(Lock(name="import", until=soon), replacing=attr(Lock.until) < now)
+    """
 
     name = "create"
+    replacing: Expectations
+
+    def __init__(self, entity: Entity, *, replacing: FieldCondition | None = None) -> None:
+        EntityOperation.__init__(self, entity)
+        object.__setattr__(self, "replacing", expectations(self.schema, replacing))
+        if self.replacing and self.schema.version is not None:
+            name = self.schema.entity.__name__
+            raise ModelError(f"{name} has a version, so a {name} is replaced by put, over the version that was read")
 
     def creates(self, fields: Mapping[str, Any]) -> bool:
         identity = self.schema.identity_fields
         return identity == fields.keys() and all(getattr(self.entity, name) == fields[name] for name in identity)
 
     def plan(self, attempt: Attempt) -> Planning:
-        schema = self.schema
+        schema, found = self.schema, attempt.found
+        if self.replacing and found is not None and live_item(attempt.context, schema, found.item) is not None:
+            error = self._refusal(attempt.context, found.item or {})
+            if error is not None:
+                raise error
+            return (yield from Put(self.entity).over(self.replacing).plan(attempt))
         numbers = (yield number_draws(schema, self.entity)) if schema.numbered else {}
+        refusal = partial(self._refusal, attempt.context) if self.replacing else None
+        return plan_creation(attempt, schema, self.entity, numbers, refusal)
 
-        return plan_creation(attempt, schema, self.entity, numbers)
+    def _refusal(self, context: Context, found: Item) -> StoreError | None:
+        """Why the item that is there is not replaced; None: it is."""
+        schema, live = self.schema, live_item(context, self.schema, found)
+        if is_of_another(schema, found):
+            return already_exists(schema, found)
+        if (
+            live is None
+            or refusal_of(expected_preconditions(schema, self.replacing, live), schema.upgrade(live)) is None
+        ):
+            return None
+        return already_exists(schema, found)
 
 
 def plan_creation(
@@ -184,10 +214,19 @@ class Put(EntityOperation):
 
     name = "put"
     expect: Expectations
+    # Whether what is expected is only assumed: if it does not hold, the write is planned again.
+    is_assumed: bool
 
     def __init__(self, entity: Entity, *, expect: FieldCondition | None = None) -> None:
         EntityOperation.__init__(self, entity)
         object.__setattr__(self, "expect", expectations(self.schema, expect))
+        object.__setattr__(self, "is_assumed", False)
+
+    def over(self, expect: Expectations) -> Self:
+        """The same put, over an item that is assumed to be as expected."""
+        object.__setattr__(self, "expect", expect)
+        object.__setattr__(self, "is_assumed", True)
+        return self
 
     def plan(self, attempt: Attempt) -> Planning:
         context, schema, entity, found = attempt.context, self.schema, self.entity, attempt.found
@@ -220,8 +259,13 @@ class Put(EntityOperation):
         if self.expect:
             if before is None and (found is not None or schema.unique):
                 raise gone(key)
-            preconditions += live_preconditions(context, schema, gone)
-            preconditions += expected_preconditions(schema, self.expect, key)
+            expected_of_it = [
+                *live_preconditions(context, schema, gone),
+                *expected_preconditions(schema, self.expect, key),
+            ]
+            if self.is_assumed:
+                expected_of_it = assumptions([each.condition for each in expected_of_it])
+            preconditions += expected_of_it
         if schema.large:
             stored = unknown_attributes(entity) if found is None else found.item or {}
             placement = attempt.offload.place(schema, item, references(stored))
@@ -262,11 +306,11 @@ def put(context: Context, entity: E, *, expect: FieldCondition | None = None) ->
     return _written(context, schema, entity, "put", replaceable_members(context, schema))
 
 
-def create(context: Context, entity: E) -> Flow[E]:
-    """Store a new item; AlreadyExists when there is one that has not expired."""
+def create(context: Context, entity: E, *, replacing: FieldCondition | None = None) -> Flow[E]:
+    """Store a new item; AlreadyExists when there is one that has not expired, and that is not to be replaced."""
     schema = schema_for(entity, "create", AN_ENTITY)
-    if _concerns_others(schema):
-        return execute(context, Create(entity))
+    if replacing is not None or _concerns_others(schema):
+        return execute(context, Create(entity, replacing=replacing))
     return _written(context, schema, entity, "create", free_members(context, schema))
 
 

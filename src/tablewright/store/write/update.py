@@ -16,7 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Self, TypeVar
+from functools import partial
+from typing import Any, Literal, Self, TypeVar, get_args
 
 from tablewright.dynamo import DynamoError, Item, non_null_at, parse_path
 from tablewright.dynamo.expressions import Function, Operand
@@ -28,7 +29,7 @@ from tablewright.store.blobs.blob_loading import Values, load_blobs, loaded_valu
 from tablewright.store.blobs.blob_references import missing_references, references, without_blob_values
 from tablewright.store.blobs.offload import Placement
 from tablewright.store.context import Context
-from tablewright.store.errors import NotFound, ServiceError, StoreError
+from tablewright.store.errors import NotFound, ReadRequired, ServiceError, StoreError
 from tablewright.store.flow.driver import Flow, Response
 from tablewright.store.item_description import describe_item, describe_lookup
 from tablewright.store.read.entity_decoding import entity_of
@@ -69,6 +70,7 @@ from tablewright.store.write.sequence import Draw, counted_attributes
 from tablewright.store.write.unique_values import guard_changes
 
 E = TypeVar("E", bound=Entity)
+ReturnValues = Literal["ALL_NEW", "ALL_OLD"]
 
 
 @dataclass(slots=True)
@@ -102,6 +104,8 @@ class Update(Operation):
     version: int | None
     # Whether there are validators of a whole model, which have to see the result.
     has_model_validators: bool
+    # Whether the result is the item as it was, and not as it is then.
+    returns_old: bool
 
     def __init__(
         self,
@@ -155,6 +159,12 @@ class Update(Operation):
         object.__setattr__(self, "expect", expect)
         object.__setattr__(self, "version", version)
         object.__setattr__(self, "has_model_validators", bool(validated))
+        object.__setattr__(self, "returns_old", False)
+
+    def returning_old(self) -> Self:
+        """The same update, whose result is the item as it was."""
+        object.__setattr__(self, "returns_old", True)
+        return self
 
     def plan(self, attempt: Attempt) -> Planning:
         return self.planned(attempt, draws=bool(self.schema.numbered))
@@ -183,12 +193,17 @@ class Update(Operation):
             stored = draft.stored
             key, after = key_in(schema, stored), self._after(stored, draft.actions)
             if key_in(schema, after) != key:
+                whole = stored
                 if schema.large:
                     stored, whole = yield from self._whole(context, stored)
                     after = self._after(whole, draft.actions)
                 preconditions = [*self._preconditions(context, key), *assumptions(unchanged_conditions(schema, stored))]
-                return plan_move(attempt, schema, stored, after, preconditions, self._result)
-        return self._in_place(attempt, draft)
+                result = partial(self._result, old=whole)
+                return plan_move(attempt, schema, stored, after, preconditions, result)
+        old: Item | None = None
+        if self._reads_old:
+            _, old = yield from self._whole(context, draft.stored)
+        return self._in_place(attempt, draft, old)
 
     # -- what is changed, and what has to be known for it -------------------------------------------------------
 
@@ -200,6 +215,8 @@ class Update(Operation):
         # An item that is of no use here has been refused already, so that what was found is there.
         if found is not None and found.item is not None:
             stored, complete = found.item, True
+        elif self._reads_old or (self.returns_old and impact.changed & dependencies(self.schema).identity):
+            stored, complete = (yield from self._read_old(context)), True
         elif entity is not None:
             stored, complete = (yield from self._stored_of_entity(context, entity, impact)), True
         else:
@@ -208,6 +225,29 @@ class Update(Operation):
             actions = yield from self._validated(context, stored)
             impact = impact_of(self.schema, actions, has_model_validators=self.has_model_validators)
         return _Draft(actions, impact, stored, complete)
+
+    @property
+    def _reads_old(self) -> bool:
+        """Whether the item as it was has to be read: a transaction does not return it, nor any write its blobs."""
+        schema = self.schema
+        return self.returns_old and bool(schema.unique or schema.numbered or schema.large)
+
+    def _read_old(self, context: Context) -> Flow[Item]:
+        """The item as it is; that it was the same when it is written is assumed."""
+        target, schema = self.target, self.schema
+        if isinstance(target, Lookup):
+            stored, which = (yield from read_target(context, target, "the item")), describe_lookup(target)
+        else:
+            item = schema.encode(target)
+            stored, which = (yield from self._read(context, key_in(schema, item))), describe_item(schema, item)
+        if stored is None:
+            raise NotFound(schema.entity.__name__, which)
+        return stored
+
+    def _read(self, context: Context, key: Item) -> Flow[Item | None]:
+        if context.strict:
+            raise ReadRequired(self.schema.entity.__name__, describe_item(self.schema, key), "the item")
+        return (yield from read_item(context, self.schema, key, self.pattern))
 
     def _actions(self, context: Context, entity: Entity | None) -> UpdateActions:
         """What is changed, including what the store sets itself."""
@@ -331,16 +371,16 @@ class Update(Operation):
         kept = {name: value for name, value in item.items() if name not in self.schema.key_rules}
         return {**kept, **self.schema.derive(kept)}
 
-    def _result(self, item: Item) -> Entity:
-        """The entity after the write: the one that was given, brought up to date, or a new one."""
+    def _result(self, item: Item, old: Item | None = None) -> Entity:
+        """The entity after the write: the one that was given, brought up to date, or a new one; or as it was."""
         fresh: Entity = entity_of(self.schema, item)
         entity = self.target
-        if not isinstance(entity, Entity):
-            return fresh
-        entity.__dict__.update(fresh.__dict__)
-        entity.__pydantic_fields_set__.update(fresh.__pydantic_fields_set__)
-        keep_unknown_attributes(entity, unknown_attributes(fresh))
-        return entity
+        if isinstance(entity, Entity):
+            entity.__dict__.update(fresh.__dict__)
+            entity.__pydantic_fields_set__.update(fresh.__pydantic_fields_set__)
+            keep_unknown_attributes(entity, unknown_attributes(fresh))
+            fresh = entity
+        return entity_of(self.schema, old) if self.returns_old and old is not None else fresh
 
     # -- plans --------------------------------------------------------------------------------------------------
 
@@ -374,7 +414,8 @@ class Update(Operation):
         is_of_list = any(path.endswith("]") for path in (*actions.sets, *actions.removes))
         return not (actions.appends or is_of_list) and all(map(_is_set_once, actions.computed.items()))
 
-    def _in_place(self, attempt: Attempt, draft: _Draft) -> WritePlan:
+    def _in_place(self, attempt: Attempt, draft: _Draft, old: Item | None) -> WritePlan:
+        """The plan of one update; ``old`` is the whole item, where it is read to be returned."""
         context, schema, follow = attempt.context, self.schema, dependencies(self.schema)
         stored, actions, complete = draft.stored, draft.actions, draft.complete
         key = key_in(schema, stored)
@@ -405,16 +446,22 @@ class Update(Operation):
             preconditions += assumptions(self._default_conditions(draft))
         if placement is not None:
             preconditions += assumptions(placement.conditions)
+        if old is not None:
+            preconditions += assumptions(unchanged_conditions(schema, stored))
+        returns = "ALL_OLD" if self.returns_old and old is None else None
 
         def result(response: Response) -> Entity | None:
             attributes = response.get("Attributes")
+            if returns is not None and attributes is not None:
+                return self._result(self._applied(attributes, actions), attributes)
             if attributes is None and complete:
                 attributes = self._derived(after) if follows else self._after(stored, actions)
-            return None if attributes is None else self._result(attributes)
+            return None if attributes is None else self._result(attributes, old)
 
         body = {"TableName": context.name_of(schema.table), "Key": key}
-        update = action("Update", body, preconditions, actions, repeatable=self._is_repeatable(actions))
-        load_result = self._loader(context, after, placement) if schema.large else None
+        repeatable = self._is_repeatable(actions)
+        update = action("Update", body, preconditions, actions, repeatable=repeatable, returns=returns)
+        load_result = self._loader(context, after, placement, old) if schema.large else None
         return WritePlan([update], guards, result, placement, load_result)
 
     def _default_conditions(self, draft: _Draft) -> Iterator[Condition]:
@@ -426,7 +473,7 @@ class Update(Operation):
             elif name not in replaced and name not in draft.impact.needed:
                 yield exists(name)
 
-    def _loader(self, context: Context, after: Item, placement: Placement | None) -> LoadResult:
+    def _loader(self, context: Context, after: Item, placement: Placement | None, old: Item | None) -> LoadResult:
         """The result of an update in place, with its large values."""
 
         def load_result(response: Response, wanted: bool) -> Flow[Entity | None]:
@@ -439,7 +486,7 @@ class Update(Operation):
             (item,) = yield from load_blobs(context, self.schema.table, [attributes], known)
             if item is None:
                 raise NotFound(self.schema.entity.__name__, describe_item(self.schema, attributes))
-            return self._result(item)
+            return self._result(item, old)
 
         return load_result
 
@@ -456,13 +503,13 @@ class Update(Operation):
         after = self._after(before, actions)
         same = assumptions([*live_conditions(context, schema), *all_equal(stored)])
         if key_in(schema, after) != key:
-            return plan_move(attempt, schema, before, after, same, self._result)
+            return plan_move(attempt, schema, before, after, same, partial(self._result, old=before))
         placement = attempt.offload.place(schema, after, references(stored)) if schema.large else None
         item = after if placement is None else placement.item
         result = after if placement is None else placement.whole(after)
         put = action("Put", {"TableName": context.name_of(schema.table), "Item": item}, same)
         guards = guard_changes(schema, before, key, after, key)
-        return WritePlan([put], guards, lambda _: self._result(result), placement)
+        return WritePlan([put], guards, lambda _: self._result(result, before), placement)
 
 
 def _is_set_once(computed: tuple[str, Operand]) -> bool:
@@ -471,6 +518,16 @@ def _is_set_once(computed: tuple[str, Operand]) -> bool:
     return isinstance(operand, Function) and operand.arguments[0] == parse_path(path)
 
 
-def update(context: Context, target: E | Lookup[E], /, *changes: FieldChange, **fields: Any) -> Flow[E]:
-    """Change some fields of an item (see ``Update``); gives the entity as it is then."""
-    return execute(context, Update(target, *changes, **fields))
+def update(
+    context: Context,
+    target: E | Lookup[E],
+    /,
+    *changes: FieldChange,
+    return_values: ReturnValues = "ALL_NEW",
+    **fields: Any,
+) -> Flow[E]:
+    """Change some fields of an item (see ``Update``); gives the entity as it is then, or as it was."""
+    if return_values not in get_args(ReturnValues):
+        raise ModelError(f"return_values is ALL_NEW or ALL_OLD, not {return_values!r}")
+    operation = Update(target, *changes, **fields)
+    return execute(context, operation.returning_old() if return_values == "ALL_OLD" else operation)

@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import Any
 
 from tablewright.dynamo import AttributeValue, Item, non_null_at
-from tablewright.dynamo.expressions.builder import Condition, between, compare
+from tablewright.dynamo.expressions.builder import Condition, begins_with, between, compare
 from tablewright.model.keys.key_template import PAST, Field
 
 ItemCheck = Callable[[Item], bool]
@@ -30,10 +30,18 @@ def comparable(value: AttributeValue) -> Any:
 
 @dataclass(slots=True)
 class KeyRange:
-    """The bounds of one key attribute: each is a value, and whether the range includes it."""
+    """The bounds of one key attribute: each is a value, and whether the range includes it; or how its text begins."""
 
     low: tuple[AttributeValue, bool] | None = None
     high: tuple[AttributeValue, bool] | None = None
+    prefix: AttributeValue | None = None
+
+    @property
+    def values(self) -> list[AttributeValue]:
+        """The values in ``condition``, in their order."""
+        if self.prefix is not None:
+            return [self.prefix]
+        return [bound[0] for bound in (self.low, self.high) if bound is not None]
 
     @property
     def is_empty(self) -> bool:
@@ -43,6 +51,8 @@ class KeyRange:
         return bool(low > high or (low == high and not (self.low[1] and self.high[1])))
 
     def condition(self, attribute: str) -> Condition | None:
+        if self.prefix is not None:
+            return begins_with(attribute, self.prefix)
         if self.low is not None and self.high is not None:
             return between(attribute, self.low[0], self.high[0])
         if self.low is not None:
@@ -82,8 +92,10 @@ class KeyRange:
         return within
 
     @property
-    def included_ends(self) -> tuple[bool | None, bool | None]:
+    def included_ends(self) -> tuple[bool | None, bool | None] | str:
         """What ``condition`` depends on except for the values: which ends there are, and whether they are included."""
+        if self.prefix is not None:
+            return "prefix"
         return None if self.low is None else self.low[1], None if self.high is None else self.high[1]
 
     @property
@@ -100,6 +112,8 @@ def key_range(prefix: str, part: Field, within: KeyRange, is_day_only: bool) -> 
     Keys whose field is v are ``prefix + v`` and what continues that with the separator: all are before ``prefix + v +
     PAST``. A key that holds only the day includes all of that day, whatever the hour of the bound.
     """
+    if within.prefix is not None:
+        return KeyRange(prefix={"S": prefix + part.encode(within.prefix)})
     within = within.fitted(part.form)
     keys = KeyRange()
     if within.low is not None:

@@ -83,7 +83,7 @@ class _Compiler:
             self._sort(bounds)
         self._check_all_used()
         filtered = self._filter(query.where)
-        projected = self._projected(query.project, keys_only) if query.project or keys_only else ()
+        projected = self._projected(access.project, keys_only) if access.project or keys_only else ()
         lacking = access.available is not None and (not projected or not access.available.issuperset(projected))
         fetches_from_table = lacking and index is not None and index.is_global
         result.target = access.target(fetches_from_table, projected)

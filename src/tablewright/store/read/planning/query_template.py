@@ -13,9 +13,11 @@ from datetime import UTC, date, datetime, time
 from itertools import product
 from typing import Any
 
+from pydantic import BaseModel
+
 from tablewright.dynamo import AttributeValue, Item
 from tablewright.dynamo.expressions.builder import Placeholders, render
-from tablewright.model import Entity, Query, Schema, Template, schema_of
+from tablewright.model import Entity, ModelError, Query, Schema, Template, schema_of
 from tablewright.model.declarations import KeyRule
 from tablewright.model.items.field_layout import encode_value
 from tablewright.model.items.field_spec import FieldLocation
@@ -43,12 +45,18 @@ class AccessPath:
         query: Query,
         other_schemas: tuple[Schema, ...] = (),
         load_large: bool = True,
+        projection: type[BaseModel] | None = None,
     ) -> None:
         self.schema = schema = schema_of(entity)
         self.pattern = f"{owner.__name__}.{name}"
         self.query = query
         self.other_schemas = other_schemas
         self.load_large = load_large
+        self.projection = projection
+        # The fields that are read; empty for all of them, which an upgrade needs.
+        self.project = tuple(query.project)
+        if projection is not None:
+            self.project = () if schema.upgrades is not None else tuple(projection.model_fields)
         # As a collection does.
         self.reads_whole_partition = owner is not entity
         table = schema.table
@@ -74,6 +82,7 @@ class AccessPath:
             self.other_schemas,
             in_own_partition=self.index is None,
             load_large=self.load_large,
+            projection=self.projection,
         )
 
 
@@ -142,8 +151,6 @@ class QueryTemplate:
         partitions: Sequence[Item] = ()
         if any(rule.was is not None for _, rule in self.sharded):
             partitions = [self._partition_of(each) for each in bodies]
-            names = partitions[0].keys()
-            checks = [*checks, lambda item: {name: item.get(name) for name in names} in partitions]
         return ReadPlan(self.target, bodies, checks, partitions)
 
     def _partition_of(self, body: dict[str, Any]) -> Item:
@@ -160,8 +167,7 @@ class QueryTemplate:
             texts = self.bound_expressions[within.included_ends] = self._bound_expression(within)
         body["KeyConditionExpression"], body["ExpressionAttributeNames"], added = texts
         values = body["ExpressionAttributeValues"]
-        bounds = [bound[0] for bound in (within.low, within.high) if bound is not None]
-        values.update(zip(added, bounds, strict=True))
+        values.update(zip(added, within.values, strict=True))
 
     def _bound_expression(self, within: KeyRange) -> BoundExpression:
         assert self.bounded is not None
@@ -225,6 +231,11 @@ class BoundedKey:
         """The bounds as stored values; a date stands for the whole day if the field is a time."""
         within = KeyRange()
         for bound, value in bounds.items():
+            if bound == "begins_with":
+                if not isinstance(value, str):
+                    raise ModelError(f"{self._name}, begins_with: {value!r} is not text")
+                within.prefix = {"S": value}
+                continue
             if type(value) is date and datetime in self.location.coercion.bound_encoders:
                 edge = time.min if bound in ("since", "before") else time.max
                 value = datetime.combine(value, edge, UTC)

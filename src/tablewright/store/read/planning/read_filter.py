@@ -6,6 +6,7 @@ not have, the service cannot filter by: that is evaluated here, on the item from
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from tablewright.dynamo import Item
@@ -48,7 +49,7 @@ def filtered(plan: ReadPlan, where: FieldCondition | None) -> ReadPlan:
         def accepts(item: Item) -> bool:
             return holds(node, item)
 
-        return ReadPlan(target, plan.bodies, [*plan.checks, accepts], plan.partitions, plan.is_chain)
+        return replace(plan, checks=[*plan.checks, accepts])
     bodies = []
     for each in plan.bodies:
         names, values = each.get("ExpressionAttributeNames", {}), each.get("ExpressionAttributeValues", {})
@@ -59,4 +60,4 @@ def filtered(plan: ReadPlan, where: FieldCondition | None) -> ReadPlan:
         before = each.get("FilterExpression")
         changed = {**each, "FilterExpression": text if before is None else f"({before}) AND ({text})"}
         bodies.append(placeholders.into(changed))
-    return ReadPlan(target, bodies, plan.checks, plan.partitions, plan.is_chain)
+    return replace(plan, bodies=bodies)

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from pydantic import BaseModel
+
 from tablewright.dynamo import Item
 from tablewright.model import Schema
 from tablewright.model.declarations import BLOB_REFERENCES
@@ -38,6 +40,8 @@ class ReadTarget:
     in_own_partition: bool = False
     # Whether offloaded values are loaded.
     load_large: bool = True
+    # What items are read as, instead of as whole entities.
+    projection: type[BaseModel] | None = None
     # All entities that are read.
     schemas: tuple[Schema, ...] = field(init=False)
     # Whether items may have offloaded values, which are loaded.
@@ -55,7 +59,8 @@ class ReadTarget:
         self.loads_blobs = may_load and any(schema.large for schema in self.schemas)
         self.writes_back = any(schema.writes_back for schema in self.schemas)
         self.is_postprocessed = self.loads_blobs or self.writes_back
-        self.is_plain = not (self.is_postprocessed or self.fetches_from_table or self.projected or self.other_schemas)
+        is_whole = self.projection is None and not self.projected
+        self.is_plain = is_whole and not (self.is_postprocessed or self.fetches_from_table or self.other_schemas)
 
 
 @dataclass(slots=True)
@@ -69,6 +74,8 @@ class ReadPlan:
     partitions: Sequence[Item] = ()
     # The partitions come one after the other, in the order of their items.
     is_chain: bool = False
+    # The requests are for segments of a scan, which has no order.
+    is_parallel: bool = False
 
     @property
     def is_plain(self) -> bool:
@@ -82,5 +89,7 @@ class ReadPlan:
         return tuple(name for name in key if name not in self.partitions[0]) if self.partitions else key
 
     def accepts(self, item: Item) -> bool:
-        """Whether an item passes all checks."""
+        """Whether an item passes all checks, and has not moved to a partition that is not read."""
+        if self.partitions and {name: item.get(name) for name in self.partitions[0]} not in self.partitions:
+            return False
         return all(check(item) for check in self.checks)

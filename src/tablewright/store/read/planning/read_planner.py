@@ -16,16 +16,29 @@ key that holds the day of a time has no hours.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from tablewright.model import CollectionSelection, Entity, FieldCondition, Lookup, Query, Schema, Selection, schema_of
+from tablewright.model import (
+    CollectionSelection,
+    FieldCondition,
+    Lookup,
+    ModelError,
+    Query,
+    Schema,
+    Selection,
+    schema_of,
+)
 from tablewright.store.context import Context
 from tablewright.store.read.planning.bucket_ranges import plan_buckets
+from tablewright.store.read.planning.projected_attributes import projected_attributes, projection_members
 from tablewright.store.read.planning.query_compiler import compile_template
 from tablewright.store.read.planning.query_template import AccessPath, QueryTemplate
 from tablewright.store.read.planning.read_filter import filter_attributes, filtered
 from tablewright.store.read.planning.read_plan import ReadPlan, ReadTarget
+from tablewright.store.read.planning.scan import Scan
+from tablewright.store.read.planning.several_partitions import plan_partitions
 
 __all__ = ["plan_collection", "plan_lookup", "plan_scan", "plan_selection"]
 
@@ -68,18 +81,52 @@ def _plan_selection(
     keys_only: bool,
     filtered_by: tuple[str, ...],
 ) -> ReadPlan:
+    signature = selection.pattern.signature
+    if signature is None or not signature.several:
+        return _plan_partition(context, selection, consistent, keys_only, filtered_by)
+
+    def plan_for(values: Mapping[str, Any]) -> ReadPlan:
+        return _plan_partition(context, replace(selection, values=values), consistent, keys_only, filtered_by)
+
+    def empty_target() -> ReadTarget:
+        query, entity = selection.pattern, selection.entity
+        path = AccessPath(entity, entity, query.name, query.index, query, projection=selection.projection)
+        return path.target(False, ())
+
+    return plan_partitions(selection, signature.several, plan_for, empty_target)
+
+
+def _plan_partition(
+    context: Context,
+    selection: Selection[Any],
+    consistent: bool | None,
+    keys_only: bool,
+    filtered_by: tuple[str, ...],
+) -> ReadPlan:
+    """The plan of a selection of one partition, or of those of its shards or buckets."""
     entity, query, values, bounds = selection.entity, selection.pattern, selection.values, selection.bounds
     consistent = query.consistent if consistent is None else consistent
     schema = schema_of(entity)
     # The identity of the pattern is enough: its template refers to it, so no other one can have the same.
-    key = (id(query), consistent, keys_only, *values, None, *bounds)
+    key: tuple[Any, ...] = (id(query), consistent, keys_only, *values, None, *bounds)
     if filtered_by:
         key = (*key, None, *filtered_by)
+    if selection.projection is not None:
+        key = (*key, selection.projection)
     template: QueryTemplate | None = schema.query_templates.get(key)
     plan = None if template is None else template.fast_plan(context, values)
     if plan is not None:
         return plan
-    access_path = partial(AccessPath, entity, entity, query.name, query.index, query, load_large=query.load_large)
+    access_path = partial(
+        AccessPath,
+        entity,
+        entity,
+        query.name,
+        query.index,
+        query,
+        load_large=query.load_large,
+        projection=selection.projection,
+    )
 
     def plan_for(values: Mapping[str, Any], *more: str) -> ReadPlan:
         templates = schema.query_templates
@@ -96,12 +143,12 @@ def plan_lookup(context: Context, lookup: Lookup[Any], *, consistent: bool | Non
     entity, name, index, values = lookup.entity, lookup.name, lookup.index, lookup.values
     consistent = lookup.consistent if consistent is None else consistent
     schema = schema_of(entity)
-    key = (name, index, consistent, *values)
+    key = (name, index, consistent, lookup.projection, *values)
     template: QueryTemplate | None = schema.query_templates.get(key)
     plan = None if template is None else template.fast_plan(context, values)
     if plan is not None:
         return plan
-    access_path = partial(AccessPath, entity, entity, name, index, _LOOKUP)
+    access_path = partial(AccessPath, entity, entity, name, index, _LOOKUP, projection=lookup.projection)
     return _plan(context, schema, schema.query_templates, key, access_path, values, _NO_BOUNDS, consistent)
 
 
@@ -120,16 +167,55 @@ def plan_collection(
 
 
 def plan_scan(
-    context: Context, entity: type[Entity], *, consistent: bool = False, segment: tuple[int, int] | None = None
+    context: Context,
+    scan: Scan[Any],
+    *,
+    consistent: bool = False,
+    segment: tuple[int, int] | None = None,
+    keys_only: bool = False,
+    where: FieldCondition | None = None,
 ) -> ReadPlan:
-    """The plan of a scan of an entity's table, or of one segment of it (number, of how many)."""
-    schema = schema_of(entity)
-    body: dict[str, Any] = {"TableName": context.name_of(schema.table)}
-    if segment is not None:
-        body["Segment"], body["TotalSegments"] = segment
+    """The plan of a scan of an entity's table or index: as a whole, in segments, or one of them (number, of how many).
+
+    With ``keys_only``, of the attributes that decide whether an item is of the entity, and live.
+    """
+    schema, projection = schema_of(scan.of), scan.projection
+    table = schema.table
+    body: dict[str, Any] = {"TableName": context.name_of(table)}
+    pattern = f"{schema.entity.__name__}.scan"
+    projected = projected_attributes(schema, projection)
+    if keys_only:
+        others = table.type_attribute, None if schema.expiry is None else schema.expiry.attribute
+        projected = tuple(dict.fromkeys(name for name in (*table.key, *others) if name is not None))
+    key, asked, fetches_from_table = table.key, projected, False
+    if scan.index is not None:
+        index = table.index(scan.index)
+        if not schema.covers(index):
+            raise ModelError(f"{pattern}: {schema.entity.__name__} is never in index {index.name!r}")
+        if consistent and index.is_global:
+            raise ModelError(f"{pattern}: the global index {index.name} is always eventually consistent")
+        body["IndexName"] = index.name
+        key = tuple(dict.fromkeys((*table.key, *index.partition, *index.sort)))
+        available = None if index.include is None else {*key, *index.include}
+        # What an index does not have cannot be filtered by the service, and is checked here.
+        asked = (*projected, *filter_attributes(where)) if projected else ()
+        lacking = available is not None and (not projected or not available.issuperset(asked))
+        fetches_from_table = lacking and index.is_global
+        if lacking and not index.is_global and not projected:
+            body["Select"] = "ALL_ATTRIBUTES"
+    if projected and not fetches_from_table:
+        body.update(projection_members(dict.fromkeys((*key, *asked))))
     if consistent:
         body["ConsistentRead"] = True
-    return ReadPlan(ReadTarget(schema, f"{entity.__name__}.scan", "Scan", schema.table.key), (body,))
+    target = ReadTarget(
+        schema, pattern, "Scan", key, fetches_from_table=fetches_from_table, projected=projected, projection=projection
+    )
+    if segment is not None:
+        return filtered(ReadPlan(target, ({**body, "Segment": segment[0], "TotalSegments": segment[1]},)), where)
+    if scan.segments == 1:
+        return filtered(ReadPlan(target, (body,)), where)
+    bodies = [{**body, "Segment": number, "TotalSegments": scan.segments} for number in range(scan.segments)]
+    return filtered(ReadPlan(target, bodies, is_parallel=True), where)
 
 
 def _plan(

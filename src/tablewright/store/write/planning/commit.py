@@ -81,7 +81,7 @@ def _merged(guards: list[tuple[int, GuardChange]]) -> tuple[list[tuple[int, Guar
 
 
 def _commit_one(context: Context, number: int, action: Action, pattern: str) -> Flow[Committed]:
-    body = {**action.body, "ReturnValues": _RETURNED[action.kind]}
+    body = {**action.body, "ReturnValues": action.returns or _RETURNED[action.kind]}
     if "ConditionExpression" in body:
         body["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
     try:

@@ -16,6 +16,7 @@ from typing import Any, cast
 from tablewright.store.blobs.offload import Offload
 from tablewright.store.context import Context
 from tablewright.store.errors import (
+    AlreadyExists,
     Cancelled,
     ConditionFailed,
     Conflict,
@@ -46,7 +47,7 @@ MAX_PLAN_ATTEMPTS = 12
 _MAX_BACKOFF_STEP = 4
 
 # The errors that planning itself may raise.
-_REFUSALS = (NotFound, ConditionFailed, Conflict)
+_REFUSALS = (AlreadyExists, NotFound, ConditionFailed, Conflict)
 
 
 class _OutOfDate(StoreError):

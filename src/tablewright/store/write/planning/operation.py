@@ -46,6 +46,8 @@ class Action:
     internal: bool = False
     # Whether executing it twice is the same as once.
     repeatable: bool = True
+    # What a single request returns of the item; None for what is usual for its kind.
+    returns: str | None = None
 
 
 def action(
@@ -55,10 +57,12 @@ def action(
     update: UpdateActions | None = None,
     *,
     repeatable: bool = True,
+    returns: str | None = None,
 ) -> Action:
     """An action, with its expressions rendered."""
     condition = all_of([each.condition for each in preconditions])
-    return Action(kind, with_expressions(body, condition, update), preconditions, repeatable=repeatable)
+    rendered = with_expressions(body, condition, update)
+    return Action(kind, rendered, preconditions, repeatable=repeatable, returns=returns)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,84 @@
+"""Projections: some fields of an entity, as a type of their own.
+
+    class OrderSummary(Projection[Order]):
+        number: int
+        status: Status
+
+    store.query(OrderSummary.of(Order.of_customer("c-1")))      Page[OrderSummary]
+
+A projection is read wherever its entity is: of a lookup, of a selection, or by a scan. Its fields are those of the
+entity, by name and type; what an item does not have is the entity's default. It cannot be written. Less is sent, but
+DynamoDB charges for whole items.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, overload
+
+from pydantic import BaseModel, ConfigDict
+
+from tablewright.model.entity import Entity
+from tablewright.model.errors import ModelError
+from tablewright.model.patterns import Lookup, Selection
+from tablewright.model.schema import schema_of
+
+__all__ = ["Projection"]
+
+E = TypeVar("E", bound=Entity)
+
+
+class Projection(BaseModel, Generic[E]):
+    """The base class of projections: ``class OrderSummary(Projection[Order])``, with some fields of ``Order``."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    entity_: ClassVar[type[Entity]]
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        super().__pydantic_init_subclass__(**kwargs)
+        if not hasattr(cls, "entity_"):
+            raise ModelError(f"{cls.__name__} is a projection of no entity; declare it as Projection[Order]")
+        if "entity_" not in cls.__dict__:
+            _check(cls)
+
+    # Not pydantic's own, which has to find the module that it is called in.
+    if not TYPE_CHECKING:
+
+        def __class_getitem__(cls, entity: Any) -> type[Projection]:
+            if not isinstance(entity, type) or not issubclass(entity, Entity):
+                raise ModelError(f"a projection is of an entity class, such as Projection[Order], not of {entity!r}")
+            return type(cls)(f"Projection[{entity.__name__}]", (cls,), {"entity_": entity, "__module__": __name__})
+
+    @overload
+    @classmethod
+    def of(cls, read: Lookup[E]) -> Lookup[Self]: ...
+    @overload
+    @classmethod
+    def of(cls, read: Selection[E]) -> Selection[Self]: ...
+    @classmethod
+    def of(cls, read: Any) -> Any:
+        """The same read, of these fields only."""
+        if not isinstance(read, Lookup | Selection) or not issubclass(read.entity, cls.entity_):
+            name = cls.entity_.__name__
+            raise ModelError(f"{cls.__name__} is a projection of {name}: it takes a lookup or a selection of {name}")
+        return replace(read, projection=cls)
+
+
+def _check(projection: type[Projection[Any]]) -> None:
+    """Check that a projection has fields of its entity, with their types."""
+    entity, name = projection.entity_, projection.__name__
+    known = schema_of(entity).fields
+    if not projection.model_fields:
+        raise ModelError(f"{name} has no fields; declare some of those of {entity.__name__}: {', '.join(known)}")
+    for field, info in projection.model_fields.items():
+        if field not in known:
+            raise ModelError(f"{name}.{field}: {entity.__name__} has no field {field!r}; it has {', '.join(known)}")
+        if info.annotation != entity.model_fields[field].annotation:
+            raise ModelError(
+                f"{name}.{field} has another type than {entity.__name__}.{field}; declare it with the same"
+            )
+        # A marker such as ExpiresAt brings its own.
+        if not info.is_required() and info.default != entity.model_fields[field].default:
+            raise ModelError(f"{name}.{field} has a default; it is that of {entity.__name__}.{field}, so remove it")

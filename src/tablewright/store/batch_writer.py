@@ -1,0 +1,66 @@
+# Generated from async_batch_writer.py by tools/generate_sync.py. Do not edit it; run `make generate`.
+"""Many puts and deletes, as a program comes by them: collected, and written 25 in a request.
+
+    with store.batch_writer() as batch:
+        for row in rows:
+            batch.put(Order.from_row(row))
+
+What is left is written at the end of the block. If the block raises, it is not; what was written before stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Self
+
+from tablewright.dynamo.limits import MAX_BATCH_WRITES
+from tablewright.model import Entity, Lookup
+from tablewright.store.context import Context
+from tablewright.store.flow.driver import Flow
+from tablewright.store.write.batch_write import BatchWrite, check_batch_write, write_batch
+
+
+class BatchWriter:
+    """Collects puts and deletes, and writes them in batches; ``store.batch_writer()`` makes one.
+
+    Of several writes of one item, the last one counts. ``written`` is how many were written so far.
+    """
+
+    def __init__(self, context: Context, run: Callable[[Flow[None]], None]) -> None:
+        self._context = context
+        self._run = run
+        self._waiting: list[BatchWrite] = []
+        self.written = 0
+
+    def put(self, *entities: Entity) -> None:
+        """Put items, whether or not there are some already."""
+        for entity in entities:
+            self._add(BatchWrite(entity))
+
+    def delete(self, *targets: Entity | Lookup[Any]) -> None:
+        """Delete items."""
+        for target in targets:
+            self._add(BatchWrite(target, deletes=True))
+
+    def flush(self) -> None:
+        """Write what has been collected; what cannot be written stays collected."""
+        if self._waiting:
+            self._run(write_batch(self._context, self._waiting))
+            self.written += len(self._waiting)
+            self._waiting = []
+
+    def _add(self, write: BatchWrite) -> None:
+        check_batch_write(write)
+        self._waiting.append(write)
+        if len(self._waiting) >= MAX_BATCH_WRITES:
+            self.flush()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.flush()
