@@ -8,6 +8,7 @@ import json
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
+from textwrap import indent
 from typing import TYPE_CHECKING
 
 from tablewright.cli.argument_parser import Commands, UsageError
@@ -160,6 +161,7 @@ def _show(found: dict[str, list[DesignChange]], accepted: set[str]) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
+    declared: set[str] = set()
     for name, changes in found.items():
         for change in changes:
             head = Text.assemble(
@@ -170,8 +172,10 @@ def _show(found: dict[str, list[DesignChange]], accepted: set[str]) -> None:
             screen.print(head, soft_wrap=True)
             for number, step in enumerate(change.steps, 1):
                 screen.print(Padding(Text(f"{number}. {step}"), (0, 0, 0, 4), expand=False))
-            if change.declaration:
-                screen.print(Padding(Text(change.declaration), (1, 0, 1, 8), expand=False), soft_wrap=True)
+            if change.declaration and change.declaration not in declared:
+                # All changes of an entity have the same.
+                declared.add(change.declaration)
+                screen.print(Text(f"\n{indent(change.declaration, ' ' * 8)}\n"), soft_wrap=True)
         screen.print(Text(f"{name}: {_summary(changes)}", style="bold"))
 
 

@@ -1,4 +1,4 @@
-"""Changes of a design, for properties: what an entity is before and after, each in a version of its own."""
+"""Changes of a design, for properties: an order and what belongs to it, before and after."""
 
 from __future__ import annotations
 
@@ -21,28 +21,35 @@ from tablewright.model import (
     Table,
     Unique,
     Version,
+    attr,
+    camel_case,
     sharded,
+    snake_case,
 )
+from tablewright.store import Update
 
 SHOPS = ["s1", "s2"]
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """One version of a design: an Order, and perhaps what was split off it."""
+    """One version of a design."""
 
+    # Whether the table has a type attribute, and attributes have names of their own.
     typed: bool
-    # The primary key, by number; and the key of the index.
+    camel: bool = False
+    # The primary key, and that of the index, by number.
     key: int = 0
     index_key: int = 0
     shards: int = 1
     # What the entity is called, and its type.
     name: str = "Order"
-    type_name: str = "Order"
-    # The note is called so, and stored so.
+    # What the note is called.
     note: str = "note"
-    # The address is an entity of its own.
+    # The address is an entity of its own; the phone is the person's; coupons are gone.
     split: bool = False
+    moved: bool = False
+    coupons: bool = True
     unique: bool = False
     versioned: bool = False
 
@@ -54,92 +61,93 @@ KEYS = [
 ]
 INDEX_KEYS = ["SHOP#{shop}", "S#{shop}", "ALL"]
 
+
+def _pair(fixed: dict[str, Any], changed: dict[str, Any]) -> tuple[Shape, Shape]:
+    old = Shape(**fixed)
+    return old, replace(old, **changed)
+
+
 CHANGES = st.builds(
-    lambda typed, **changed: (
-        Shape(typed, unique=changed["unique"], versioned=changed["versioned"]),
-        replace(Shape(typed), **changed),
+    _pair,
+    st.fixed_dictionaries({name: st.booleans() for name in ("typed", "camel", "unique", "versioned")}),
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "key": st.sampled_from([1, 2]),
+            "index_key": st.sampled_from([1, 2]),
+            "shards": st.just(3),
+            "name": st.just("Purchase"),
+            "note": st.just("remark"),
+            "split": st.just(True),
+            "moved": st.just(True),
+            "coupons": st.just(False),
+        },
     ),
-    st.booleans(),
-    key=st.sampled_from([0, 0, 1, 2]),
-    index_key=st.sampled_from([0, 0, 1, 2]),
-    shards=st.sampled_from([1, 1, 3]),
-    name=st.sampled_from(["Order", "Order", "Purchase"]),
-    note=st.sampled_from(["note", "note", "remark"]),
-    split=st.booleans(),
-    unique=st.booleans(),
-    versioned=st.booleans(),
-).map(lambda pair: (pair[0], replace(pair[1], type_name=pair[1].name)))
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """The classes of one version."""
+    """The classes of one version, by name."""
 
     design: Design
     table: Table
     order: type[Any]
-    address: type[Any] | None
+    classes: dict[str, type[Any]]
 
     @property
     def names(self) -> dict[str, Any]:
         """What a declaration, or a step, may name."""
-        known = [self.order, *([] if self.address is None else [self.address])]
         return {
-            **{each.__name__: each for each in known},
+            **self.classes,
             "orders": self.table,
-            **{
-                each.__name__: each
-                for each in (Annotated, AttributeName, Entity, Iterable, Keys, RetiredEntity)
-                if hasattr(each, "__name__")
-            },
             "Annotated": Annotated,
             "Any": Any,
+            "AttributeName": AttributeName,
+            "Iterable": Iterable,
+            "Keys": Keys,
+            "RetiredEntity": RetiredEntity,
+            "Update": Update,
+            "attr": attr,
             "sharded": sharded,
         }
 
 
 def made(shape: Shape, *, kept_name: bool = False) -> Made:
     """A version of the design; with ``kept_name``, a field that has another name is stored under the old one."""
-    table = Table(
-        "Orders",
-        "PK",
-        "SK",
-        indexes=[GlobalIndex("byShop", "GSI1PK", "GSI1SK")],
-        type_attribute="type" if shape.typed else None,
-    )
+    indexes = [GlobalIndex("byShop", "GSI1PK", "GSI1SK")]
+    table = Table("Orders", "PK", "SK", indexes=indexes, type_attribute="type" if shape.typed else None)
+    arguments = {"table": table, "naming": camel_case if shape.camel else snake_case}
+    classes: dict[str, type[Any]] = {}
+
+    def declare(name: str, fields: dict[str, Any], **members: Any) -> type[Any]:
+        defaults = {"version": 0} if "version" in fields else {}
+        namespace = {"__module__": __name__, "__annotations__": fields, **defaults, "by_id": Get(), **members}
+        classes[name] = new_class(name, (Entity,), arguments, lambda body: body.update(namespace))
+        return classes[name]
+
     note: Any = Annotated[str, AttributeName("note")] if kept_name else str
-    annotations: dict[str, Any] = {"order_id": str, "shop": str, shape.note: note}
+    order_fields: dict[str, Any] = {"order_id": str, "shop": str, shape.note: note}
     if not shape.split:
-        annotations["street"] = str
+        order_fields["street_name"] = str
+    if not shape.moved:
+        order_fields["phone"] = str
     if shape.unique:
-        annotations["code"] = Annotated[str, Unique()]
+        order_fields["code"] = Annotated[str, Unique()]
     if shape.versioned:
-        annotations["version"] = Version
+        order_fields["version"] = Version
     first = INDEX_KEYS[shape.index_key]
-    keys = {
+    keys = Keys(
         **KEYS[shape.key],
-        "GSI1PK": first if shape.shards == 1 else sharded(first, shape.shards),
-        "GSI1SK": "{order_id}",
-    }
-    namespace: dict[str, Any] = {
-        "__annotations__": annotations,
-        **({"version": 0} if shape.versioned else {}),
-        "keys": Keys(keys),
-        "by_id": Get(),
-        "of_shop": Query("byShop"),
-    }
-    order = _class(shape.name, table, namespace, shape.type_name)
-    address = None
+        GSI1PK=first if shape.shards == 1 else sharded(first, shape.shards),
+        GSI1SK="{order_id}",
+    )
+    order = declare(shape.name, order_fields, keys=keys, of_shop=Query("byShop"))
     if shape.split:
-        namespace = {
-            "__annotations__": {"order_id": str, "street": str},
-            "keys": Keys(PK="ADDRESS#{order_id}", SK="ADDRESS"),
-            "by_id": Get(),
-        }
-        address = _class("Address", table, namespace, "Address")
-    return Made(Design("Shop", tables=[table]), table, order, address)
-
-
-def _class(name: str, table: Table, namespace: dict[str, Any], type_name: str) -> type[Any]:
-    arguments = {"table": table, "type_name": type_name}
-    return new_class(name, (Entity,), arguments, lambda body: body.update({"__module__": __name__, **namespace}))
+        declare("Address", {"order_id": str, "street_name": str}, keys=Keys(PK="ADDRESS#{order_id}", SK="ADDRESS"))
+    phone = {"phone": str | None} if shape.moved else {}
+    members = {"phone": None} if shape.moved else {}
+    declare("Person", {"order_id": str, **phone}, keys=Keys(PK="PERSON#{order_id}", SK="PERSON"), **members)
+    if shape.coupons:
+        declare("Coupon", {"coupon_code": str, "percent": int}, keys=Keys(PK="COUPON#{coupon_code}", SK="COUPON"))
+    return Made(Design("Shop", tables=[table]), table, order, classes)

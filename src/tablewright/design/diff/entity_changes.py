@@ -10,7 +10,14 @@ from tablewright.design.diff.field_changes import field_changes
 from tablewright.design.diff.key_rendering import rendering_changes
 from tablewright.design.diff.retired_declarations import before, removed
 from tablewright.design.diff.shard_changes import spread_of
-from tablewright.design.diff.stranded_data import Entities, looks_renamed, moved_fields, retired_form, same_key
+from tablewright.design.diff.stranded_data import (
+    Entities,
+    looks_renamed,
+    moved_fields,
+    retired_fields,
+    retired_form,
+    same_key,
+)
 
 __all__ = ["entity_changes"]
 
@@ -65,8 +72,8 @@ def _removed(table_name: str, entity: str, described: Described, old: Described,
         entity,
         f"removed from {table_name}: its items stay, but nothing reads them",
         (
-            "keep the class in the new version as a retired entity, as below: what its items become, or that they are "
-            "deleted",
+            "keep the class in the new version as a retired entity, as printed: what its items become, or that they "
+            "are deleted",
             *migrated(entity),
         ),
         removed(entity, described, table_name),
@@ -126,7 +133,11 @@ def _entity(name: str, old: Described, new: Described, versions: Versions, place
     yield from _keys(name, old, new, versions, declaration)
     yield from rendering_changes(name, old, new, table, new_table, upgraded > 0)
     yield from _moved(name, old, moved, form, declaration)
-    yield from field_changes(name, old, new, upgraded > 0, moved)
+    retired = set() if form is None else retired_fields(old, new, form) - moved.keys()
+    for field in sorted(retired):
+        what = "gone; a retired entity says what becomes of its values"
+        yield DesignChange(Impact.BACKFILL, f"{name}.{field}", what, migrated(name))
+    yield from field_changes(name, old, new, upgraded > 0 or bool(retired), {*moved, *retired})
     for pattern, what in named_changes(old["patterns"], new["patterns"]):
         yield DesignChange(Impact.FREE, f"{name}.{pattern}", f"pattern {what}")
 
@@ -168,7 +179,7 @@ def _name_change(
 
 
 def _declared(name: str) -> tuple[str, ...]:
-    return (f"declare {name}Before, as below, in the new version", *migrated(name))
+    return (f"declare {name}Before in the new version, as printed", *migrated(name))
 
 
 def _moved(

@@ -14,6 +14,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from tablewright.design.diff.change import Described
+from tablewright.design.diff.stranded_data import renamed_fields
 from tablewright.model import Template
 
 __all__ = ["before", "removed"]
@@ -53,7 +54,15 @@ def before(
         and each not in new["fields"]
         and (field["attribute"] in used or each in taken or moved)
     ]
+    stored = {field["attribute"] for field in old["fields"].values()}
+    lacking = [
+        each
+        for each, field in new["fields"].items()
+        if field["absent"] == "refused" and field["attribute"] not in stored
+    ]
     fields = [_field(each, old["fields"][each]) for each in gone]
+    # What the entity requires, and its old form does not have.
+    fields += [f"{each}: Any = None" for each in lacking]
     keys = _keys(old, new, primary) if re_keyed else []
     body = _becomes(name, old, new, gone, moved, existing) if moved else []
     return _class(f"{name}Before", bases, fields, keys, body)
@@ -68,15 +77,17 @@ def _becomes(
     existing: Collection[str],
 ) -> list[str]:
     known = {field["attribute"]: each for each, field in new["fields"].items()}
-    have = {known.get(field["attribute"], each) for each, field in old["fields"].items()}
-    body = ["def becomes(self) -> Iterable[object]:", f"    yield {_made(name, new, have)}"]
+    # By the names that new entities have for them: what the old one has.
+    have = {each: each for each in [known.get(field["attribute"], name) for name, field in old["fields"].items()]}
+    own = {**have, **{now: was for was, now in renamed_fields(old, new).items()}}
+    body = ["def becomes(self) -> Iterable[object]:", f"    yield {_made(name, new, own)}"]
     for other, described in moved.items():
         optional = [each for each in gone if each in described["fields"] and _may_be_none(old["fields"][each])]
         required = [each for each in optional if not _may_be_none(described["fields"][each])]
         made = f"yield {_made(other, described, have)}"
         if other in existing:
             # Its items are there, and get the values.
-            made, required = f"yield {_updated(other, described, gone)}", optional
+            made, required = f"yield {_updated(other, described, gone, have)}", optional
         if required:
             body += [f"    if {' and '.join(f'self.{each} is not None' for each in required)}:", f"        {made}"]
         else:
@@ -163,21 +174,24 @@ def _may_be_none(field: Described) -> bool:
     return _default(field) == "None" or any(each["kind"] == "None" for each in field["type"])
 
 
-def _made(name: str, entity: Described, have: Iterable[str]) -> str:
+def _made(name: str, entity: Described, have: Mapping[str, str]) -> str:
     """The call that makes an entity of the old one's values."""
-    known = set(have)
     given = [
-        f"{each}=self.{each}" if each in known else f"{each}=..."
+        f"{each}=self.{have[each]}" if each in have else f"{each}=..."
         for each, field in entity["fields"].items()
-        if each in known or field["absent"] == "refused"
+        if each in have or field["absent"] == "refused"
     ]
     return f"{name}({', '.join(given)})"
 
 
-def _updated(name: str, entity: Described, gone: Sequence[str]) -> str:
+def _updated(name: str, entity: Described, gone: Sequence[str], have: Mapping[str, str]) -> str:
     """The operation that gives an item the values."""
     gets = [
         each for each, pattern in entity["patterns"].items() if "Get" in pattern["kind"] and pattern["index"] is None
     ]
+    names = {field["attribute"]: each for each, field in entity["fields"].items()}
+    paths = dict.fromkeys(path for rule in entity["keys"].values() for path, _ in rule["parts"])
+    keys = [names.get(path, path) for path in paths if path in names]
+    found = ", ".join(f"{each}=self.{have[each]}" if each in have else f"{each}=..." for each in keys)
     changes = [f"attr({name}.{each}).set(self.{each})" for each in gone if each in entity["fields"]]
-    return f"Update({name}.{gets[0] if gets else 'by_id'}(...), {', '.join(changes)})"
+    return f"Update({name}.{gets[0] if gets else 'by_id'}({found}), {', '.join(changes)})"

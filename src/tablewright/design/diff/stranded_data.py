@@ -17,7 +17,7 @@ from typing import Any
 
 from tablewright.design.diff.change import Described
 
-__all__ = ["Entities", "looks_renamed", "moved_fields", "renamed_fields", "retired_form", "same_key"]
+__all__ = ["Entities", "looks_renamed", "moved_fields", "renamed_fields", "retired_fields", "retired_form", "same_key"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +79,16 @@ def _key_fields(entity: Described, table: Described) -> set[str]:
     return found
 
 
+def _most_specific(entity: Described, table: Described) -> str | None:
+    """The attribute that the primary key ends with: an entity that has it too refers to this one."""
+    found = None
+    for name in _primary(table):
+        rule = entity["keys"].get(name)
+        paths = [name] if rule is None else [path for path, _ in rule["parts"]]
+        found = paths[-1].partition(".")[0] if paths else found
+    return found
+
+
 # -- fields ---------------------------------------------------------------------------------------------------------
 
 
@@ -90,6 +100,11 @@ def _gone(old: Described, new: Described) -> dict[str, Any]:
         for name, field in old["fields"].items()
         if field["attribute"] not in after and name not in new["fields"]
     }
+
+
+def retired_fields(old: Described, new: Described, form: Described) -> set[str]:
+    """Fields that are gone from an entity, and that a retired entity has."""
+    return {name for name, field in _gone(old, new).items() if field["attribute"] in form["attributes"]}
 
 
 def renamed_fields(old: Described, new: Described) -> dict[str, str]:
@@ -140,11 +155,7 @@ def moved_fields(
         if targets:
             found[each] = targets
     if not found:
-        identity = {path.partition(".")[0] for path in _key_fields(old, table)}
-        split = [
-            other
-            for other in gained
-            if other not in entities.old and identity and identity <= _by_attribute(entities.new[other]).keys()
-        ]
+        own = _most_specific(old, table)
+        split = [other for other in gained if other not in entities.old and own in _by_attribute(entities.new[other])]
         return dict.fromkeys(gone, split) if split else {}
     return found
