@@ -89,7 +89,7 @@ $(BIN)/python:
 
 $(RUNTIME): pyproject.toml | $(BIN)/python
 	@echo 'Installing Tablewright with its systems into $(VENV): once, and when pyproject.toml changes'
-	@$(PIP) --editable '.[systems]'
+	@$(PIP) --editable '.[apps]'
 	@touch $@
 
 $(DEV): pyproject.toml | $(BIN)/python

@@ -40,7 +40,7 @@ def test_up_says_what_it_does_before_it_installs(tmp_path: Path) -> None:
     done = subprocess.run(["make", "--silent", "up", *made], cwd=ROOT, capture_output=True, text=True, timeout=30)
     assert done.stdout.splitlines() == [
         "Installing Tablewright with its systems into .venv: once, and when pyproject.toml changes",
-        "pip --editable .[systems]",
+        "pip --editable .[apps]",
         "up",
     ], done.stderr
     again = subprocess.run(["make", "--silent", "up", *made], cwd=ROOT, capture_output=True, text=True, timeout=30)

@@ -13,6 +13,7 @@ from tablewright.cli.database_commands import add_accept_loss
 
 if TYPE_CHECKING:
     from tablewright.runtime import Runtime, Settings
+    from tablewright.runtime.http.application import MakeScreens
 
 _LOOPBACK = "127.0.0.1"
 
@@ -150,14 +151,27 @@ def _up(options: argparse.Namespace) -> int:
 
             endpoint = serve_in_thread(runtime.engine, host=_LOOPBACK, port=options.dynamodb_port)
             print(f"DynamoDB endpoint: {runtime.users_of_engine.enter_context(endpoint)} (any credentials)", flush=True)
+        make_screens = _screens()
         try:
-            status = serve(runtime, systems, demo=options.demo, steps=steps)
+            status = serve(runtime, systems, demo=options.demo, steps=steps, make_screens=make_screens)
         except StoreError as error:
             raise UsageError(f"the database refused the request: {error}") from None
         except SettingsError as error:
             raise UsageError(str(error)) from None
         ignore_stop_signals()
         return status
+
+
+def _screens() -> MakeScreens | None:
+    """The screens of the applications; None where what they need is not installed."""
+    try:
+        import nicegui  # noqa: F401
+    except ImportError:
+        print("The APIs are served without screens; to get them: pip install 'tablewright[apps]'", flush=True)
+        return None
+    from tablewright.ui.screens import make_screens
+
+    return make_screens
 
 
 def _token(options: argparse.Namespace) -> int:

@@ -128,6 +128,21 @@ class Settings(BaseSettings):
     roles: dict[str, list[str]] = Field(
         default_factory=dict, description="roles (tasks:Admins) of the issuer's groups and scopes, by their names"
     )
+    client_secret: SecretStr | None = Field(
+        None, description="secret of the client that people sign in to the applications by, if the issuer gave it one"
+    )
+    sign_in_scopes: str = Field(
+        "openid email profile",
+        max_length=500,
+        pattern=r"^openid( [\x21\x23-\x5b\x5d-\x7e]+)*$",
+        description="scopes that are asked for when somebody signs in",
+    )
+    groups_claim: str = Field(
+        "cognito:groups", min_length=1, max_length=200, description="the claim of a token that has its groups"
+    )
+    session_hours: float = Field(
+        8.0, gt=0, le=24 * 30, description="hours after which people have to sign in to the applications again"
+    )
     # -- streams, events and mail
     batch_window: float = Field(
         5.0, ge=0, le=300, description="seconds that changes are batched for the metrics of Support"
@@ -172,6 +187,7 @@ class Settings(BaseSettings):
     # -- secrets; those that are not set are generated and kept in the data folder
     cursor_secret: SecretStr | None = Field(None, description="signs cursors")
     privacy_secret: SecretStr | None = Field(None, description="key of the hashes of phone numbers")
+    session_secret: SecretStr | None = Field(None, description="signs the cookies of those who signed in")
     webhook_secret: SecretStr | None = Field(None, description="signs webhooks")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="lowest level that is logged")
 

@@ -3,7 +3,7 @@
     system = System("calls", "Calls", "...", design, router, service=lambda runtime: Calls(runtime.store))
 
 A system has a design, a service (its use cases, without HTTP), a router (HTTP, without use cases), and perhaps
-consumers, background work and demo data. ``tablewright.systems`` lists the five that come with Tablewright;
+consumers, background work, demo data and screens. ``tablewright.systems`` lists the five that come with Tablewright;
 ``http.application`` makes an application of any of them.
 """
 
@@ -99,6 +99,8 @@ class System:
     # Writes demo data into empty tables.
     demo: Callable[[Runtime, Any, OnProgress], Awaitable[None]] | None = None
     demo_users: Sequence[DemoUser] = ()
+    # The module whose ``app`` (a ``tablewright.ui.Application``) has its screens; imported where screens are shown.
+    screens: str | None = None
 
     @property
     def tables(self) -> tuple[Table, ...]:
@@ -218,6 +220,11 @@ class Runtime:
         return _secret(self.settings.privacy_secret, self.secrets, "privacy_secret")
 
     @property
+    def session_secret(self) -> bytes:
+        """The key that signs the cookies of those who signed in to the applications."""
+        return _secret(self.settings.session_secret, self.secrets, "session_secret")
+
+    @property
     def webhook_secret(self) -> bytes:
         """The key that signs webhooks."""
         return _secret(self.settings.webhook_secret, self.secrets, "webhook_secret")
@@ -305,7 +312,9 @@ def _identity(
             )
         url = settings.jwks_url or settings.issuer.rstrip("/") + "/.well-known/jwks.json"
         fetch = tokens.keys_at(url)
-        return None, tokens.Verifier(settings.issuer, settings.audience, fetch, roles=roles, clock=clock)
+        return None, tokens.Verifier(
+            settings.issuer, settings.audience, fetch, roles=roles, groups_claim=settings.groups_claim, clock=clock
+        )
     if settings.mode == "production":
         raise SettingsError("production needs an issuer of tokens: set TABLEWRIGHT_ISSUER and TABLEWRIGHT_AUDIENCE")
     issuer = local_issuer.LocalIssuer(secrets, clock)

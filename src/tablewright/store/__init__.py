@@ -6,7 +6,7 @@ base_store, context  what both are made of: backend, clock, cursor secret, table
 read/                get, query, batch get, cursors; tolerant reads; planning/ makes the requests
 write/               put, update, move, delete, transactions, unique values; planning/ makes and commits the plans
 blobs/               large values: references, offloading, blob stores in folders, in memory and on S3
-streams/             consumers: shards, leases, checkpoints, effects, rebuilds
+streams/             consumers: shards, leases, checkpoints, effects, rebuilds; tails
 maintenance/         creating tables; verify and repair
 flow/                what runs a flow, and retries of its requests
 backends/            the embedded engine, or an endpoint over HTTP
@@ -83,6 +83,7 @@ from tablewright.store.streams.consumer import Consumer
 from tablewright.store.streams.consumer_settings import ConsumerSettings, Handler, PassResult
 from tablewright.store.streams.effects import Effects
 from tablewright.store.streams.rebuild import RebuildProgress
+from tablewright.store.streams.stream_tail import AsyncStreamTail
 from tablewright.store.write.delete import Delete
 from tablewright.store.write.idempotent_write import IdempotencyRecord, Outcome
 from tablewright.store.write.planning.operation import Operation
@@ -103,6 +104,7 @@ __all__ = [
     "AsyncBatchWriter",
     "AsyncConsumer",
     "AsyncStore",
+    "AsyncStreamTail",
     "AsyncTolerantReader",
     "Backend",
     "BatchWriter",

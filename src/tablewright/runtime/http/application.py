@@ -1,6 +1,8 @@
 """The application: systems under their names, and what all of them need around them.
 
-/                      start page
+/                      the applications, or without their screens the start page of the APIs
+/api                   start page of the APIs
+/app/...               screens of the applications (``tablewright.ui``), where they are installed
 /healthz /readyz /metrics
 /problems/{kind}       what a kind of problem means
 /runtime/...           events, consumers and dead letters, for runtime:Admins; /runtime/docs, /runtime/openapi.json
@@ -14,8 +16,8 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
-from typing import Any
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from typing import Any, Protocol
 
 from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
@@ -34,16 +36,42 @@ from tablewright.runtime.system import Runtime, System
 from tablewright.runtime.table_readiness import are_ready, tables_of
 from tablewright.store import Resolution
 
+# What other packages use.
+__all__ = [
+    "MakeScreens",
+]
+
 # What any route that needs a caller may respond with.
 _COMMON = (400, 401, 403, 408, 413, 415, 422, 429, 500, 503)
+
+# The first step of the paths of screens; no system is called so.
+SCREENS = "app"
 
 _log = logging.getLogger(__name__)
 
 
-def application(runtime: Runtime, systems: Sequence[System], services: Mapping[str, Any] | None = None) -> ASGIApp:
+class Screens(Protocol):
+    """The screens of applications: an ASGI application under ``/app``, and what runs as long as it does."""
+
+    @property
+    def app(self) -> ASGIApp: ...
+
+    def lifespan(self) -> AbstractAsyncContextManager[None]: ...
+
+
+# Makes the screens, given the application whose calls they make.
+MakeScreens = Callable[[Runtime, Sequence[System], ASGIApp], Screens]
+
+
+def application(
+    runtime: Runtime,
+    systems: Sequence[System],
+    services: Mapping[str, Any] | None = None,
+    make_screens: MakeScreens | None = None,
+) -> ASGIApp:
     """The ASGI application of some systems. Its lifespan runs the consumers, and closes the runtime at the end.
 
-    ``services`` are those of the systems, by name, if they have been made before.
+    ``services`` are those of the systems, by name, if they have been made before; ``make_screens`` adds screens.
     """
     if services is None:
         services = services_of(runtime, systems)
@@ -60,7 +88,10 @@ def application(runtime: Runtime, systems: Sequence[System], services: Mapping[s
         stops = [*(each.stop for each in background), threads.stop]
         stopped = asyncio.create_task(_stop_beside_requests(runtime.stopping, stops))
         try:
-            yield
+            async with AsyncExitStack() as stack:
+                if app.state.screens is not None:
+                    await stack.enter_async_context(app.state.screens.lifespan())
+                yield
         finally:
             runtime.stopping.set()
             try:
@@ -86,17 +117,23 @@ def application(runtime: Runtime, systems: Sequence[System], services: Mapping[s
     app.state.runtime = runtime
     app.state.consumer_threads = threads
     app.state.systems = list(systems)
+    app.state.screens = None
     problems.install(app)
     describe(app, _COMMON, public=_public(calls))
     app.state.admit = None
-    apps = {}
+    apps: dict[str, ASGIApp] = {}
     for system in systems:
         service = services[system.name]
         compiled = CompiledRoutes(described(runtime, system, service))
         apps[system.name] = _with_cors(runtime, compiled)
-    return Gate(
+    gate = Gate(
         _with_cors(runtime, CompiledRoutes(app)), apps, metrics=runtime.metrics, max_body=runtime.settings.max_body
     )
+    if make_screens is not None:
+        # Not with CORS: no page of another origin has anything to do here.
+        app.state.screens = make_screens(runtime, systems, gate)
+        apps[SCREENS] = app.state.screens.app
+    return gate
 
 
 async def _stop_beside_requests(stopping: asyncio.Event, stops: Sequence[Callable[[], None]]) -> None:

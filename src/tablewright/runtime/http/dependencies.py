@@ -18,6 +18,11 @@ from tablewright.runtime.identity.access import Caller, Grant, Role
 from tablewright.runtime.identity.actor import Actor, acting
 from tablewright.runtime.system import Runtime
 
+# What other packages use.
+__all__ = [
+    "SIGNED_IN",
+]
+
 
 def runtime_of(request: HTTPConnection) -> Runtime:
     """The runtime of the application that a request, or a web socket, belongs to."""
@@ -39,6 +44,9 @@ def _authorization(request: HTTPConnection) -> str | None:
     return None
 
 
+SIGNED_IN = "tablewright.caller"
+"""The key of a scope that has the caller of a request: of calls that the screens of this process make for somebody who
+signed in. No server puts anything there, so that it cannot come from outside."""
 GRANTS = "grants"
 """The attribute of a dependency that says whom it lets through: what ``declared_calls`` reads."""
 
@@ -56,12 +64,14 @@ def allow(*granted: Role | Grant) -> Any:
 
     async def admitted(request: HTTPConnection) -> Caller:
         runtime = runtime_of(request)
-        try:
-            caller = await runtime.verifier.caller(_authorization(request))
-        except Unauthenticated:
-            # Guessing is limited by address, as there is no caller.
-            runtime.limit.take(f"address {_address(request)}")
-            raise
+        caller: Caller | None = request.scope.get(SIGNED_IN)
+        if caller is None:
+            try:
+                caller = await runtime.verifier.caller(_authorization(request))
+            except Unauthenticated:
+                # Guessing is limited by address, as there is no caller.
+                runtime.limit.take(f"address {_address(request)}")
+                raise
         runtime.limit.take(f"caller {caller.user_id}")
         caller.require(*roles)
         await runtime.deny_list.check(caller.user_id)

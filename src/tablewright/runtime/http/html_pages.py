@@ -24,6 +24,12 @@ from tablewright.runtime.http.problems import KINDS
 from tablewright.runtime.identity.access import RUNTIME_ADMINS
 from tablewright.runtime.system import DemoUser, Runtime, System
 
+# What other packages use.
+__all__ = [
+    "demo_admin",
+    "is_private",
+]
+
 router = APIRouter(include_in_schema=False)
 api_router = APIRouter(include_in_schema=False)
 
@@ -39,7 +45,13 @@ _HOST = re.compile(r"(?P<name>[A-Za-z0-9.-]{1,255}|\[[0-9A-Fa-f:.]{2,45}\])(?::[
 
 
 @router.get("/")
-async def start_page(_: Probe) -> Response:
+async def start_page(request: Request, _: Probe) -> Response:
+    # Relative, as the host in a request may be anything.
+    return _page("start.html") if request.app.state.screens is None else RedirectResponse("app/")
+
+
+@router.get("/api")
+async def apis_page(_: Probe) -> Response:
     return _page("start.html")
 
 
@@ -55,11 +67,10 @@ async def tokens(request: Request, _: Probe) -> Response:
     """Ready-made tokens, for requests from this machine."""
     runtime = runtime_of(request)
     issuer = runtime.issuer
-    if issuer is None or not _is_private(runtime, request):
+    if issuer is None or not is_private(runtime, request):
         raise ResourceNotFound("tokens are given out in development, on this machine only; see `tablewright token`")
     found: list[System] = request.app.state.systems
-    everything = [role for system in found for role in system.roles if role.name.endswith(":Admins")]
-    admin = DemoUser("admin", (RUNTIME_ADMINS, *everything), "an administrator of everything", "admin@example.org")
+    admin = demo_admin(found)
     users = [(system.name, user) for system in found for user in system.demo_users]
     return JSONResponse(
         [
@@ -130,7 +141,13 @@ def _page(name: str) -> Response:
     return HTMLResponse(text, headers={"Content-Security-Policy": _POLICY})
 
 
-def _is_private(runtime: Runtime, request: Request) -> bool:
+def demo_admin(systems: Sequence[System]) -> DemoUser:
+    """Somebody to try everything as."""
+    everything = [role for system in systems for role in system.roles if role.name.endswith(":Admins")]
+    return DemoUser("admin", (RUNTIME_ADMINS, *everything), "an administrator of everything", "admin@example.org")
+
+
+def is_private(runtime: Runtime, request: Request) -> bool:
     """Whether a request is from this machine, and not from a page of another site.
 
     The header itself is read: where a URL cannot be made of it, there would be one of the server's own address.

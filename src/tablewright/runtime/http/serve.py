@@ -19,7 +19,7 @@ from typing import Any, Protocol
 
 import uvicorn
 
-from tablewright.runtime.http.application import application, prepare, services_of
+from tablewright.runtime.http.application import MakeScreens, application, prepare, services_of
 from tablewright.runtime.http.bounded_connection import ConnectionLimits, bounded
 from tablewright.runtime.internal_tables import events_table
 from tablewright.runtime.logs import keep_visible
@@ -47,10 +47,17 @@ class ProgressDisplay(Protocol):
     def end(self) -> None: ...
 
 
-def serve(runtime: Runtime, systems: Sequence[System], *, demo: bool, steps: ProgressDisplay) -> int:
+def serve(
+    runtime: Runtime,
+    systems: Sequence[System],
+    *,
+    demo: bool,
+    steps: ProgressDisplay,
+    make_screens: MakeScreens | None = None,
+) -> int:
     """Serve until SIGTERM or SIGINT."""
     with asyncio.Runner(loop_factory=_loop) as runner:
-        return runner.run(_serve(runtime, systems, demo, steps))
+        return runner.run(_serve(runtime, systems, demo, steps, make_screens))
 
 
 def _loop() -> asyncio.AbstractEventLoop:
@@ -62,7 +69,13 @@ def _loop() -> asyncio.AbstractEventLoop:
     return uvloop.new_event_loop()
 
 
-async def _serve(runtime: Runtime, systems: Sequence[System], demo: bool, steps: ProgressDisplay) -> int:
+async def _serve(
+    runtime: Runtime,
+    systems: Sequence[System],
+    demo: bool,
+    steps: ProgressDisplay,
+    make_screens: MakeScreens | None,
+) -> int:
     settings = runtime.settings
     server: uvicorn.Server | None = None
     try:
@@ -77,7 +90,7 @@ async def _serve(runtime: Runtime, systems: Sequence[System], demo: bool, steps:
             print("tablewright: there is data already, so that no demo data is added", file=sys.stderr)
         steps.begin("starting")
         config = uvicorn.Config(
-            application(runtime, systems, services),
+            application(runtime, systems, services, make_screens),
             host=settings.host,
             port=settings.port,
             http=bounded(ConnectionLimits()),

@@ -29,6 +29,7 @@ from tablewright.runtime.identity.access import Caller, roles_of
 
 # What other packages use.
 __all__ = [
+    "Verifier",
     "is_user_id",
 ]
 
@@ -109,9 +110,11 @@ class Verifier:
         fetch: FetchKeys,
         *,
         roles: Mapping[str, Iterable[str]] = MappingProxyType({}),
+        groups_claim: str = "cognito:groups",
         clock: Callable[[], float] = time.time,
     ) -> None:
         """``roles`` are those of the issuer's groups and scopes, where they are not called as roles are."""
+        self._groups_claim = groups_claim
         self._issuer = issuer
         self._audience = audience
         self._fetch = fetch
@@ -146,6 +149,13 @@ class Verifier:
         if len(self._verified) > _MAX_REMEMBERED:
             self._verified.popitem(last=False)
         return caller
+
+    async def identity(self, token: str) -> tuple[Caller, Mapping[str, Any]]:
+        """Who a token is about, and all of its claims, once it is verified; Unauthenticated if it is not valid."""
+        if len(token) > _MAX_TOKEN_LENGTH:
+            raise Unauthenticated("the token is too long")
+        _, claims = await self._claims(token)
+        return self._caller(claims), claims
 
     async def _claims(self, token: str) -> tuple[str, dict[str, Any]]:
         try:
@@ -195,9 +205,9 @@ class Verifier:
             raise Unauthenticated("the token was issued for another client")
 
     def _caller(self, claims: Mapping[str, Any]) -> Caller:
-        groups = claims.get("cognito:groups") or []
+        groups = claims.get(self._groups_claim) or []
         if not isinstance(groups, list):
-            raise Unauthenticated("the token is not valid: cognito:groups is not a list")
+            raise Unauthenticated(f"the token is not valid: {self._groups_claim} is not a list")
         roles = roles_of(map(str, groups), str(claims.get("scope", "")).split(), self._roles)
         email = claims.get("email")
         if not is_user_id(claims["sub"]):

@@ -109,6 +109,8 @@ class ShardReader:
     after: str | None
     # Continue with the oldest record there is when the next ones have been trimmed, instead of raising RecordsLost.
     skip_trimmed: bool = False
+    # Begin behind the last record that there is, instead of at the beginning of the shard.
+    from_end: bool = False
     pending: list[Record] = field(default_factory=list)
     ended: bool = False
     _iterator: str | None = None
@@ -151,7 +153,7 @@ class ShardReader:
 
     def _positioned(self, context: Context) -> Flow[str]:
         while True:
-            body = {"StreamArn": self.arn, "ShardId": self.shard.id, **_position(self.after)}
+            body = {"StreamArn": self.arn, "ShardId": self.shard.id, **self._position()}
             try:
                 response = yield from retrying(context, Request("GetShardIterator", body))
             except ServiceError as error:
@@ -168,8 +170,7 @@ class ShardReader:
             raise RecordsLost(f"the stream no longer has the records of shard {self.shard.id} after {self.after}")
         self.after = self._iterator = None
 
-
-def _position(after: str | None) -> Mapping[str, str]:
-    if after is None:
-        return {"ShardIteratorType": "TRIM_HORIZON"}
-    return {"ShardIteratorType": "AFTER_SEQUENCE_NUMBER", "SequenceNumber": after}
+    def _position(self) -> Mapping[str, str]:
+        if self.after is not None:
+            return {"ShardIteratorType": "AFTER_SEQUENCE_NUMBER", "SequenceNumber": self.after}
+        return {"ShardIteratorType": "LATEST" if self.from_end else "TRIM_HORIZON"}

@@ -70,4 +70,5 @@ system = System(
     background=lambda runtime, service: [MailRetries(runtime.mailer.on(runtime.consumer_store))],
     demo=_demo,
     demo_users=_USERS,
+    screens="tablewright.systems.tasks.app.tasks_app",
 )

@@ -1,0 +1,209 @@
+"""The board: a lane for each status, cards that are dragged from one to another.
+
+A card is moved under the version that somebody saw: whoever dragged a card that was changed meanwhile is told so, and
+the card is where it belongs. Lanes are read page by page, newest first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from nicegui import ui
+
+from tablewright.store import AnyChange
+from tablewright.systems.tasks.app.task_detail import TaskDetail, move_task
+from tablewright.systems.tasks.app.task_parts import TaskBody, changed_tasks, new_task, pills
+from tablewright.systems.tasks.model import FOLLOWING, Status, task_management
+from tablewright.ui.api_calls import Refused
+from tablewright.ui.components import avatars, box, button, empty, icon, set_attribute, text
+from tablewright.ui.data_list import DataList
+from tablewright.ui.feedback import toast
+from tablewright.ui.screen_page import Page
+
+__all__ = ["board"]
+
+_PAGE = 25
+# Changes that are drawn card by card; more of them, and the board is read again.
+_MOST = 40
+
+
+async def board(page: Page, task_id: str = "") -> None:
+    """Draw the board, and the task that is open beside it."""
+    drawn = _Board(page)
+    await page.live(task_management, drawn.changed)
+    page.on_drop(drawn.drop)
+    page.on_search(drawn.filter, typed=drawn.filter)
+    page.on_navigate(drawn.show)
+    if page.may("create_task"):
+        with page.actions:
+            button(page.t("tasks.new"), lambda: new_task(page), kind="primary", icon_name="plus", key="n")
+    await drawn.load()
+    await drawn.show(task_id)
+
+
+class _Board:
+    """The lanes and their cards, and a task that is open beside them."""
+
+    def __init__(self, page: Page) -> None:
+        self._page = page
+        self._lanes: dict[Status, DataList[TaskBody]] = {}
+        self._counts: dict[Status, ui.label] = {}
+        self._assignees: dict[str, list[str]] = {}
+        self._wanted = ""
+        self._detail: TaskDetail | None = None
+        with box("tw-board"):
+            for status in Status:
+                self._draw_lane(status)
+        self._drawer = box("tw-drawer", "aside")
+        self._drawer.set_visibility(False)
+
+    def _draw_lane(self, status: Status) -> None:
+        t = self._page.t
+        with box("tw-lane", "section", data_lane=status, aria_label=t(f"tasks.{status}")):
+            with box("tw-lane-head"):
+                text(t(f"tasks.{status}"), "", "h2")
+                self._counts[status] = text("", "tw-mute tw-num")
+            with box("tw-lane-cards", tabindex="0"):
+                self._lanes[status] = DataList(
+                    t,
+                    read=lambda cursor, status=status: self._read(status, cursor),  # type: ignore[misc]
+                    key=lambda task: str(task["taskId"]),
+                    row=self._draw_card,
+                    nothing=lambda: empty(t("tasks.nothing"), icon_name="tasks"),
+                    classes="tw-stack",
+                )
+
+    # -- reading --------------------------------------------------------------------------------------------------
+
+    async def load(self) -> None:
+        await asyncio.gather(*(lane.load() for lane in self._lanes.values()))
+        self._count()
+
+    async def _read(self, status: Status, cursor: str | None) -> tuple[list[TaskBody], str | None]:
+        answer = await self._page.api.call("list_tasks", status=status, newestFirst=True, limit=_PAGE, cursor=cursor)
+        tasks = answer.body["tasks"]
+        if status is not Status.CLOSED:
+            await asyncio.gather(*(self._read_assignees(task["taskId"]) for task in tasks))
+        return tasks, answer.body.get("cursor")
+
+    async def _read_assignees(self, task_id: str) -> None:
+        answer = await self._page.api.call("list_assignments", taskId=task_id)
+        self._assignees[task_id] = [each["userId"] for each in answer.body["assignments"]]
+
+    async def changed(self, changes: Sequence[AnyChange] | None) -> None:
+        """Draw what changed, where it belongs now."""
+        found = changed_tasks(changes)
+        if found is None or len(found) > _MOST:
+            await self.load()
+        else:
+            await asyncio.gather(*(self._refresh(task_id) for task_id in found))
+            self._count()
+        if self._detail is not None and (found is None or self._detail.task_id in found):
+            await self._load_detail(self._detail)
+
+    async def _refresh(self, task_id: str) -> None:
+        try:
+            answer = await self._page.api.call("get_task", taskId=task_id)
+        except Refused as error:
+            if error.status != 404:
+                raise
+            self._place(task_id, None)
+            return
+        await self._read_assignees(task_id)
+        self._place(task_id, answer.body)
+
+    def _place(self, task_id: str, task: TaskBody | None) -> None:
+        for status, lane in self._lanes.items():
+            if task is not None and task["status"] == status:
+                lane.change(task)
+            else:
+                lane.remove(task_id)
+
+    def _count(self) -> None:
+        for status, lane in self._lanes.items():
+            self._counts[status].set_text(f"{len(lane.items)}{'+' if lane.has_more else ''}")
+
+    def filter(self, looked_for: str) -> None:
+        """Hide the cards that do not have a text."""
+        words = looked_for.casefold().split()
+        for lane in self._lanes.values():
+            lane.filter(lambda task: all(word in f"{task['title']} {task['description']}".casefold() for word in words))
+
+    # -- cards ----------------------------------------------------------------------------------------------------
+
+    def _draw_card(self, task: TaskBody) -> None:
+        page, status = self._page, Status(task["status"])
+        names = self._assignees.get(task["taskId"], [])
+        may_move = page.may("assign_task") or page.user_id in names
+        with box(
+            f"tw-tile {'tw-tile-done' if status is Status.CLOSED else ''}",
+            "a",
+            href=page.path(f"/board/{task['taskId']}"),
+            data_go=True,
+            data_row=True,
+            data_card=task["taskId"],
+            data_onto=" ".join(FOLLOWING[status]) if may_move else "",
+            draggable="true" if may_move and FOLLOWING[status] else "false",
+        ):
+            text(task["title"], "tw-tile-title")
+            pills(page.t, task)
+            with box("tw-tile-foot"):
+                for name, symbol in (("commentCount", "comment"), ("attachmentCount", "clip")):
+                    if task.get(name):
+                        with box("tw-tile-mark", "span"):
+                            icon(symbol)
+                            text(task[name])
+                if names:
+                    avatars(names)
+                elif status is not Status.CLOSED:
+                    text(page.t("tasks.nobody"))
+
+    async def drop(self, task_id: str, lane: str) -> None:
+        """Move a card that was dragged, if it is still the one that was seen."""
+        task = next((each.items[task_id] for each in self._lanes.values() if task_id in each.items), None)
+        if task is None or lane not in FOLLOWING[Status(task["status"])]:
+            return
+        now = await self._page.api.call("get_task", taskId=task_id)
+        if now.body["updatedAt"] != task["updatedAt"] or now.body["status"] != task["status"]:
+            who = now.body["updatedBy"]
+            toast(self._page.t("tasks.moved_meanwhile", title=task["title"], who=who), bad=True)
+        else:
+            await move_task(self._page, task, Status(lane), now.etag)
+        await self._refresh(task_id)
+        self._count()
+
+    # -- the task beside the board ----------------------------------------------------------------------------------
+
+    async def show(self, task_id: str = "") -> None:
+        """Open a task beside the board, or none."""
+        self._wanted = task_id
+        self._drawer.clear()
+        self._drawer.set_visibility(bool(task_id))
+        self._detail = None
+        if task_id:
+            with self._drawer:
+                thing, context = box("tw-drawer-thing"), box("tw-drawer-context")
+            detail = TaskDetail(self._page, task_id, thing, context, self._draw_close)
+            await self._load_detail(detail)
+            if self._wanted == task_id:
+                self._detail = detail
+
+    async def _load_detail(self, detail: TaskDetail) -> None:
+        try:
+            await detail.load()
+        except Refused as error:
+            if error.status != 404:
+                raise
+            self._drawer.clear()
+            with self._drawer:
+                with box("tw-thing-head"):
+                    self._draw_close()
+                empty(self._page.t("shell.not_found"), self._page.t("shell.not_found_about"))
+
+    def _draw_close(self) -> None:
+        with box(
+            "tw-btn tw-btn-icon tw-btn-small", "a", href=self._page.path("/board"), data_go=True, data_back=True
+        ) as made:
+            set_attribute(made, "aria-label", self._page.t("shell.close"))
+            icon("close")

@@ -1,0 +1,109 @@
+"""What the views of tasks share: a task as the API shows it, its pills, and the dialog that makes one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import date, datetime
+from typing import Any
+
+from tablewright.store import AnyChange, Change
+from tablewright.systems.tasks.model import Assignment, Priority, Status, Task
+from tablewright.ui.components import Tone, box, pill
+from tablewright.ui.feedback import dialog, toast
+from tablewright.ui.forms import Form
+from tablewright.ui.screen_page import Page
+from tablewright.ui.texts import Texts
+
+__all__ = ["TaskBody", "changed_tasks", "due_pill", "edit_task", "new_task", "parsed", "pills", "status_pill"]
+
+TaskBody = dict[str, Any]
+"""A task as the API shows it."""
+
+_STATUS_TONES: dict[str, Tone] = {"OPEN": "neutral", "IN_PROGRESS": "info", "COMPLETED": "good", "CLOSED": "violet"}
+_PRIORITY_TONES: dict[str, Tone] = {"LOW": "neutral", "MEDIUM": "info", "HIGH": "bad"}
+
+
+def parsed(value: str | None) -> datetime | None:
+    return datetime.fromisoformat(value) if value else None
+
+
+def status_pill(t: Texts, task: TaskBody) -> None:
+    pill(t(f"tasks.is_{task['status']}"), _STATUS_TONES[task["status"]])
+
+
+def due_pill(t: Texts, task: TaskBody) -> None:
+    """When it is due, as long as there is something to do."""
+    if not task.get("due"):
+        return
+    day, today = date.fromisoformat(task["due"]), datetime.now(t.zone).date()
+    if task["status"] in (Status.COMPLETED, Status.CLOSED):
+        return
+    if day < today:
+        pill(t("tasks.overdue", day=t.day(day)), "bad", "clock")
+    else:
+        pill(t("tasks.due_on", day=t.day(day)), "warn" if (day - today).days <= 1 else "neutral", "clock")
+
+
+def pills(t: Texts, task: TaskBody) -> None:
+    with box("tw-row tw-wrap"):
+        pill(t(f"tasks.{task['priority']}"), _PRIORITY_TONES[task["priority"]])
+        due_pill(t, task)
+
+
+def changed_tasks(changes: Sequence[AnyChange] | None) -> set[str] | None:
+    """The ids of the tasks that changes are about; None if that is not known."""
+    if changes is None:
+        return None
+    found: set[str] = set()
+    for change in changes:
+        if isinstance(change, Change):
+            found.update(each.task_id for each in _concerned(change) if isinstance(each, Task | Assignment))
+    return found
+
+
+def _concerned(change: Change[Any]) -> Iterable[Any]:
+    return (each for each in (change.before, change.after) if each is not None)
+
+
+def new_task(page: Page) -> None:
+    """The dialog that creates a task."""
+    t = page.t
+
+    async def create(values: dict[str, Any], key: str) -> None:
+        answer = await page.api.call("create_task", body=_given(values), key=key)
+        made.close()
+        toast(t("tasks.created", title=answer.body["title"]))
+
+    with dialog(t("tasks.new")) as made:
+        form = Form(t, submit=create, action=t("tasks.create"), cancel=made.close)
+        _fields(form, t, {"title": "", "description": "", "priority": Priority.MEDIUM})
+        form.end()
+
+
+def edit_task(page: Page, task: TaskBody, etag: str | None) -> None:
+    """The dialog that changes a task, under the version that was seen."""
+    t = page.t
+
+    async def change(values: dict[str, Any], _: str) -> None:
+        changes = {name: value for name, value in _given(values).items() if value != task.get(name)}
+        if changes:
+            await page.api.call("change_task", taskId=task["taskId"], body=changes, seen=etag)
+            toast(t("tasks.changed"))
+        made.close()
+
+    with dialog(t("tasks.edit_title")) as made:
+        form = Form(t, submit=change, action=t("shell.save"), cancel=made.close)
+        _fields(form, t, task)
+        form.end()
+
+
+def _fields(form: Form, t: Texts, task: TaskBody) -> None:
+    form.text("title", t("tasks.field_title"), value=task["title"], most=200, hint=t("tasks.field_title_hint"))
+    form.text("description", t("tasks.field_description"), value=task["description"], lines=True, most=10_000)
+    form.choice(
+        "priority", t("tasks.priority"), {each: t(f"tasks.{each}") for each in Priority}, value=task["priority"]
+    )
+
+
+def _given(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}

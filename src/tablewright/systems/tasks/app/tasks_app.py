@@ -1,0 +1,43 @@
+"""The screens of Tasks: board, list, mine, people (``app``); and what waits for somebody, for the start page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tablewright.systems.tasks.app.board_view import board
+from tablewright.systems.tasks.app.people_view import people
+from tablewright.systems.tasks.app.task_list_view import my_tasks, task_list
+from tablewright.systems.tasks.app.tasks_texts import texts
+from tablewright.ui.applications import Application, Waiting
+from tablewright.ui.screen_page import Page
+
+__all__ = ["app"]
+
+# How many of somebody's tasks are counted for the start page.
+_MOST = 100
+
+app = Application("tasks", title="tasks.title", icon="tasks", texts=texts)
+app.view("/board", "/board/{task_id}", title="tasks.board", tab=True, needs=["list_tasks"])(board)
+app.view("/list", "/list/{task_id}", title="tasks.list", tab=True, needs=["list_tasks"])(task_list)
+app.view("/mine", "/mine/{task_id}", title="tasks.mine", tab=True, needs=["list_my_tasks"])(my_tasks)
+app.view("/people", title="tasks.people", tab=True, needs=["list_users"])(people)
+
+
+async def waiting(page: Page) -> Sequence[Waiting]:
+    """What somebody has to do; and for those who assign tasks, what is open."""
+    t, api = page.t, page.api_of("tasks")
+    found: list[Waiting] = []
+    if api.may("list_my_tasks"):
+        answer = await api.call("list_my_tasks", limit=_MOST)
+        mine = [task for task in answer.body["tasks"] if task["status"] in ("OPEN", "IN_PROGRESS")]
+        first = [(task["title"], page.path_in("tasks", f"/mine/{task['taskId']}")) for task in mine[:3]]
+        found.append(Waiting(t("tasks.waiting_mine"), len(mine), page.path_in("tasks", "/mine"), "info", first))
+    if api.may("assign_task"):
+        answer = await api.call("list_tasks", status="OPEN", newestFirst=True, limit=_MOST)
+        tasks = answer.body["tasks"]
+        first = [(task["title"], page.path_in("tasks", f"/list/{task['taskId']}")) for task in tasks[:3]]
+        found.append(Waiting(t("tasks.waiting_open"), len(tasks), page.path_in("tasks", "/board"), "neutral", first))
+    return found
+
+
+app.waiting = waiting

@@ -1,0 +1,14 @@
+"""The shell of the applications and of the studio, with NiceGUI: sign-in, frame, parts of screens, live changes.
+
+    applications    Application, its views, and who sees them
+    screen_page     Page: a browser tab, as views know it
+    components, data_list, forms, feedback, frame, icons    what views are drawn with; static/ has the design language
+    api_calls       calls of the APIs, for whoever signed in
+    live_changes    changes of tables, for the views that are open
+    texts           words in English and Italian, times as people say them
+    identity/       signing in and out, sessions, which pages may talk to the screens
+    start_view      the start page
+    screens         all of it, as an application under /app
+
+docs/applications.md says how a screen is written. It needs the extra ``tablewright[apps]``; nothing else imports this.
+"""

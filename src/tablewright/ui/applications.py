@@ -1,0 +1,134 @@
+"""Applications: which screens there are, under which addresses, and who sees them.
+
+    app = Application("tasks", icon="tasks", texts=texts)
+
+    @app.view("/board", title="tasks.board", tab=True, needs=["list_tasks"])
+    async def board(page: Page) -> None: ...
+
+    @app.view("/list", "/list/{task_id}", title="tasks.list", tab=True)
+    async def task_list(page: Page, task_id: str = "") -> None: ...
+
+A view is a function that draws; its addresses are below ``/app/<name>``. It is offered to whoever may make the calls
+that it ``needs``, by the very declarations that decide about the calls themselves. Nothing here knows how screens are
+drawn.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+from urllib.parse import unquote
+
+from tablewright.runtime import Call, Caller, allowed
+from tablewright.ui.texts import Catalogue
+
+__all__ = ["Application", "Calls", "View", "Waiting"]
+
+Build = Callable[..., Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Something that waits for somebody, for the start page: how many, and where to go."""
+
+    text: str
+    count: int
+    path: str
+    tone: Literal["neutral", "info", "good", "warn", "bad", "violet"] = "neutral"
+    # The first few, as text and path.
+    first: Sequence[tuple[str, str]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A screen: the paths that lead to it, and the function that draws it."""
+
+    paths: tuple[str, ...]
+    title: str
+    tab: bool
+    needs: tuple[str, ...]
+    build: Build
+    _patterns: tuple[re.Pattern[str], ...] = field(repr=False, default=())
+
+    def match(self, path: str) -> dict[str, str] | None:
+        """The values in a path, if it leads here."""
+        for pattern in self._patterns:
+            found = pattern.fullmatch(path)
+            if found is not None:
+                return {name: unquote(value) for name, value in found.groupdict().items()}
+        return None
+
+
+class Application:
+    """The screens of a system; or of something else, such as the runtime."""
+
+    def __init__(self, name: str, *, title: str, icon: str, texts: Catalogue) -> None:
+        """``name`` is that of the system whose calls the screens make, ``title`` the key of a text."""
+        self.name = name
+        self.title = title
+        self.icon = icon
+        self.texts = texts
+        self.views: list[View] = []
+        # What waits for somebody, for the start page.
+        self.waiting: Callable[..., Awaitable[Sequence[Waiting]]] | None = None
+        # Results of a search, for the page of them.
+        self.search: Callable[..., Awaitable[Sequence[tuple[str, str, str]]]] | None = None
+
+    def view(self, *paths: str, title: str, tab: bool = False, needs: Iterable[str] = ()) -> Callable[[Build], Build]:
+        """Make a function a view: ``tab`` puts it into the bar at the top, ``needs`` are names of calls."""
+        if not paths or not all(path.startswith("/") for path in paths):
+            raise ValueError("a view has a path, which begins with a slash")
+
+        def add(build: Build) -> Build:
+            patterns = tuple(re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/]+)", re.escape(path))) for path in paths)
+            self.views.append(View(paths, title, tab, tuple(needs), build, patterns))
+            return build
+
+        return add
+
+    def find(self, path: str) -> tuple[View, dict[str, str]] | None:
+        """The view that a path leads to, and the values in the path."""
+        for view in self.views:
+            found = view.match(path)
+            if found is not None:
+                return view, found
+        return None
+
+
+class Calls:
+    """The calls of one system by name, and who may make them."""
+
+    def __init__(self, calls: Iterable[Call]) -> None:
+        self._calls: Mapping[str, Call] = {call.name: call for call in calls}
+
+    def __getitem__(self, name: str) -> Call:
+        return self._calls[name]
+
+    def may(self, caller: Caller, *names: str) -> bool:
+        """Whether somebody may make all of some calls; a name that no call has is an error."""
+        return all(allowed(caller, self._calls[name]) for name in names)
+
+    def may_any(self, caller: Caller) -> bool:
+        """Whether there is a call that is not open to all, and somebody may make it."""
+        return any(allowed(caller, call) for call in self._calls.values() if not call.is_open)
+
+    def views_of(self, application: Application, caller: Caller) -> list[View]:
+        """The views that somebody is shown, in their order; those that are not offered are refused by address too."""
+        return [view for view in application.views if self.may(caller, *view.needs)]
+
+
+def check(application: Application, calls: Calls, texts: Mapping[str, Any]) -> None:
+    """What a view names has to be there: an error when the process starts, not when somebody opens the view."""
+    for key in (application.title, *(view.title for view in application.views)):
+        if key not in texts:
+            raise ValueError(f"{application.name}: there is no text {key}")
+    for view in application.views:
+        for name in view.needs:
+            try:
+                calls[name]
+            except KeyError:
+                raise ValueError(
+                    f"{application.name}: {view.paths[0]} needs the call {name}, which is not there"
+                ) from None

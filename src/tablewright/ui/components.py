@@ -1,0 +1,348 @@
+"""Parts of screens: text, buttons, pills, avatars, cards, facts, menus, tables, and the states of what is not there.
+
+    with card(t("tasks.people")):
+        pill(t("tasks.HIGH"), "bad")
+        button(t("tasks.assign"), assign, kind="primary", icon="plus")
+
+Everything is a plain element in the classes of ``static/design.css``; text is text, whatever is in it. What a handler
+of a button raises is shown (``feedback.guarded``), and the button is disabled as long as it runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Generic, Literal, TypeVar
+from zlib import crc32
+
+from nicegui import ui
+
+from tablewright.ui.feedback import Handler, guarded
+from tablewright.ui.icons import icon_svg
+from tablewright.ui.texts import Texts
+
+__all__ = [
+    "Column",
+    "Tone",
+    "avatar",
+    "avatars",
+    "banner",
+    "box",
+    "button",
+    "card",
+    "empty",
+    "fact",
+    "facts",
+    "failed",
+    "figure",
+    "icon",
+    "link",
+    "link_button",
+    "loading",
+    "menu",
+    "menu_item",
+    "meter",
+    "pill",
+    "section",
+    "set_attribute",
+    "table",
+    "text",
+    "time",
+]
+
+T = TypeVar("T")
+Tone = Literal["neutral", "info", "good", "warn", "bad", "violet"]
+Kind = Literal["plain", "primary", "danger", "quiet"]
+
+
+def box(classes: str = "", tag: str = "div", **attributes: Any) -> ui.element:
+    """An element that others are put into; attributes as in HTML, with ``_`` for ``-`` (``aria_label``)."""
+    made = ui.element(tag).classes(classes)
+    for name, value in attributes.items():
+        if value is not None and value is not False:
+            made.props[name.strip("_").replace("_", "-")] = value
+    return made
+
+
+def set_attribute(element: ui.element, name: str, value: Any) -> None:
+    """Change an attribute of an element that is shown; None takes it away."""
+    if element.props.get(name) == value:
+        return
+    if value is None:
+        element.props.pop(name, None)
+    else:
+        element.props[name] = value
+    element.update()
+
+
+def text(content: object, classes: str = "", tag: str = "span", **attributes: Any) -> ui.label:
+    """Text, never HTML; ``.set_text`` changes it."""
+    made = ui.label(str(content)).classes(classes)
+    made.tag = tag
+    for name, value in attributes.items():
+        made.props[name.strip("_").replace("_", "-")] = value
+    return made
+
+
+def icon(name: str, classes: str = "") -> ui.html:
+    return ui.html(icon_svg(name), sanitize=False, tag="span").classes(f"tw-i {classes}")
+
+
+def button(
+    label: str,
+    on_click: Handler,
+    *,
+    kind: Kind = "plain",
+    icon_name: str | None = None,
+    small: bool = False,
+    only_icon: bool = False,
+    key: str | None = None,
+    classes: str = "",
+    **attributes: Any,
+) -> ui.element:
+    """A button; ``only_icon`` has its label for screen readers, ``key`` is a key that presses it."""
+    made = box(_button_classes(kind, small, only_icon, classes), "button", type="button", **attributes)
+    if only_icon:
+        made.props["aria-label"] = made.props["title"] = label
+    if key is not None:
+        made.props["data-key"] = key
+    with made:
+        _button_content(label, icon_name, only_icon)
+    made.on("click", guarded(on_click, made), [])
+    return made
+
+
+def link_button(
+    label: str, path: str, *, kind: Kind = "plain", icon_name: str | None = None, small: bool = False, **attributes: Any
+) -> ui.element:
+    """A link that looks like a button."""
+    made = box(_button_classes(kind, small, False, ""), "a", href=path, data_go=True, **attributes)
+    with made:
+        _button_content(label, icon_name, False)
+    return made
+
+
+def _button_classes(kind: Kind, small: bool, only_icon: bool, more: str) -> str:
+    names = ["tw-btn", f"tw-btn-{kind}", more]
+    return " ".join([*names, *(["tw-btn-small"] if small else []), *(["tw-btn-icon"] if only_icon else [])])
+
+
+def _button_content(label: str, icon_name: str | None, only_icon: bool) -> None:
+    if icon_name is not None:
+        icon(icon_name)
+    if not only_icon:
+        text(label, "tw-btn-label" if icon_name is not None else "")
+
+
+def link(label: str, path: str, classes: str = "tw-link") -> ui.element:
+    """A link to another view; ``path`` begins with ``/app/``."""
+    made = box(classes, "a", href=path, data_go=True)
+    with made:
+        text(label)
+    return made
+
+
+def pill(label: str, tone: Tone = "neutral", icon_name: str | None = None) -> ui.element:
+    """A status: a colour and a word, never the colour alone."""
+    made = box(f"tw-pill tw-tone-{tone}", "span")
+    with made:
+        if icon_name is not None:
+            icon(icon_name)
+        text(label)
+    return made
+
+
+def avatar(name: str, *, large: bool = False) -> ui.element:
+    """Somebody's initials, in a colour that stays theirs."""
+    words = [
+        word for word in name.replace("@", " ").replace(".", " ").replace("-", " ").replace("_", " ").split() if word
+    ]
+    initials = (words[0][0] + words[1][0] if len(words) > 1 else (words[0][:2] if words else "?")).upper()
+    tone = crc32(name.encode("utf-8", "replace")) % 6
+    made = box(f"tw-avatar tw-avatar-{tone} {'tw-avatar-large' if large else ''}", "span", title=name)
+    with made:
+        text(initials, aria_hidden="true")
+        text(name, "tw-hidden")
+    return made
+
+
+def avatars(names: Sequence[str], most: int = 3) -> ui.element:
+    """Some people, side by side; how many more there are, if there are more."""
+    made = box("tw-avatars", "span")
+    with made:
+        for name in names[:most]:
+            avatar(name)
+        if len(names) > most:
+            text(f"+{len(names) - most}", "tw-avatar tw-avatar-5", title=", ".join(names[most:]))
+    return made
+
+
+def time(t: Texts, value: datetime | None, classes: str = "tw-mute tw-small") -> ui.label:
+    """A time as it is said; in full for whoever points at it."""
+    return text("" if value is None else t.ago(value), classes, "time", title="" if value is None else t.exact(value))
+
+
+@contextmanager
+def card(title: str | None = None, classes: str = "") -> Iterator[ui.element]:
+    """A card; what is drawn inside comes below its title."""
+    with box(f"tw-card {classes}", "section") as made:
+        if title is not None:
+            with box("tw-card-head"):
+                text(title, "", "h2")
+        yield made
+
+
+@contextmanager
+def section(title: str) -> Iterator[ui.element]:
+    """A part of a context column."""
+    with box("tw-stack", "section") as made:
+        text(title, "tw-section-title", "h3")
+        yield made
+
+
+@contextmanager
+def facts() -> Iterator[ui.element]:
+    """What is known of a thing, by name: ``with facts(): fact("Priority", lambda: pill(...))``."""
+    with box("tw-facts", "dl") as made:
+        yield made
+
+
+def fact(name: str, value: str | Callable[[], object]) -> None:
+    text(name, "", "dt")
+    with box("", "dd"):
+        if callable(value):
+            value()
+        else:
+            text(value)
+
+
+def figure(label: str, value: str, note: str = "", tone: Tone = "neutral") -> ui.element:
+    """A number that matters, in a card of its own."""
+    with card() as made, box("tw-stack-tight"):
+        text(label, "tw-mute")
+        text(value, "tw-figure")
+        if note:
+            with box("tw-row"):
+                pill(note, tone)
+    return made
+
+
+def meter(part: float, label: str, tone: Tone = "info") -> ui.element:
+    """How much of something is done, or used: ``part`` is between 0 and 1."""
+    percent = round(100 * min(1.0, max(0.0, part)))
+    made = box(
+        f"tw-meter tw-meter-{tone}",
+        role="progressbar",
+        aria_label=label,
+        aria_valuenow=percent,
+        aria_valuemin=0,
+        aria_valuemax=100,
+    )
+    with made:
+        box().style(f"width: {percent}%")
+    return made
+
+
+@contextmanager
+def menu(label: str, icon_name: str = "more", classes: str = "tw-btn tw-btn-icon") -> Iterator[ui.element]:
+    """A menu behind a button; it closes by itself."""
+    with box("tw-menu", "details"):
+        with box(classes, "summary", aria_label=label, title=label):
+            icon(icon_name)
+        with box("tw-menu-panel") as panel:
+            yield panel
+
+
+def menu_item(label: str, on_click: Handler, icon_name: str | None = None) -> ui.element:
+    made = box("tw-menu-item", "button", type="button")
+    with made:
+        if icon_name is not None:
+            icon(icon_name)
+        text(label)
+    made.on("click", guarded(on_click, made), [])
+    return made
+
+
+@dataclass(frozen=True, slots=True)
+class Column(Generic[T]):
+    """A column of a table: its title, and what it shows of a row, as text or drawn."""
+
+    title: str
+    show: Callable[[T], object]
+    end: bool = False
+
+
+def table(
+    columns: Sequence[Column[T]], rows: Sequence[T], *, caption: str, path: Callable[[T], str] | None = None
+) -> ui.element:
+    """A table of rows that fit on a page; on a phone each row is a card. ``path`` makes a link of the first column."""
+    with box("tw-table-box") as made, box("tw-table tw-table-cards", "table"):
+        text(caption, "tw-hidden", "caption")
+        with box("", "thead"), box("", "tr"):
+            for column in columns:
+                text(column.title, "tw-end" if column.end else "", "th", scope="col")
+        with box("", "tbody"):
+            for row in rows:
+                with box("", "tr"):
+                    for number, column in enumerate(columns):
+                        with box("tw-end tw-num" if column.end else "", "td", data_label=column.title):
+                            if number == 0 and path is not None:
+                                with box("tw-link", "a", href=path(row), data_go=True, data_row=True):
+                                    _shown(column, row)
+                            else:
+                                _shown(column, row)
+    return made
+
+
+def _shown(column: Column[T], row: T) -> None:
+    # What draws itself returns its element, which is there already.
+    found = column.show(row)
+    if not isinstance(found, ui.element):
+        text("" if found is None else found)
+
+
+def banner(message: str, tone: Literal["info", "warn", "bad"] = "info") -> ui.element:
+    with box(f"tw-banner tw-banner-{tone}", role="status") as made:
+        icon("alert" if tone != "info" else "help")
+        text(message)
+    return made
+
+
+def empty(
+    title: str, about: str = "", icon_name: str = "inbox", action: Callable[[], object] | None = None
+) -> ui.element:
+    """Nothing is here: what it would be, and what to do about it."""
+    with box("tw-state") as made:
+        with box("tw-state-icon"):
+            icon(icon_name)
+        text(title, "tw-state-title", "p")
+        if about:
+            text(about, "", "p")
+        if action is not None:
+            action()
+    return made
+
+
+def failed(title: str, about: str, retry: tuple[str, Handler] | None = None) -> ui.element:
+    """Something could not be shown: why, and how to try again."""
+    with box("tw-state tw-state-bad", role="alert") as made:
+        with box("tw-state-icon"):
+            icon("alert")
+        text(title, "tw-state-title", "p")
+        text(about, "", "p")
+        if retry is not None:
+            button(retry[0], retry[1], icon_name="refresh")
+    return made
+
+
+def loading(rows: int = 4) -> ui.element:
+    """Where something is about to be."""
+    widths = ("72%", "48%", "86%", "60%", "38%")
+    with box("tw-body", aria_busy="true") as made:
+        for number in range(rows):
+            with box("tw-stack-tight"):
+                box("tw-skeleton").style(f"width: {widths[number % 5]}")
+                box("tw-skeleton").style(f"width: {widths[(number + 2) % 5]}; opacity: .6")
+    return made

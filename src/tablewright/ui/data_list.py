@@ -1,0 +1,146 @@
+"""Lists that are read page by page, by cursor: never all at once, however many there are.
+
+    tasks = DataList(read=page_of_tasks, key=lambda task: task["taskId"], row=draw_row, nothing=draw_empty)
+    await tasks.load()
+    await tasks.change(task)          drawn again where it stands; first, if it is new
+    tasks.remove("t-1")
+
+``read`` is given a cursor (None at first) and returns items and the next cursor. The next page is read when its place
+comes into view. A row is drawn into an element of its own, so that one that changes does not move the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Generic, TypeVar
+
+from nicegui import ui
+
+from tablewright.ui.components import box, button, failed, text
+from tablewright.ui.feedback import said
+from tablewright.ui.texts import Texts
+
+__all__ = ["DataList"]
+
+T = TypeVar("T")
+Read = Callable[[str | None], Awaitable[tuple[Sequence[T], str | None]]]
+
+
+class DataList(Generic[T]):
+    """A list in the element that is open when it is made."""
+
+    def __init__(
+        self,
+        t: Texts,
+        *,
+        read: Read[T],
+        key: Callable[[T], str],
+        row: Callable[[T], object],
+        nothing: Callable[[], object],
+        classes: str = "",
+    ) -> None:
+        self._t = t
+        self._read = read
+        self._key = key
+        self._row = row
+        self._nothing = nothing
+        self._cursor: str | None = None
+        self.items: dict[str, T] = {}
+        self._elements: dict[str, ui.element] = {}
+        self._body = box(classes, role="list")
+        self._end = box("tw-more")
+        self._loads = 0
+
+    @property
+    def has_more(self) -> bool:
+        """Whether there is another page."""
+        return self._cursor is not None
+
+    async def load(self) -> None:
+        """Read the first page, and draw it in place of what is there."""
+        self._loads += 1
+        number = self._loads
+        try:
+            items, cursor = await self._read(None)
+        except Exception as error:
+            self._clear()
+            with self._body:
+                failed(self._t("shell.not_shown"), said(error, self._t), (self._t("shell.again"), self.load))
+            return
+        if number != self._loads:
+            # Another load has begun since.
+            return
+        self._clear()
+        self._cursor = cursor
+        for item in items:
+            self._add(item)
+        self._finish()
+
+    async def more(self) -> None:
+        """Read the next page, and draw it behind what is there."""
+        if self._cursor is None:
+            return
+        number, cursor = self._loads, self._cursor
+        items, self._cursor = await self._read(cursor)
+        if number == self._loads:
+            for item in items:
+                self._add(item)
+            self._finish()
+
+    def change(self, item: T) -> None:
+        """Draw an item again where it stands, or first in the list if it is new."""
+        key = self._key(item)
+        if key in self._elements:
+            self.items[key] = item
+            self._draw(self._elements[key], item)
+        else:
+            if not self.items:
+                self._body.clear()
+            self._add(item)
+            self._elements[key].move(self._body, 0)
+
+    def remove(self, key: str) -> None:
+        element = self._elements.pop(key, None)
+        if element is not None:
+            del self.items[key]
+            element.delete()
+            if not self.items:
+                self._finish()
+
+    def filter(self, is_shown: Callable[[T], bool]) -> None:
+        """Hide what somebody does not look for, of what has been read."""
+        for key, element in self._elements.items():
+            element.set_visibility(is_shown(self.items[key]))
+
+    def _clear(self) -> None:
+        self._body.clear()
+        self._end.clear()
+        self.items.clear()
+        self._elements.clear()
+
+    def _add(self, item: T) -> None:
+        key = self._key(item)
+        if key in self._elements:
+            return
+        with self._body:
+            element = box(role="listitem")
+        self.items[key] = item
+        self._elements[key] = element
+        self._draw(element, item)
+
+    def _draw(self, element: ui.element, item: T) -> None:
+        element.clear()
+        with element:
+            self._row(item)
+
+    def _finish(self) -> None:
+        self._end.clear()
+        if not self.items and self._cursor is None:
+            with self._body:
+                self._nothing()
+        if self._cursor is not None:
+            with self._end:
+                button(self._t("shell.more"), self.more, kind="quiet", small=True, data_more=True)
+        elif len(self.items) > 20:
+            with self._end:
+                text(self._t.count("shell.that_is_all", len(self.items)), "tw-mute tw-small")

@@ -1,0 +1,207 @@
+"""Forms: fields with labels, and what the API says is wrong with each of them.
+
+    form = Form(t, submit=create, action=t("tasks.create"))
+    form.text("title", t("tasks.title"), most=200)
+    form.choice("priority", t("tasks.priority"), {"LOW": t("tasks.LOW"), ...}, value="MEDIUM")
+    form.end()
+
+    async def create(values: dict[str, Any], key: str) -> None:
+        await api.call("create_task", body=values, key=key)
+
+The names of the fields are those of the request's body, so that a problem (RFC 9457) finds its way to the field that it
+is about. ``key`` is an idempotency key, the same until the form was accepted: a second click, or a second try after a
+connection that broke, does nothing twice. Ctrl-Enter submits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+from uuid import uuid4
+
+from nicegui import ui
+from nicegui.events import GenericEventArguments
+
+from tablewright.ui.api_calls import Refused
+from tablewright.ui.components import banner, box, button, set_attribute, text
+from tablewright.ui.feedback import Handler
+from tablewright.ui.texts import Texts
+
+__all__ = ["Form", "select"]
+
+Submit = Callable[[dict[str, Any], str], Awaitable[object]]
+
+
+class _Field:
+    """A field: its control's value, and the place for what is wrong with it."""
+
+    def __init__(self, outer: ui.element, error: ui.label, read: Callable[[], Any], control: ui.element) -> None:
+        self.outer = outer
+        self.error = error
+        self.read = read
+        self.control = control
+
+
+class Form:
+    """A form in the element that is open when it is made."""
+
+    def __init__(self, t: Texts, *, submit: Submit, action: str, cancel: Handler | None = None) -> None:
+        self._t = t
+        self._submit = submit
+        self._action = action
+        self._cancel = cancel
+        self._key = uuid4().hex
+        self._fields: dict[str, _Field] = {}
+        self._box = box("tw-form", data_form=True)
+        with self._box:
+            self._problem = box("", role="alert")
+
+    def text(
+        self,
+        name: str,
+        label: str,
+        *,
+        value: str = "",
+        lines: bool = False,
+        kind: str = "text",
+        most: int | None = None,
+        hint: str = "",
+        empty_is_none: bool = False,
+    ) -> ui.input | ui.textarea:
+        """A text, or with ``kind`` a date, a time, a number or a mail address, as HTML has them."""
+        with self._field(name, label, hint) as (outer, error, control_id):
+            made = ui.textarea(value=value) if lines else ui.input(value=value)
+            made.classes("tw-input").props(f'borderless dense for="{control_id}" name="{name}"')
+            if not lines and kind != "text":
+                made.props(f"type={kind}")
+            if most is not None:
+                made.props(f"maxlength={most}")
+
+        def read() -> Any:
+            found = made.value or ""
+            return None if empty_is_none and not found else found
+
+        self._fields[name] = _Field(outer, error, read, made)
+        return made
+
+    def choice(
+        self, name: str, label: str, options: Mapping[str, str], *, value: str | None = None, hint: str = ""
+    ) -> None:
+        """One of some values, shown by their labels."""
+        chosen = [value if value is not None else next(iter(options), "")]
+        with self._field(name, label, hint) as (outer, error, control_id):
+            made = select(options, chosen[0], lambda new: chosen.__setitem__(0, new), id_=control_id, name=name)
+        self._fields[name] = _Field(outer, error, lambda: chosen[0] or None, made)
+
+    def choices(self, name: str, label: str, options: Mapping[str, str], *, value: tuple[str, ...] = ()) -> None:
+        """Any of some values."""
+        chosen = set(value)
+        outer = box("tw-field", "fieldset").style("border: 0; padding: 0; margin: 0")
+        with outer:
+            text(label, "tw-strong tw-small", "legend")
+            with box("tw-row tw-wrap"):
+                for option, shown in options.items():
+                    with box("tw-choice", "button", type="button", aria_pressed=str(option in chosen).lower()) as made:
+                        text(shown)
+
+                    def toggle(_: Any, option: str = option, made: ui.element = made) -> None:
+                        chosen.symmetric_difference_update({option})
+                        set_attribute(made, "aria-pressed", str(option in chosen).lower())
+
+                    made.on("click", toggle, [])
+            error = text("", "tw-field-error")
+        outer.move(self._box)
+        self._fields[name] = _Field(outer, error, lambda: [each for each in options if each in chosen], outer)
+
+    def end(self) -> None:
+        """Draw the buttons."""
+        with self._box, box("tw-form-foot"):
+            if self._cancel is not None:
+                button(self._t("shell.cancel"), self._cancel)
+            button(self._action, self.submit, kind="primary", data_submit=True)
+
+    def _field(self, name: str, label: str, hint: str) -> Any:
+        return _FieldBox(self._box, name, label, hint)
+
+    @property
+    def values(self) -> dict[str, Any]:
+        return {name: field.read() for name, field in self._fields.items()}
+
+    async def submit(self) -> None:
+        """Send what is in the fields; what is refused is shown where it belongs, and nothing that was typed is lost."""
+        self._problem.clear()
+        for field in self._fields.values():
+            field.error.set_text("")
+            field.outer.classes(remove="tw-invalid")
+        try:
+            await self._submit(self.values, self._key)
+        except Refused as error:
+            left = self._show(error)
+            if left:
+                with self._problem:
+                    banner(left, "bad")
+            return
+        self._key = uuid4().hex
+
+    def _show(self, error: Refused) -> str:
+        """Show what is about fields at the fields; the rest of it."""
+        unknown = [message for name, message in error.fields.items() if name not in self._fields]
+        for name, message in error.fields.items():
+            field = self._fields.get(name)
+            if field is not None:
+                field.error.set_text(_sentence(message))
+                field.outer.classes("tw-invalid")
+        if error.fields:
+            return "; ".join(unknown)
+        return self._t("shell.changed_meanwhile") if error.kind == "precondition-failed" else _sentence(error.detail)
+
+
+class _FieldBox:
+    """Label, control, hint and error of a field, as a context that the control is drawn in."""
+
+    def __init__(self, form: ui.element, name: str, label: str, hint: str) -> None:
+        self._form = form
+        self._id = f"tw-{name}-{uuid4().hex[:8]}"
+        self._label = label
+        self._hint = hint
+
+    def __enter__(self) -> tuple[ui.element, ui.label, str]:
+        with self._form:
+            self._outer = box("tw-field")
+        with self._outer:
+            text(self._label, "", "label", **{"for": self._id})
+            self._slot = box()
+            if self._hint:
+                text(self._hint, "tw-field-hint")
+            error = text("", "tw-field-error", aria_live="polite")
+        self._slot.__enter__()
+        return self._outer, error, self._id
+
+    def __exit__(self, *_: object) -> None:
+        self._slot.__exit__()
+
+
+def select(
+    options: Mapping[str, str],
+    value: str | None,
+    on_change: Callable[[str], object],
+    *,
+    id_: str | None = None,
+    name: str | None = None,
+    label: str | None = None,
+) -> ui.element:
+    """The browser's own list of choices; ``on_change`` is given the value that was chosen."""
+    made = box("tw-select", "select", id=id_, name=name, aria_label=label)
+    with made:
+        for option, shown in options.items():
+            text(shown, "", "option", value=option, **({"selected": True} if option == value else {}))
+
+    def changed(event: GenericEventArguments) -> object:
+        return on_change(str(event.args)) if str(event.args) in options else None
+
+    made.on("change", changed, js_handler="(event) => emit(event.target.value)")
+    return made
+
+
+def _sentence(message: str) -> str:
+    return message[:1].upper() + message[1:]

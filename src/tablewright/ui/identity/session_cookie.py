@@ -1,0 +1,128 @@
+"""Sessions: who signed in, in a cookie that is signed, http-only, same-site and good for some hours.
+
+    sign-in ──▶ Session(id, caller, name, expires) ──▶ cookie, signed with the session secret
+    request ──▶ cookie ──▶ signature, time, not signed out ──▶ Session
+
+The cookie has the roles that the issuer gave, not its token: nothing in the browser opens the API. What somebody may do
+is decided with each call, so that a person who is deactivated, or loses a group in Tasks, is refused at once. A session
+that was signed out is refused by this process until it would have ended; other processes forget it with the cookie.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import jwt
+
+from tablewright.runtime import Caller
+
+__all__ = ["SESSION_COOKIE", "Session", "Sessions", "Signer"]
+
+SESSION_COOKIE = "tablewright_session"
+_ALGORITHM = "HS256"
+# Browsers keep no more than 4096 bytes of a cookie, its name and attributes included.
+_MAX_COOKIE = 3800
+_MAX_ENDED = 10_000
+
+
+class Signer:
+    """Signs what a browser keeps for us, for one purpose and some time."""
+
+    def __init__(self, secret: bytes, purpose: str, clock: Callable[[], float] = time.time) -> None:
+        self._secret = secret
+        self._purpose = purpose
+        self._clock = clock
+
+    def seal(self, content: dict[str, Any], until: float) -> str:
+        return jwt.encode({**content, "aud": self._purpose, "exp": int(until)}, self._secret, _ALGORITHM)
+
+    def unseal(self, text: str | None) -> dict[str, Any] | None:
+        """What was sealed; None if it was changed, is for another purpose, or too old."""
+        if not text or len(text) > _MAX_COOKIE:
+            return None
+        try:
+            options: Any = {"require": ["exp", "aud"], "verify_exp": False}
+            found = jwt.decode(text, self._secret, [_ALGORITHM], audience=self._purpose, options=options)
+        except jwt.PyJWTError:
+            return None
+        # By our own clock, which tests can set.
+        return found if found["exp"] > self._clock() else None
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """Somebody who signed in."""
+
+    id: str
+    caller: Caller
+    # What to call them.
+    name: str
+    expires: float
+
+
+class SessionTooLarge(Exception):
+    """More roles than a cookie has room for."""
+
+
+class Sessions:
+    """The sessions of this process."""
+
+    def __init__(self, secret: bytes, hours: float, clock: Callable[[], float] = time.time) -> None:
+        self._signer = Signer(secret, "session", clock)
+        self._seconds = hours * 3600
+        self._clock = clock
+        # Those that were signed out, until they would have ended; and who wants to know.
+        self._ended: OrderedDict[str, float] = OrderedDict()
+        self._watching: dict[str, set[Callable[[], None]]] = {}
+
+    def begin(self, caller: Caller, name: str) -> tuple[Session, str]:
+        """A new session, and its cookie."""
+        session = Session(secrets.token_urlsafe(16), caller, name, self._clock() + self._seconds)
+        content = {
+            "id": session.id,
+            "sub": caller.user_id,
+            "name": name,
+            "roles": sorted(caller.roles),
+            **({} if caller.email is None else {"email": caller.email}),
+        }
+        cookie = self._signer.seal(content, session.expires)
+        if len(cookie) > _MAX_COOKIE:
+            raise SessionTooLarge(f"{caller.user_id} has {len(caller.roles)} roles, more than a cookie has room for")
+        return session, cookie
+
+    def read(self, cookie: str | None) -> Session | None:
+        """The session of a cookie; None if there is none, or it has ended."""
+        found = self._signer.unseal(cookie)
+        if found is None or found["id"] in self._ended:
+            return None
+        caller = Caller(found["sub"], found.get("email"), frozenset(found["roles"]))
+        return Session(found["id"], caller, found["name"], float(found["exp"]))
+
+    def is_over(self, session: Session) -> bool:
+        return session.id in self._ended or session.expires <= self._clock()
+
+    def end(self, session: Session) -> None:
+        """Sign out: neither the cookie nor a page that is open is good for anything more."""
+        now = self._clock()
+        self._ended[session.id] = session.expires
+        while self._ended and (len(self._ended) > _MAX_ENDED or next(iter(self._ended.values())) <= now):
+            self._ended.popitem(last=False)
+        for tell in tuple(self._watching.pop(session.id, ())):
+            tell()
+
+    def watch(self, session: Session, on_end: Callable[[], None]) -> Callable[[], None]:
+        """Call something when a session is signed out; what is returned ends that."""
+        watching = self._watching.setdefault(session.id, set())
+        watching.add(on_end)
+
+        def unwatch() -> None:
+            watching.discard(on_end)
+            if not watching and self._watching.get(session.id) is watching:
+                del self._watching[session.id]
+
+        return unwatch

@@ -1,0 +1,109 @@
+"""The views of the frame itself: what waits for somebody in each application, and the results of a search."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tablewright.store import AnyChange
+from tablewright.ui.api_calls import Refused
+from tablewright.ui.applications import Application, Waiting
+from tablewright.ui.components import box, card, empty, failed, icon, link, link_button, pill, text
+from tablewright.ui.feedback import said
+from tablewright.ui.gallery import gallery
+from tablewright.ui.screen_page import Page
+from tablewright.ui.shell_texts import texts
+
+__all__ = ["frame_views"]
+
+frame_views = Application("", title="shell.product", icon="home", texts=texts)
+frame_views.view("/gallery", title="shell.gallery")(gallery)
+
+
+@frame_views.view("/", title="shell.start")
+async def start(page: Page) -> None:
+    """What waits for somebody, application by application; it changes as they do."""
+    t = page.t
+    with box("tw-body"):
+        text(t("shell.hello", name=page.session.name), "tw-h1", "h2")
+        if not page.applications:
+            empty(t("shell.no_applications"), t("shell.no_applications_about"), "lock")
+            return
+        with box("tw-grid-wide"):
+            for application in page.applications:
+                with box():
+                    await _ApplicationCard(page, application).begin()
+
+
+class _ApplicationCard:
+    """The card of one application."""
+
+    def __init__(self, page: Page, application: Application) -> None:
+        self._page = page
+        self._application = application
+        self._slot = box()
+
+    async def begin(self) -> None:
+        system = self._page.shell.systems.get(self._application.name)
+        if self._application.waiting is not None and system is not None:
+            for table in system.tables:
+                if table.stream is not None:
+                    await self._page.live(table, self._changed)
+        await self._draw()
+
+    async def _changed(self, _: Sequence[AnyChange] | None) -> None:
+        await self._draw()
+
+    async def _draw(self) -> None:
+        page, application = self._page, self._application
+        found: Sequence[Waiting] = ()
+        problem = ""
+        if application.waiting is not None:
+            try:
+                found = await application.waiting(page)
+            except Refused as error:
+                problem = said(error, page.t)
+        self._slot.clear()
+        with self._slot, card():
+            with box("tw-card-head"):
+                with box("tw-row"):
+                    with box("tw-avatar tw-avatar-large tw-avatar-0", "span", aria_hidden="true"):
+                        icon(application.icon)
+                    text(page.t(application.title), "tw-h2", "h3")
+                link_button(page.t("shell.open"), page.path_in(application.name, ""), small=True)
+            if problem:
+                failed(page.t("shell.not_shown"), problem)
+            elif not any(each.count for each in found):
+                text(page.t("shell.nothing_waits"), "tw-mute", "p")
+            with box("tw-stack"):
+                for each in found:
+                    if each.count:
+                        _draw_waiting(page, each)
+
+
+def _draw_waiting(page: Page, each: Waiting) -> None:
+    with box("tw-stack-tight"):
+        with box("tw-row-between"):
+            link(each.text, each.path)
+            pill(page.t.number(each.count), each.tone)
+        for label, path in each.first:
+            with box("tw-clip", "a", href=path, data_go=True, data_row=True):
+                text(label, "tw-mute")
+
+
+@frame_views.view("/search", title="shell.search_title")
+async def search(page: Page) -> None:
+    """What each application finds for a text."""
+    t, query = page.t, page.query.get("q", "").strip()
+    number = 0
+    with box("tw-body tw-body-narrow"):
+        for application in page.applications:
+            found = [] if application.search is None else await application.search(page, query)
+            number += len(found)
+            if found:
+                with card(t(application.title)):
+                    for title, about, path in found:
+                        with box("tw-item", "a", href=path, data_go=True, data_row=True):
+                            text(title, "tw-item-title")
+                            text(about, "tw-mute tw-small")
+        if not number:
+            empty(t("shell.search_none", query=query), t("shell.search_hint"), "search")

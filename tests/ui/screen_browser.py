@@ -1,0 +1,138 @@
+"""Screens as people use them: the systems in a process of their own, and Chromium by Playwright.
+
+There is one of each in a process of tests, whoever asks first: starting them takes longer than most tests.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, BrowserContext, Page, Playwright, sync_playwright
+from playwright.sync_api import Error as PlaywrightError
+
+DESK = {"width": 1440, "height": 860}
+PHONE = {"width": 390, "height": 844}
+_WITHIN = 60
+
+
+@dataclass(slots=True)
+class Screens:
+    """Systems that are up, and people who look at them."""
+
+    url: str
+    browser: Browser
+    _contexts: list[BrowserContext] = field(default_factory=list)
+
+    def page(self, **options: Any) -> Page:
+        """A new browser window, in which nobody has signed in."""
+        context = self.browser.new_context(base_url=self.url, viewport=options.pop("viewport", DESK), **options)
+        context.set_default_timeout(15_000)
+        self._contexts.append(context)
+        return context.new_page()
+
+    def sign_in(self, user: str, path: str = "/", **options: Any) -> Page:
+        """A new window in which somebody has signed in, and a view is open."""
+        page = self.page(**options)
+        page.goto(f"/app/sign-in?to={path}")
+        page.click(f"button[value='{user}']")
+        page.wait_for_selector("#tw-content > *")
+        return page
+
+    def close(self) -> None:
+        while self._contexts:
+            self._contexts.pop().close()
+
+
+@contextmanager
+def up(*options: str, **settings: str) -> Iterator[str]:
+    """`tablewright up` in memory on a free port; its address."""
+    folder = tempfile.mkdtemp()
+    environment = {**os.environ, **{f"TABLEWRIGHT_{name.upper()}": value for name, value in settings.items()}}
+    environment.setdefault("TABLEWRIGHT_LOG_LEVEL", "WARNING")
+    # NiceGUI behaves in another way where it finds pytest.
+    environment.pop("PYTEST_CURRENT_TEST", None)
+    arguments = ["--memory", *(() if "port" in settings else ("--port", "0")), *options]
+    log = Path(folder, "log")
+    with log.open("w") as written:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tablewright", "up", *arguments],
+            stdout=subprocess.PIPE,
+            stderr=written,
+            text=True,
+            cwd=folder,
+            env=environment,
+        )
+    try:
+        assert process.stdout is not None
+        for line in process.stdout:
+            found = re.search(r"is up at (http://[\d.:]+)", line)
+            if found is not None:
+                yield found[1]
+                break
+        else:
+            raise AssertionError(f"it did not start: {log.read_text()}")
+    finally:
+        process.terminate()
+        process.communicate(timeout=_WITHIN)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@cache
+def _playwright() -> Playwright:
+    made = sync_playwright().start()
+    atexit.register(made.stop)
+    return made
+
+
+@cache
+def chromium() -> Browser:
+    """Debian's Chromium where there is one, else the one of Playwright; without either, tests are skipped but in CI."""
+    path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
+    try:
+        made = _playwright().chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+    except PlaywrightError as error:
+        if os.environ.get("CI"):
+            raise
+        pytest.skip(f"there is no Chromium; `playwright install chromium` gets one: {str(error).splitlines()[0]}")
+    atexit.register(made.close)
+    return made
+
+
+@cache
+def shared_screens() -> Screens:
+    """The systems with demo data, and a browser, for all tests of this process."""
+    browser = chromium()
+    served = up("--demo", rate_limit="100000", rate_burst="100000")
+    url = served.__enter__()
+    atexit.register(served.__exit__, None, None, None)
+    return Screens(url, browser)
+
+
+def serious_problems(page: Page) -> list[str]:
+    """What axe finds on a page that keeps people with disabilities from using it."""
+    found = Axe().run(page).response["violations"]
+    return [
+        f"{each['id']}: {node['html'][:200]} {node['any'][:1]}"
+        for each in found
+        if each["impact"] in ("serious", "critical")
+        for node in each["nodes"]
+    ]
+
+
+def overflow(page: Page) -> int:
+    """How much wider a page is than its window."""
+    return int(page.evaluate("document.documentElement.scrollWidth - innerWidth"))

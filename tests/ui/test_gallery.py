@@ -1,0 +1,85 @@
+"""Every part of the design language is drawn, in both themes and sizes, for people with disabilities as well."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import pytest
+
+from tests.ui.screen_browser import DESK, PHONE, Screens, overflow, serious_problems
+
+pytestmark = pytest.mark.requirement("AP1")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
+def test_all_parts_are_drawn_and_accessible(
+    screens: Screens, theme: Literal["light", "dark"], size: dict[str, Any]
+) -> None:
+    page = screens.sign_in("ada", "/gallery", viewport=size, color_scheme=theme)
+    page.wait_for_selector("text=Rotate signing keys")
+    assert page.evaluate("document.documentElement.dataset.theme") == theme
+    assert overflow(page) == 0
+    assert serious_problems(page) == []
+
+
+def test_nothing_is_loaded_from_elsewhere(screens: Screens) -> None:
+    page = screens.page()
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
+    problems: list[str] = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.goto("/app/sign-in?to=/gallery")
+    page.click("button[value=ada]")
+    page.wait_for_selector("text=Rotate signing keys")
+    assert [url for url in requests if not url.startswith((screens.url, "data:"))] == []
+    assert problems == []
+
+
+def test_text_is_text_whatever_is_in_it(screens: Screens) -> None:
+    page = screens.sign_in("ada", "/gallery")
+    assert page.locator("text=<b>This is not bold.</b>").count() == 1
+
+
+def test_what_goes_wrong_is_said(screens: Screens) -> None:
+    page = screens.sign_in("ada", "/gallery")
+    page.click("button:has-text('Refused')")
+    page.wait_for_selector(".tw-toast-bad:has-text('Task t-9 is CLOSED')")
+    page.click("button:has-text('Broken')")
+    page.wait_for_selector(".tw-toast-bad:has-text('Something went wrong here')")
+    assert "programmer" not in page.content()
+
+
+def test_a_toast_takes_back_what_was_done(screens: Screens) -> None:
+    page = screens.sign_in("ada", "/gallery")
+    page.get_by_role("button", name="Undo").click()
+    page.click(".tw-toast-undo")
+    page.wait_for_selector(".tw-toast:has-text('Moved back')")
+
+
+def test_a_form_shows_what_is_wrong_at_the_field(screens: Screens) -> None:
+    page = screens.sign_in("ada", "/gallery")
+    page.click("[data-submit]")
+    page.wait_for_selector(".tw-invalid .tw-field-error:has-text('at least 1 character')")
+    page.fill("input[name=title]", "A title")
+    page.keyboard.press("Control+Enter")
+    page.wait_for_selector(".tw-toast:has-text('Created A title')")
+    assert page.locator(".tw-invalid").count() == 0
+
+
+def test_a_list_goes_on_when_its_end_comes_into_view(screens: Screens) -> None:
+    page = screens.sign_in("ada", "/gallery")
+    assert page.locator("text=Number 41").count() == 0
+    for number in (20, 40, 60):
+        page.locator(f"text='Number {number}'").scroll_into_view_if_needed()
+    page.wait_for_selector("text=That is all 60")
+
+
+def test_what_cannot_be_undone_is_asked(screens: Screens) -> None:
+    page = screens.sign_in("ada", "/gallery")
+    page.click("button:has-text('Danger')")
+    page.click("[role=alertdialog] button:has-text('Cancel')")
+    page.wait_for_selector("[role=alertdialog]", state="detached")
+    page.click("button:has-text('Danger')")
+    page.click("[role=alertdialog] button:has-text('Delete')")
+    page.wait_for_selector(".tw-toast:has-text('Deleted')")
