@@ -169,9 +169,9 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: declared({"inner": Inner}, keys=Keys(PK="ROW#{inner.flags}", SK="ROW")),
         "Row.keys, PK: inner.flags has many values, and a key holds one; store an item for each value",
     ),
-    "a flag in a key": (
-        lambda: declared({"yes": bool}, keys=Keys(PK="ROW#{yes}", SK="ROW")),
-        "Row.keys, PK: {yes} is neither text nor a number; only those can be part of a key",
+    "bytes in a key": (
+        lambda: declared({"data": bytes}, keys=Keys(PK="ROW#{data}", SK="ROW")),
+        "Row.keys, PK: {data} is neither text, a number nor a boolean; only those can be part of a key",
     ),
     "digits of a text": (
         lambda: declared({}, keys=Keys(PK="ROW#{id:04}", SK="ROW")),
@@ -194,7 +194,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
         "Row.keys, GSI1PK: Row has no field 'status'; it has id",
     ),
     "no state": (lambda: when("X"), "when(...) needs a condition, such as status='ESCALATED'"),
-    "a state of nothing": (lambda: when("X", status=None), "when(status=...) needs a value"),
+    "a state of nothing": (lambda: when("X", status=[]), "when(status=...) needs a value"),
     "one shard": (lambda: sharded("X", 1), "a sharded key needs at least 2 shards"),
     "a sharded sort key": (
         lambda: declared({}, keys=Keys(**KEYS, GSI1SK=sharded("X", 2))),

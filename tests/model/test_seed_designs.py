@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tablewright.model import ModelError, schema_of, schemas_of
-from tablewright.model.declarations import stable_shard
+from tablewright.model.keys.key_rules import stable_shard
 from tests.model.seed_designs import (
     CALLS,
     TASKS,

@@ -33,7 +33,7 @@ def _wanted(schema: Schema, pattern: Query) -> Iterator[str]:
     if pattern.range is not None and _is_checked(schema, pattern.range, pattern):
         fields.append(pattern.range)
     for field in fields:
-        yield schema.locate(field, pattern.name).parts[0]
+        yield from schema.stored_names([schema.locate(field, pattern.name).parts[0]])
     if any(spec.name in pattern.project for spec in schema.large):
         yield BLOB_REFERENCES
     if schema.table.type_attribute is not None:
@@ -46,5 +46,5 @@ def _is_checked(schema: Schema, bounded: str, pattern: Query) -> bool:
     """Whether a range is also checked on the item: a key with the day of a time has no hours."""
     attributes = schema.table.index(pattern.index or "").sort
     path = schema.path(bounded)
-    parts = [part for name in attributes if name in schema.key_rules for part in schema.key_rules[name].template.fields]
-    return any(part.name == path and not part.reversible for part in parts)
+    parts = [part for name in attributes if name in schema.key_rules for part in schema.key_rules[name].fields]
+    return any(part.name == path and part.is_time_part for part in parts)

@@ -57,18 +57,19 @@ def samples(entity: type[E], count: int) -> list[E]:
 def _state(entity: type[Entity], n: int) -> dict[str, Any]:
     """Values of fields that put the entity into a sparse index."""
     schema = schema_of(entity)
-    conditions = [rule.when for rule in schema.key_rules.values() if rule.when]
+    conditions = [case.when for rule in schema.key_rules.values() for case in rule.cases if case.when]
     if not conditions:
         return {}
     chosen = conditions[(n - 1) % len(conditions)]
-    return {schema.field_path(path): decode(values[(n - 1) % len(values)]) for path, values in chosen.items()}
+    states = {path: values[(n - 1) % len(values)] for path, values in chosen.items()}
+    return {schema.field_path(path): None if value is None else decode(value) for path, value in states.items()}
 
 
 def _maps(entity: type[Entity], n: int) -> dict[str, Any]:
     """Values of maps whose members are part of a key, and therefore required."""
     schema = schema_of(entity)
     found: dict[str, Any] = {}
-    for path in (part.name for rule in schema.key_rules.values() for part in rule.template.fields if "." in part.name):
+    for path in (part.name for rule in schema.key_rules.values() for part in rule.fields if "." in part.name):
         attribute, *steps, last = path.split(".")
         spec = schema.by_attribute[attribute]
         if get_origin(resolve_alias(spec.annotation)) is dict or resolve_alias(spec.annotation) in (dict, Any):

@@ -2,8 +2,8 @@
 
 table         Table, GlobalIndex, LocalIndex
 entity        Entity; RetiredEntity, the form of an earlier version
-declarations  Keys, when, sharded; AttributeName, Unique, Version, CreatedAt, UpdatedAt, ExpiresAt, Expiry, Numbered,
-              Large; Upgrades
+declarations  AttributeName, KeyOnly, Unique, Version, CreatedAt, UpdatedAt, ExpiresAt, Expiry, Numbered, Large;
+              computed, Upgrades
 naming        camel_case, pascal_case, snake_case
 patterns      Get, Query and what they give: Lookup, Selection
 field_expressions  attr, present: fields in conditions, filters and changes
@@ -13,7 +13,7 @@ schema        Schema: a declaration, compiled; schema_of
 design        Design: a whole system, with what is written, by whom, how often: Write, ItemWrite, RequiredRead,
               Reaction, Traffic, Volume, CostClaim, AcceptedFinding
 values/       EpochSeconds, EpochMillis, and how values are stored
-keys/         Template: the key codec
+keys/         Keys, when, first_of, raw, sharded; Template: the key codec
 items/        fields in items: where they are stored, how items are decoded, validated and upgraded
 """
 
@@ -23,7 +23,7 @@ from tablewright.model.declarations import (
     CreatedAt,
     ExpiresAt,
     Expiry,
-    Keys,
+    KeyOnly,
     Large,
     Numbered,
     Stamp,
@@ -31,8 +31,7 @@ from tablewright.model.declarations import (
     UpdatedAt,
     Upgrades,
     Version,
-    sharded,
-    when,
+    computed,
 )
 from tablewright.model.design import (
     AcceptedFinding,
@@ -49,6 +48,7 @@ from tablewright.model.entity import Entity, RetiredEntity
 from tablewright.model.errors import ModelError, TemplateError
 from tablewright.model.field_conditions import FieldChange, FieldCondition
 from tablewright.model.field_expressions import Attr, attr, present
+from tablewright.model.keys.key_rules import Keys, first_of, raw, sharded, when
 from tablewright.model.keys.key_template import Template
 from tablewright.model.naming import camel_case, pascal_case, snake_case
 from tablewright.model.patterns import Get, Lookup, Query, Selection
@@ -78,6 +78,7 @@ __all__ = [
     "GlobalIndex",
     "Index",
     "ItemWrite",
+    "KeyOnly",
     "Keys",
     "Large",
     "LocalIndex",
@@ -104,8 +105,11 @@ __all__ = [
     "Write",
     "attr",
     "camel_case",
+    "computed",
+    "first_of",
     "pascal_case",
     "present",
+    "raw",
     "retired_schemas_of",
     "schema_of",
     "schemas_of",

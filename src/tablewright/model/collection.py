@@ -27,7 +27,7 @@ from pydantic.fields import FieldInfo
 from tablewright.dynamo import Item
 from tablewright.model.entity import Entity
 from tablewright.model.errors import ModelError
-from tablewright.model.keys.key_template import Field, Literal
+from tablewright.model.keys.key_forms import Field, Literal
 from tablewright.model.pattern_signature import PatternSignature
 from tablewright.model.patterns import Pattern
 from tablewright.model.schema import Schema, schema_of
@@ -213,6 +213,10 @@ def _check(place: str, members: tuple[Member, ...], pattern: CollectionQuery) ->
             if attribute == table.type_attribute:
                 partition.append((Literal(member.schema.type_name),))
                 continue
+            if rule is not None and rule.others:
+                raise ModelError(
+                    f"{place}: {attribute} has several templates, so that members are in several partitions"
+                )
             parts = () if rule is None else rule.template.parts + rule.template.optional
             partition.append(tuple(part.form if isinstance(part, Field) else part for part in parts))
         partitions[member.schema.entity.__name__] = tuple(partition)

@@ -17,7 +17,7 @@ from tablewright.model.declarations import (
     BLOB_REFERENCES,
     AttributeName,
     Expiry,
-    KeyRule,
+    KeyOnly,
     Large,
     Numbered,
     Stamp,
@@ -25,19 +25,19 @@ from tablewright.model.declarations import (
     VersionMarker,
 )
 from tablewright.model.errors import ModelError
+from tablewright.model.items.field_layout import encode_value
 from tablewright.model.items.field_spec import FieldSpec
-from tablewright.model.keys.key_template import Field
+from tablewright.model.keys.key_forms import FOLDS
+from tablewright.model.keys.key_checks import check_keys, check_range
 from tablewright.model.pattern_parameters import check_parameters
 from tablewright.model.patterns import BOUNDS, Get, Query
 from tablewright.model.schema import Schema, schemas_of
 from tablewright.model.values.attribute_codec import Epoch, resolve_alias, stored_types
 from tablewright.model.values.type_support import members_of, unsupported_model_reason, unsupported_reason
 
-_MARKERS = (AttributeName, Expiry, Large, Numbered, Stamp, Unique, VersionMarker)
-_NOT_IN_KEYS = {"BOOL", "M", "L", "SET", "B"}
+_MARKERS = (AttributeName, Expiry, KeyOnly, Large, Numbered, Stamp, Unique, VersionMarker)
 # What an entity class has beside its fields.
 _RESERVED = {"item": "a method", "of": "a method", "keys": "a declaration", "upgrades": "a declaration"}
-_KINDS = {"S": "text", "N": "a number", "B": "bytes"}
 
 
 def check_fields(entity: type[BaseModel]) -> None:
@@ -115,9 +115,7 @@ def _models_in(annotation: Any) -> Iterable[type[BaseModel]]:
 def check_schema(schema: Schema) -> None:
     """Check the declaration as a whole."""
     _check_attributes(schema)
-    for attribute, rule in schema.key_rules.items():
-        _check_rule(schema, attribute, rule)
-    _check_keys(schema)
+    check_keys(schema)
     _check_markers(schema)
     for pattern in schema.patterns.values():
         _check_pattern(schema, pattern)
@@ -159,94 +157,6 @@ def _check_attributes(schema: Schema) -> None:
             raise ModelError(
                 f"{entity}.{spec.name} is stored in {spec.attribute!r}, which has the schema version; "
                 "choose another attribute with Upgrades(..., attribute=...)"
-            )
-
-
-# -- keys -----------------------------------------------------------------------------------------------------------
-
-
-def _check_rule(schema: Schema, attribute: str, rule: KeyRule) -> None:
-    table = schema.table
-    place = f"{schema.entity.__name__}.keys, {attribute}"
-    if attribute not in table.key_attributes:
-        raise ModelError(
-            f"{place} is not a key attribute of table {table.name!r}; key attributes are "
-            f"{', '.join(table.key_attributes)}"
-        )
-    kind = table.types.get(attribute, "S")
-    if kind != "S":
-        raise ModelError(f"{place} is {_KINDS[kind]}, and templates make text; store a field in it instead")
-    if rule.when and attribute in table.key:
-        raise ModelError(f"{place} is part of the primary key, which every item must have; remove the when(...)")
-    sorts = [table.sort, *(name for index in table.indexes for name in index.sort)]
-    if rule.is_spread and attribute in sorts:
-        raise ModelError(f"{place} is a sort key; only a partition key can be sharded")
-    if rule.was is not None and attribute in table.key:
-        raise ModelError(
-            f"{place} is part of the primary key, and items that have not been moved yet could not be found; "
-            "was=... is "
-            "for keys of indexes only"
-        )
-    for field in rule.template.fields:
-        _check_form(schema, place, field)
-    if attribute in table.key and rule.template.optional:
-        # Only an absent value, or one that is elsewhere in the key too, may be left out: else two items could have
-        # the same key.
-        others = [
-            schema.key_rules[name].template for name in table.key if name in schema.key_rules and name != attribute
-        ]
-        rule.template.require_complete({field.name for template in others for field in template.fields})
-
-
-def _check_form(schema: Schema, place: str, field: Field) -> None:
-    name = schema.field_path(field.name)
-    known = schema.locate(name, place).types - {"NULL", None}
-    if field.form == "text":
-        if known & {"L", "SET"}:
-            raise ModelError(
-                f"{place}: {name} has many values, and a key holds one; store an item for each value",
-                rule="many-valued-key",
-            )
-        if known & _NOT_IN_KEYS:
-            raise ModelError(f"{place}: {{{name}}} is neither text nor a number; only those can be part of a key")
-    elif not field.reversible:
-        if known - {"S"}:
-            raise ModelError(
-                f"{place}: {{{name}:{field.form}}} needs a time that is stored as text; declare a datetime"
-            )
-    elif known - {"N"}:
-        raise ModelError(f"{place}: {{{name}:{field.form}}} is a format for numbers, and {name} is not a number")
-
-
-def _check_value(place: str, spec: FieldSpec, value: Any) -> None:
-    """Check a value that a pattern uses; one that the field never has would make the pattern find nothing."""
-    try:
-        TypeAdapter(spec.annotation).validate_python(value)
-    except ValidationError as error:
-        raise ModelError(f"{place}: {value!r} is not valid: {error.errors()[0]['msg']}") from None
-
-
-def _check_keys(schema: Schema) -> None:
-    table, entity = schema.table, schema.entity.__name__
-    for attribute in table.key_attributes:
-        spec = schema.by_attribute.get(attribute)
-        if spec is None:
-            if attribute not in schema.key_rules and attribute in table.key:
-                raise ModelError(
-                    f"{entity} does not define the key attribute {attribute}; add it to keys, or store a field in it"
-                )
-            continue
-        kind = table.types.get(attribute, "S")
-        known = spec.types - {"NULL", None}
-        if known and known != {kind}:
-            (found, *_) = sorted(map(str, known))
-            hint = (
-                f"give the table types={{{attribute!r}: {found!r}}}"
-                if found in _KINDS
-                else "give it another AttributeName"
-            )
-            raise ModelError(
-                f"{entity}.{spec.name} is stored in the key attribute {attribute!r}, which is {_KINDS[kind]}; {hint}"
             )
 
 
@@ -304,6 +214,14 @@ def _check_expiry(schema: Schema, expiry: FieldSpec) -> None:
 # -- access patterns ------------------------------------------------------------------------------------------------
 
 
+def _check_value(place: str, spec: FieldSpec, value: Any) -> None:
+    """Check a value that a pattern uses; one that the field never has would make the pattern find nothing."""
+    try:
+        TypeAdapter(spec.annotation).validate_python(value)
+    except ValidationError as error:
+        raise ModelError(f"{place}: {value!r} is not valid: {error.errors()[0]['msg']}") from None
+
+
 def _check_pattern(schema: Schema, pattern: Get | Query) -> None:
     table = schema.table
     place = f"{schema.entity.__name__}.{pattern.name}"
@@ -331,12 +249,21 @@ def _check_pattern(schema: Schema, pattern: Get | Query) -> None:
     if isinstance(pattern, Query):
         _check_query(schema, place, pattern, partition, sort)
     if pattern.signature is not None:
-        rules = [schema.key_rules[name] for name in partition + sort if name in schema.key_rules]
-        states = [path for rule in rules for path in rule.when]
-        paths = _paths_of(schema, partition), _paths_of(schema, sort), states, schema.buckets(partition)
+        given = _known(schema, place, pattern)
+        needed, further = _paths_of(schema, partition, given), _paths_of(schema, sort, given)
+        states: list[str] = []
+        for rule in (schema.key_rules[name] for name in partition + sort if name in schema.key_rules):
+            # Of a key with several templates, a pattern may take what some of them need.
+            states += [*rule.state_paths, *(part.name for part in rule.fields if rule.others)]
+        for name in partition:
+            # Which template it is depends on the state.
+            needed += schema.undecided(name, given)
+        paths = needed, further, states, schema.buckets(partition)
         check_parameters(place, pattern, pattern.signature, *(schema.parameters(each) for each in paths))
     elif isinstance(pattern, Query) and pattern.range is not None:
-        names = [schema.field_path(path) for path in _paths_of(schema, partition + sort)]
+        names = [
+            schema.field_path(path) for path in _paths_of(schema, partition + sort, _known(schema, place, pattern))
+        ]
         # The range itself is only ever bounded.
         taken = [name for name in names if name in BOUNDS and name != pattern.range]
         if taken:
@@ -348,9 +275,11 @@ def _check_pattern(schema: Schema, pattern: Get | Query) -> None:
 
 
 def _check_query(schema: Schema, place: str, pattern: Query, partition: tuple[str, ...], sort: tuple[str, ...]) -> None:
-    in_partition = _paths_of(schema, partition)
-    in_sort = _paths_of(schema, sort)
-    states = {path for name in partition + sort if name in schema.key_rules for path in schema.key_rules[name].when}
+    known = _known(schema, place, pattern)
+    in_partition = _paths_of(schema, partition, known)
+    in_sort = _paths_of(schema, sort, known)
+    rules = [schema.key_rules[name] for name in partition + sort if name in schema.key_rules]
+    states = {path for rule in rules for path in rule.state_paths}
     for name, value in pattern.fixed.items():
         path = ".".join(schema.locate(name, f"{place}, fixed").parts)
         if not any(known == path or known.startswith(path + ".") for known in [*in_partition, *in_sort, *states]):
@@ -366,16 +295,21 @@ def _check_query(schema: Schema, place: str, pattern: Query, partition: tuple[st
                 rule="partition-range",
             )
         if path not in in_sort:
-            known = ", ".join(map(schema.field_path, in_sort)) or "nothing"
-            raise ModelError(f"{place}: {pattern.range} is not part of the sort key that is read, which has {known}")
+            parts = ", ".join(map(schema.field_path, in_sort)) or "nothing"
+            raise ModelError(f"{place}: {pattern.range} is not part of the sort key that is read, which has {parts}")
         if pattern.range in pattern.fixed:
             raise ModelError(f"{place}: {pattern.range} is fixed, so it cannot be the range; remove one of them")
         if pattern.signature is not None and "begins_with" in pattern.signature.names:
             _check_text_range(schema, place, pattern.range, sort)
+        check_range(schema, place, pattern.range, sort, known)
     for name, wanted in pattern.where.items():
         path = ".".join(schema.locate(name, f"{place}, where").parts)
         if path in partition + sort:
             raise ModelError(f"{place}: {name} is part of the key that is read, so it cannot be in where; use fixed")
+        if path in schema.unstored.names:
+            raise ModelError(
+                f"{place}: {name} is only in keys, so it cannot be in where; a pattern takes it as a value"
+            )
         if path in {spec.attribute for spec in schema.large}:
             raise ModelError(f"{place}: {name} is Large and may be in a blob, so it cannot be in where")
         if name in schema.fields and not schema.fields[name].types & {"L", "SET"}:
@@ -387,6 +321,8 @@ def _check_query(schema: Schema, place: str, pattern: Query, partition: tuple[st
             f"{place}: only complete items can be upgraded to a newer schema version; remove project, or the upgrades"
         )
     for name in pattern.project:
+        if name in schema.computed:
+            raise ModelError(f"{place}: {name} is computed and not stored; project the fields that it is computed of")
         schema.locate(name, f"{place}, project")
     if pattern.expected is not None and pattern.expected < 1:
         raise ModelError(f"{place}: expected is the usual number of items of a read, so it must be at least 1")
@@ -396,18 +332,36 @@ def _check_text_range(schema: Schema, place: str, name: str, sort: tuple[str, ..
     """Check that the keys of a range have its field as text, so that it may be bounded by ``begins_with``."""
     location = schema.locate(name, place)
     path = ".".join(location.parts)
-    fields = [field for key in sort if key in schema.key_rules for field in schema.key_rules[key].template.fields]
+    fields = [field for key in sort if key in schema.key_rules for field in schema.key_rules[key].fields]
     forms = {field.form for field in fields if field.name == path}
-    if location.types - {"NULL", None} - {"S"} or not forms <= {"text"}:
+    if location.types - {"NULL", None} - {"S"} or not forms <= {"text", "rest", *FOLDS}:
         raise ModelError(f"{place}: {name} is not text in the sort key, so it cannot be bounded by begins_with")
 
 
-def _paths_of(schema: Schema, attributes: tuple[str, ...]) -> list[str]:
-    """The attribute paths that key attributes are made of, in their order."""
+def _known(schema: Schema, place: str, pattern: Get | Query) -> dict[str, Any]:
+    """What a pattern fixes, by path, as it is stored; where a key has one template, nothing depends on it."""
+    if not schema.has_cases or isinstance(pattern, Get):
+        return {}
+    where = f"{place}, fixed"
+    locations = {name: schema.locate(name, where) for name in pattern.fixed}
+    return {
+        ".".join(location.parts): encode_value(location, pattern.fixed[name], f"{where} {name}")
+        for name, location in locations.items()
+    }
+
+
+def _paths_of(schema: Schema, attributes: tuple[str, ...], known: dict[str, Any]) -> list[str]:
+    """The attribute paths that key attributes are made of, in their order, where some values are known."""
     paths: list[str] = []
     for name in attributes:
         rule = schema.key_rules.get(name)
-        paths.extend([name] if rule is None else [field.name for field in rule.template.fields])
+        if rule is None:
+            paths.append(name)
+            continue
+        cases = rule.possible(known)
+        common = frozenset.intersection(*(case.template.required for case in cases)) if len(cases) > 1 else None
+        parts = [part.name for case in cases for part in case.template.fields]
+        paths.extend(path for path in dict.fromkeys(parts) if common is None or path in common)
     return paths
 
 

@@ -1,18 +1,15 @@
-"""What a declaration says beyond names and types: markers on fields, keys, and upgrades.
+"""What a declaration says beyond names and types: markers on fields, and upgrades.
 
 Markers on fields, in ``Annotated``:
 
     call_id:  Annotated[str, Unique()]                                 no two items have the same
     user_id:  Annotated[str, AttributeName("uid")]                              the attribute it is stored in
     number:   Annotated[int, Numbered("ticket_id")] = 0                1, 2, 3, ... for each ticket, without gaps
+    shop_id:  Annotated[str, KeyOnly()]                                in keys, and not in an attribute of its own
     body:     Annotated[str, Large()] = ""                             in a blob once the item is large
     version:  Version = 0                                              optimistic lock
     created_at: CreatedAt = None      updated_at: UpdatedAt = None     set by the store
     ttl:      Annotated[ExpiresAt, Expiry(timedelta(hours=24))] = None when the item expires; by default, in a day
-
-Key attributes: ``keys = Keys(PK="TICKET#{ticket_id}", GSI4PK=when("QUEUE", status="ESCALATED"))``, and
-``sharded("STATUS#{status}", 8)`` for a partition that would get too hot; ``sharded("STATUS#{status}", 16, was=8)``
-while its items are resharded.
 
 Schema versions: ``upgrades = Upgrades(one_to_two, two_to_three)``; each step takes the values of a stored item, by
 attribute, and returns those of the next version. Items carry their schema version; one that does not has the first.
@@ -20,27 +17,25 @@ attribute, and returns those of the next version. Items carry their schema versi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import lru_cache
-from hashlib import sha256
-from typing import Annotated, Any
+from typing import Annotated, Any, Generic, Self, TypeVar, overload
 
 from pydantic import Field
 
-from tablewright.dynamo import AttributeValue
 from tablewright.dynamo.limits import MAX_ITEM_SIZE
-from tablewright.model.errors import ModelError, TemplateError
-from tablewright.model.keys.key_template import SEPARATOR, Segments, Template, can_overlap
-from tablewright.model.values.attribute_codec import EpochSeconds, encode
+from tablewright.model.errors import ModelError
+from tablewright.model.values.attribute_codec import EpochSeconds
 
 # What other packages use.
 __all__ = [
     "BLOB_REFERENCES",
-    "KeyRule",
     "VersionMarker",
 ]
+
+T = TypeVar("T")
 
 # -- markers on fields ----------------------------------------------------------------------------------------------
 
@@ -55,6 +50,65 @@ class AttributeName:
     """
 
     name: str
+
+
+@dataclass(frozen=True, slots=True)
+class KeyOnly:
+    """A field that is in key attributes and in no attribute of its own: it is read back from a key.
+
+        customer_id: Annotated[str, KeyOnly()]        keys = Keys(PK="CUSTOMER#{customer_id}", SK="PROFILE")
+
+    It is for tables that exist already. Conditions and filters cannot be on such a field; patterns take it.
+    """
+
+
+# How the attributes of fields begin that are not stored, so that they are not those of other writers.
+UNSTORED = "~key~"
+
+
+def unstored_attribute(name: str) -> str:
+    """The attribute that stands for a field that is not stored."""
+    return UNSTORED + name
+
+
+class Computed(Generic[T]):
+    """A value that keys are made of, computed of fields and not stored; ``computed`` declares it."""
+
+    def __init__(self, function: Callable[..., T]) -> None:
+        declared = list(inspect.signature(function).parameters.values())
+        kinds = {each.kind for each in declared}
+        if len(declared) < 2 or not kinds <= {inspect.Parameter.POSITIONAL_OR_KEYWORD}:
+            raise ModelError(
+                f"{function.__qualname__}: declare it as `def {function.__name__}(self, field, ...)`, with the fields "
+                "that it is computed of"
+            )
+        self.function = function
+        self.name = function.__name__
+        self.attribute = unstored_attribute(self.name)
+        self.parameters = tuple(each.name for each in declared[1:])
+        self.__doc__ = function.__doc__
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, instance: object, owner: type) -> T: ...
+    def __get__(self, instance: object | None, owner: type) -> Self | T:
+        if instance is None:
+            return self
+        return self.function(owner, *(getattr(instance, name) for name in self.parameters))
+
+
+def computed(function: Callable[..., T]) -> Computed[T]:
+    """A value that keys are made of, computed of fields and not stored.
+
+        @computed
+        def initials(self, first: str, last: str) -> str:
+            return first[0] + last[0]
+
+    The parameters are fields of the entity; an item without one of them has no such value, and no key of it. It must
+    depend on them alone.
+    """
+    return Computed(function)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,143 +193,6 @@ UpdatedAt = Annotated[datetime | None, Stamp("updated"), Field(default=None)]
 
 ExpiresAt = Annotated[EpochSeconds | None, Expiry(), Field(default=None)]
 """``ttl: ExpiresAt = None``: when the item expires; it is never returned once it has."""
-
-
-# -- key attributes -------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class KeyRule:
-    """How a key attribute is made of an item: by a template, perhaps only in some states, perhaps with a shard."""
-
-    template: Template
-    # By field: the stored values of which it must have one.
-    when: Mapping[str, tuple[AttributeValue, ...]] = field(default_factory=dict)
-    shards: int = 1
-    # The previous number of shards, while items are moving from those to the present ones.
-    was: int | None = None
-
-    @property
-    def is_spread(self) -> bool:
-        """Whether a read has to merge several partitions."""
-        return self.shards > 1 or self.was is not None
-
-    def shard_suffix(self, shard: int) -> str:
-        return _suffix(shard, self.shards)
-
-    @property
-    def suffixes(self) -> tuple[tuple[str, ...], ...]:
-        """The endings of keys: those of the previous shards, if items may still be there, then those of the present."""
-        numbers = [self.shards] if self.was is None else [self.was, self.shards]
-        return tuple(tuple(_suffix(shard, shards) for shard in range(shards)) for shards in numbers)
-
-    def parse(self, key: str) -> dict[str, AttributeValue] | None:
-        """The values in a key of any shard; None when the key does not match this rule."""
-        text = self._without_shard(key)
-        return None if text is None else self.template.parse(text)
-
-    def matches(self, key: str) -> bool:
-        """Whether a key matches this rule."""
-        text = self._without_shard(key)
-        return text is not None and self.template.matches(text) is not None
-
-    def overlaps(self, other: KeyRule) -> bool:
-        """Whether a key can match both; may say so of rules where none can, as templates do."""
-        return can_overlap(self._segments(), other._segments())
-
-    def _segments(self) -> list[Segments]:
-        """The segments of the template, and the shard."""
-        shard = () if self.shards == 1 else (("", str(len(str(self.shards - 1)))),)
-        return [(*segments, *shard) for segments in self.template.segments]
-
-    def _without_shard(self, key: str) -> str | None:
-        if self.shards == 1:
-            return key
-        text, separator, shard = key.rpartition(SEPARATOR)
-        known = shard.isdecimal() and int(shard) < self.shards and separator + shard == self.shard_suffix(int(shard))
-        return text if known else None
-
-
-def when(rule: str | KeyRule, **states: Any) -> KeyRule:
-    """A key attribute that items have only in a given state, for a sparse index.
-
-        GSI4PK=when("QUEUE", status="ESCALATED")        GSI4PK=when("QUEUE", status=["NEW", "OPEN"])
-
-    The values are those of the field; an item in another state is not in the index.
-    """
-    if not states:
-        raise ModelError("when(...) needs a condition, such as status='ESCALATED'")
-    allowed = {}
-    for name, values in states.items():
-        choices = values if isinstance(values, list | tuple | set | frozenset) else (values,)
-        encoded = tuple(value for value in map(encode, choices) if value is not None)
-        if not encoded:
-            raise ModelError(f"when({name}=...) needs a value")
-        allowed[name] = encoded
-    return replace(_rule(rule), when=allowed)
-
-
-def sharded(rule: str | KeyRule, shards: int, *, was: int | None = None) -> KeyRule:
-    """A partition key that is spread over several partitions, which reads merge again.
-
-        GSI1PK=sharded("STATUS#{status}", 8)
-
-    ``was`` is the previous number of shards, 1 for a key that was not sharded: writes use the new number, and reads
-    look at both, until ``repair`` has moved all items.
-    """
-    if shards < (2 if was is None else 1):
-        raise ModelError("a sharded key needs at least 2 shards")
-    if was is not None and (was < 1 or was == shards):
-        raise ModelError(
-            f"sharded(..., {shards}, was={was}): was= is the previous number of shards, 1 if the key was not "
-            "sharded; it must differ from the new number"
-        )
-    return replace(_rule(rule), shards=shards, was=was)
-
-
-@lru_cache(maxsize=4096)
-def _suffix(shard: int, shards: int) -> str:
-    return "" if shards == 1 else f"#{shard:0{len(str(shards - 1))}d}"
-
-
-def stable_shard(identity: str, shards: int) -> int:
-    """The shard of an item: the same in every process, on every machine, in every version."""
-    return int.from_bytes(sha256(identity.encode()).digest()[:8]) % shards
-
-
-def _rule(rule: str | KeyRule) -> KeyRule:
-    if isinstance(rule, KeyRule):
-        return rule
-    if not isinstance(rule, str):
-        raise TemplateError(f"{rule!r} cannot define a key; use a template as text, when(...) or sharded(...)")
-    return KeyRule(Template(rule))
-
-
-class Keys(Mapping[str, KeyRule]):
-    """The key attributes of an entity, each with a template; those that fields are stored in need none.
-
-        keys = Keys(PK="TICKET#{ticket_id}", SK="METADATA", GSI1PK=sharded("STATUS#{status}", 8))
-        keys = Keys({"GSI1-PK": "CUSTOMER#{customer_id}"})
-
-    ``when`` and ``sharded`` wrap a template; a dictionary is for names that are not Python names.
-    """
-
-    def __init__(self, rules: Mapping[str, str | KeyRule] | None = None, /, **more: str | KeyRule) -> None:
-        self._rules = {}
-        for attribute, rule in {**(rules or {}), **more}.items():
-            try:
-                self._rules[attribute] = _rule(rule)
-            except TemplateError as error:
-                raise ModelError(f"keys, {attribute}: {error}") from None
-
-    def __getitem__(self, attribute: str) -> KeyRule:
-        return self._rules[attribute]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._rules)
-
-    def __len__(self) -> int:
-        return len(self._rules)
 
 
 # -- schema versions ------------------------------------------------------------------------------------------------

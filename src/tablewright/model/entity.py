@@ -25,9 +25,10 @@ from pydantic import BaseModel, ConfigDict
 
 from tablewright.dynamo import Item
 from tablewright.model.declaration_checks import check_fields, check_schema
-from tablewright.model.declarations import Keys, Upgrades
+from tablewright.model.declarations import Computed, Upgrades
 from tablewright.model.errors import ModelError
 from tablewright.model.field_conditions import FieldPath
+from tablewright.model.keys.key_rules import Keys
 from tablewright.model.naming import Naming, snake_case
 from tablewright.model.pattern_filters import filters_of
 from tablewright.model.patterns import Get, Query
@@ -68,7 +69,9 @@ class Entity(_WithFieldPaths):
     attributes from those of fields, ``type_name`` is the value of the table's type attribute.
     """
 
-    model_config = ConfigDict(ignored_types=(Keys, Get, Query, Upgrades), validate_assignment=True, extra="forbid")
+    model_config = ConfigDict(
+        ignored_types=(Keys, Get, Query, Upgrades, Computed), validate_assignment=True, extra="forbid"
+    )
 
     schema_: ClassVar[Schema]
     is_retired_: ClassVar[bool] = False

@@ -224,6 +224,7 @@ class Attr(Generic[T]):
     def add(self: Attr[frozenset[M] | None], amount: builtins.set[M] | frozenset[M]) -> FieldChange: ...
     def add(self: Any, amount: Any) -> FieldChange:
         """Adds to a number, or members to a set; what is not there begins with what is added."""
+        self._node()
         return FieldChange(self._entity, ChangeKind.ADD, self._path, amount)
 
     @overload
@@ -284,13 +285,20 @@ class Attr(Generic[T]):
         return f"{self._entity.__name__}.{self._path}"
 
     def _node(self) -> Path:
-        return parse_path(self._place.path)
+        return parse_path(self._stored_path)
 
     def _exists(self) -> Condition:
-        return exists(self._place.path)
+        return exists(self._stored_path)
 
     def _missing(self) -> Condition:
-        return missing(self._place.path)
+        return missing(self._stored_path)
+
+    @property
+    def _stored_path(self) -> str:
+        path = self._place.path
+        if path in schema_of(self._entity).unstored.names:
+            raise ModelError(f"{self._name} is only in keys, so no condition can be on it; a pattern takes it")
+        return path
 
     def _encoded(self, value: Any) -> AttributeValue | None:
         """A value as the field stores it, None for no attribute; what no item can have is a mistake."""

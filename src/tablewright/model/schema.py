@@ -78,7 +78,8 @@ class Schema(KeyLayout, Generic[E_co]):
         # A key that a template makes is never one of the store's own.
         self._is_never_internal = self.table.type_attribute is None and self.table.partition in self.key_rules
         self._key_matchers = [
-            (name, rule.template.matches if rule.shards == 1 else rule.matches) for name, rule in rules
+            (name, rule.template.matches if rule.shards == 1 and not rule.others else rule.matches)
+            for name, rule in rules
         ]
         self._sort_matchers = [(name, matches) for name, matches in self._key_matchers if name != self.table.partition]
         own = [self.table.type_attribute, None if self.upgrades is None else self.upgrades.attribute]
@@ -88,6 +89,7 @@ class Schema(KeyLayout, Generic[E_co]):
             own=[name for name in [*self.key_rules, *own] if name is not None],
             has_large=bool(self.large),
             upgrade=None if self.upgrades is None else self.upgrade,
+            from_keys=self.unstored.from_keys if self.unstored.homes else None,
         )
         self.decode, self.decode_all = self.decoder.decode, self.decoder.decode_all
 
@@ -134,7 +136,7 @@ class Schema(KeyLayout, Generic[E_co]):
         for attribute in self.table.key:
             if attribute not in derived:
                 self._checked_key(attribute, item)
-        return item
+        return self.unstored.without(item) if self._has_unstored else item
 
     def encode_fields(self, entity: BaseModel, paths: Iterable[str]) -> Item:
         """The attributes of an entity's item for the fields that paths lead to, and no others."""

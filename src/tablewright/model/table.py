@@ -33,14 +33,13 @@ from tablewright.dynamo.limits import (
     MIN_TABLE_NAME_LENGTH,
 )
 from tablewright.model.errors import ModelError
-from tablewright.model.keys.key_template import PAST, SEPARATOR, escape
+from tablewright.model.keys.key_forms import SEPARATOR, escape
+from tablewright.model.keys.key_template import INTERNAL, PAST
 
 _KEY_TYPES = ("S", "N", "B")
 _VIEW_TYPES = ("KEYS_ONLY", "NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES")
 # DynamoDB's rule for the names of tables and indexes.
 _NAME = re.compile(rf"[a-zA-Z0-9_.-]{{{MIN_TABLE_NAME_LENGTH},{MAX_TABLE_NAME_LENGTH}}}")
-# No value in a key that a template makes has a lone "$".
-_INTERNAL = PAST + SEPARATOR
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,14 +210,14 @@ class Table:
 
         No template makes such a key, and no value of a field that is a key attribute may begin so.
         """
-        text = SEPARATOR.join([_INTERNAL + kind, *map(escape, parts)])
+        text = SEPARATOR.join([INTERNAL + kind, *map(escape, parts)])
         if len(text.encode()) > MAX_PARTITION_KEY_BYTES:
             # A digest instead of the parts, after what no part can begin with.
-            text = f"{_INTERNAL}{kind}{SEPARATOR}{PAST}{SEPARATOR}{sha256(text.encode()).hexdigest()}"
+            text = f"{INTERNAL}{kind}{SEPARATOR}{PAST}{SEPARATOR}{sha256(text.encode()).hexdigest()}"
         key = {self.partition: self._key_value(self.partition, text)}
         if self.sort is not None:
             key[self.sort] = (
-                {"N": "0"} if self.types.get(self.sort) == "N" else self._key_value(self.sort, _INTERNAL + kind)
+                {"N": "0"} if self.types.get(self.sort) == "N" else self._key_value(self.sort, INTERNAL + kind)
             )
         return key
 
@@ -235,13 +234,13 @@ class Table:
         """Whether an item is one that the store keeps for itself."""
         value = item.get(self.partition, {})
         if "B" in value:
-            return b64decode(value["B"]).startswith(_INTERNAL.encode())
-        return str(value.get("S", "")).startswith(_INTERNAL)
+            return b64decode(value["B"]).startswith(INTERNAL.encode())
+        return str(value.get("S", "")).startswith(INTERNAL)
 
     def without_internal(self, items: list[dict[str, AttributeValue]]) -> list[dict[str, AttributeValue]]:
         """The items without those that the store keeps for itself; KeyError if a partition key is not text."""
         name = self.partition
-        return [item for item in items if not item[name]["S"].startswith(_INTERNAL)]
+        return [item for item in items if not item[name]["S"].startswith(INTERNAL)]
 
     # -- creating it ------------------------------------------------------------------------------------------------
 

@@ -16,12 +16,8 @@ def _identity(schema: Schema) -> tuple[tuple[str, str], ...]:
     paths: list[str] = []
     for attribute in schema.table.key:
         rule = schema.key_rules.get(attribute)
-        paths.extend([attribute] if rule is None else [part.name for part in rule.template.fields])
-    names = {}
-    for path in paths:
-        attribute, dot, rest = path.partition(".")
-        names[schema.by_attribute[attribute].name + dot + rest] = path
-    return tuple(names.items())
+        paths.extend([attribute] if rule is None else [part.name for part in rule.fields])
+    return tuple({schema.field_path(path): path for path in paths}.items())
 
 
 def describe_item(schema: Schema, item: Item) -> str:

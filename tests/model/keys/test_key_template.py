@@ -9,7 +9,8 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from tablewright.model import Template, TemplateError
-from tablewright.model.keys.key_template import PAST, Field, decode_number, encode_number, escape, unescape
+from tablewright.model.keys.key_forms import Field, decode_number, encode_number, escape, unescape
+from tablewright.model.keys.key_template import PAST
 
 # Surrogates are no characters: UTF-8 cannot hold them, nor can DynamoDB.
 ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
@@ -340,8 +341,8 @@ def test_plain_values_give_the_plain_keys_of_the_designs(template: str, values: 
         ("A#{a", "neither literal text nor a field"),
         ("A#{}", "neither literal text nor a field"),
         ("A#{a}]", r"'A#\{a\}\]': '\]' is neither literal text nor a field"),
-        ("A#{a:0}", "is not a format; use number, year, month, date, hour, or a width"),
-        ("A#{a:hex}", "is not a format; use number, year, month, date, hour, or a width"),
+        ("A#{a:0}", "is not a format; use number, lower, upper, year, month, date, hour, minute, second, a width"),
+        ("A#{a:hex}", "is not a format; use number, lower, upper, year, month, date, hour, minute, second, a width"),
         ("A B#{a}", "space"),
         ("A$#{a}", "space"),
     ],
@@ -354,8 +355,8 @@ def test_a_template_that_cannot_keep_its_promises_is_refused(template: str, mess
 @pytest.mark.parametrize(
     ("form", "value", "message"),
     [
-        ("{a}", {"BOOL": True}, "only text and numbers"),
-        ("{a}", {"B": "YQ=="}, "only text and numbers"),
+        ("{a}", {"L": []}, "only text, numbers and booleans"),
+        ("{a}", {"B": "YQ=="}, "only text, numbers and booleans"),
         ("{a}", {"S": ""}, "is empty"),
         ("{a:04}", {"S": "7"}, "a has the type S, and a number is needed"),
         ("{a:04}", {"N": "10000"}, "whole number of up to 4 digits"),

@@ -113,7 +113,7 @@ def _share(plan: CostPlan, demand: Demand, units: Units, schema: Schema) -> Deci
     if units.write and units.index is not None and is_sparse(schema, units.index):
         # Of the writes that may bring an item into a sparse index, most do not; how many is not known.
         return None
-    if all(name in schema.key_rules and not schema.key_rules[name].template.fields for name in attributes):
+    if all(name in schema.key_rules and not schema.key_rules[name].fields for name in attributes):
         return Decimal(1)
     volume = plan.design.volume.get(schema.entity)
     counts = [volume.distinct[name] for name in attributes if name in volume.distinct] if volume is not None else []
@@ -132,7 +132,7 @@ def _partition(table: Table, index: Index | None) -> tuple[str, ...]:
 
 def _sources(schema: Schema, attributes: tuple[str, ...]) -> frozenset[str]:
     named = [
-        {part.name for part in schema.key_rules[name].template.fields} if name in schema.key_rules else {name}
+        {part.name for part in schema.key_rules[name].fields} if name in schema.key_rules else {name}
         for name in attributes
     ]
     return frozenset().union(*named)

@@ -20,6 +20,7 @@ from typing import Any, Literal, get_args, get_origin
 from tablewright.design.cost.write_actions import changed_attributes, is_move
 from tablewright.dynamo import AttributeValue, item_size, non_null_at
 from tablewright.model import Index, ItemWrite, Schema, Volume
+from tablewright.model.keys.key_rules import KeyRule
 from tablewright.model.values.attribute_codec import resolve_alias
 
 __all__ = ["choices_of", "entries", "entry_size", "entry_writes", "is_sparse"]
@@ -42,17 +43,25 @@ def is_sparse(schema: Schema, index: Index) -> bool:
     """Whether an index has items of the entity in some states only, and not in the initial one."""
     for attribute in index.attributes:
         rule = schema.key_rules.get(attribute)
-        needed = [attribute] if rule is None else sorted(rule.template.required)
+        needed = [attribute] if rule is None else sorted(rule.required)
         if any(_begins_absent(schema, path) for path in needed):
             return True
-        for path, allowed in {} if rule is None else rule.when.items():
-            spec = schema.by_attribute[path.partition(".")[0]]
-            info = schema.entity.model_fields[spec.name]
-            if not info.is_required():
-                default = spec.encode(info.get_default(call_default_factory=True, validated_data={}))
-                if default is None or non_null_at({spec.attribute: default}, path) not in allowed:
-                    return True
+        if rule is not None and rule.is_partial and not any(_may_begin(schema, case) for case in rule.cases):
+            return True
     return False
+
+
+def _may_begin(schema: Schema, case: KeyRule) -> bool:
+    """Whether a new item can be in a state."""
+    for path, allowed in case.when.items():
+        spec = schema.by_attribute[path.partition(".")[0]]
+        info = schema.entity.model_fields[spec.name]
+        if not info.is_required():
+            default = spec.encode(info.get_default(call_default_factory=True, validated_data={}))
+            stored = {} if default is None else {spec.attribute: default}
+            if non_null_at(stored, path) not in allowed:
+                return False
+    return True
 
 
 def entry_writes(schema: Schema, index: Index, item_write: ItemWrite) -> int:
@@ -77,8 +86,10 @@ def _follows(schema: Schema, attribute: str, changed: frozenset[str]) -> bool:
     rule = schema.key_rules.get(attribute)
     if rule is None:
         return attribute in changed
-    parts = {part.name.partition(".")[0] for part in rule.template.fields}
+    parts = {source for part in rule.fields for source in schema.unstored.sources(part.name.partition(".")[0])}
     if parts & changed or (rule.shards > 1 and schema.identity & changed):
+        return True
+    if rule.others and any(path.partition(".")[0] in changed for path in rule.state_paths):
         return True
     for path, allowed in rule.when.items():
         spec = schema.by_attribute[path.partition(".")[0]]
@@ -101,7 +112,10 @@ def _may_move(schema: Schema, index: Index, changed: frozenset[str]) -> bool:
         if rule is None:
             parts.add(attribute)
             continue
-        parts |= {part.name.partition(".")[0] for part in rule.template.fields}
+        parts |= {source for part in rule.fields for source in schema.unstored.sources(part.name.partition(".")[0])}
+        if rule.others:
+            parts |= {path.partition(".")[0] for path in rule.state_paths}
+            continue
         for path, allowed in rule.when.items():
             name = path.partition(".")[0]
             states[name] = min(states.get(name, len(allowed)), len(allowed))
@@ -118,7 +132,7 @@ def entries(schema: Schema, index: Index, volume: Volume) -> int:
     share = Fraction(1)
     for attribute in index.attributes:
         rule = schema.key_rules.get(attribute)
-        for path, allowed in {} if rule is None else rule.when.items():
+        for path, allowed in {} if rule is None or rule.others else rule.when.items():
             spec = schema.by_attribute.get(path)
             choices = None if spec is None else choices_of(spec.annotation)
             if choices:

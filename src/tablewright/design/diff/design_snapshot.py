@@ -34,8 +34,9 @@ from tablewright.model import (
     retired_schemas_of,
     schemas_of,
 )
-from tablewright.model.declarations import KeyRule, VersionMarker
+from tablewright.model.declarations import VersionMarker
 from tablewright.model.items.field_spec import FieldSpec
+from tablewright.model.keys.key_rules import KeyRule
 from tablewright.model.values.attribute_codec import encode
 
 __all__ = ["EMPTY_SNAPSHOT", "Snapshot", "declared_entities", "read_snapshots", "snapshot", "snapshot_text"]
@@ -183,10 +184,15 @@ def _rule(rule: KeyRule) -> dict[str, Any]:
     described: dict[str, Any] = {
         "template": rule.template.text,
         # The attributes in it, and in which format.
-        "parts": [[part.name, part.form] for part in rule.template.fields],
+        "parts": [[part.name, part.form] for part in rule.fields],
     }
+    if rule.template.raw is not None:
+        described["raw"] = rule.template.raw
     if rule.when:
         described["when"] = {path: sorted(json.dumps(value) for value in values) for path, values in rule.when.items()}
+    if rule.others:
+        # What makes the key in other states.
+        described["others"] = [_rule(case) for case in rule.others]
     if rule.shards > 1:
         described["shards"] = rule.shards
     if rule.was is not None:

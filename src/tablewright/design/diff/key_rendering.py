@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from tablewright.design.diff.change import Described, DesignChange, Impact
 from tablewright.design.diff.limit_changes import is_exact
 from tablewright.design.diff.value_types import Alternative, Type, tag_of
-from tablewright.model.keys.key_template import TIME_PARTS
+from tablewright.model.keys.key_forms import TIME_PARTS
 
 __all__ = ["is_rendered_alike", "rendering_changes"]
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from tablewright.dynamo import AttributeValue
 from tablewright.model import Design, Index, Keys, Schema, Table, schemas_of
-from tablewright.model.declarations import KeyRule
-from tablewright.model.keys.key_template import Literal
+from tablewright.model.keys.key_forms import Literal
+from tablewright.model.keys.key_rules import KeyRule
 
 __all__ = ["CollectionMember", "ItemCollection", "Relation", "item_collections", "key_text", "relations"]
 
@@ -63,7 +64,7 @@ def key_text(schema: Schema, attribute: str) -> str:
     rule = rule_of(schema, attribute)
     if rule is not None:
         shards = "" if rule.shards == 1 else f"{rule.shard_suffix(0)}…{rule.shards - 1}"
-        return rule.template.text + shards
+        return rule.text + shards
     spec = schema.by_attribute.get(attribute)
     return attribute if spec is None else f"{{{spec.name}}}"
 
@@ -71,15 +72,24 @@ def key_text(schema: Schema, attribute: str) -> str:
 def state_text(schema: Schema, attribute: str) -> str:
     """When a key attribute is there, if not always: ``status is ESCALATED and engineer is there``."""
     rule = rule_of(schema, attribute)
-    states = [] if rule is None else list(rule.when.items())
-    states_text = [f"{name} is {' or '.join(str(*value.values()) for value in allowed)}" for name, allowed in states]
+    states_text = []
+    if rule is not None and rule.is_partial:
+        cases = [
+            " and ".join(f"{name} is {' or '.join(map(_shown, allowed))}" for name, allowed in case.when.items())
+            for case in rule.cases
+        ]
+        states_text.append(" or ".join(dict.fromkeys(cases)))
     stored = schema.key_rules.get(attribute)
-    for path in [attribute] if stored is None else sorted(stored.template.required):
+    for path in [attribute] if stored is None else sorted(stored.required):
         spec = schema.by_attribute.get(path.partition(".")[0])
         # The store sees to its stamps.
         if spec is not None and "NULL" in spec.types and spec not in (schema.created, schema.updated):
             states_text.append(f"{schema.field_path(path)} is set")
     return " and ".join(states_text)
+
+
+def _shown(value: AttributeValue | None) -> str:
+    return "absent" if value is None else str(*value.values())
 
 
 def item_collections(design: Design) -> Iterator[ItemCollection]:
@@ -141,11 +151,11 @@ def _by_key(design: Design) -> Iterator[Relation]:
     """An entity with a key of the same form as the primary key of another one, made of other fields."""
     for one in design.schemas:
         rule = one.key_rules.get(one.table.partition)
-        if rule is None or not rule.template.fields or not (one.table.sort is None or _is_single(one)):
+        if rule is None or not rule.fields or not (one.table.sort is None or _is_single(one)):
             continue
         for other in design.schemas:
             for attribute, own in other.key_rules.items():
-                names = [other.field_path(part.name) for part in own.template.fields]
+                names = [other.field_path(part.name) for part in own.fields]
                 if other is not one and _form(own) == _form(rule) and not one.identity_fields.issuperset(names):
                     is_key = attribute == other.table.partition and (other.table.sort is None or _is_single(other))
                     yield Relation(one, other, not is_key, ", ".join(names))
@@ -175,4 +185,4 @@ def _is_indirect(relation: Relation, known: Sequence[Relation]) -> bool:
 def _is_single(schema: Schema) -> bool:
     sort = schema.table.sort
     rule = None if sort is None else schema.key_rules.get(sort)
-    return rule is not None and not rule.template.fields
+    return rule is not None and not rule.fields

@@ -10,7 +10,7 @@ from typing import Any
 from tablewright.design.design_loading import DesignError
 from tablewright.design.iam.grants import Tenant
 from tablewright.model import Schema, Template
-from tablewright.model.keys.key_template import Field
+from tablewright.model.keys.key_forms import Field
 
 __all__ = ["leading_keys"]
 
@@ -38,7 +38,9 @@ def leading_keys(
     else:
         stored = schema.encode_values(fixed)
         texts = [
-            _with_tenant(rule.template, parts, spec.attribute, stored, tenant) for parts in _lengths(rule.template)
+            _with_tenant(parts, spec.attribute, stored, tenant)
+            for case in rule.possible(stored)
+            for parts in _lengths(case.template)
         ]
         if None not in texts:
             return tuple(
@@ -46,7 +48,7 @@ def leading_keys(
                 for text in dict.fromkeys(text for text in texts if text is not None)
                 for suffix in ([""] if text.endswith("*") else dict.fromkeys(chain(*rule.suffixes)))
             )
-    key = f"{attribute} = {rule.template.text!r}" if rule is not None else attribute
+    key = f"{attribute} = {rule.text!r}" if rule is not None else attribute
     raise DesignError(
         f"{name} cannot be limited to a tenant: its partition key ({key}) does not begin with {tenant.field}; use "
         "a key that does, or another role"
@@ -58,9 +60,7 @@ def _lengths(template: Template) -> list[Sequence[Any]]:
     return [template.parts, template.parts + template.optional] if template.optional else [template.parts]
 
 
-def _with_tenant(
-    template: Template, parts: Sequence[Any], attribute: str, fixed: Mapping[str, Any], tenant: Tenant
-) -> str | None:
+def _with_tenant(parts: Sequence[Any], attribute: str, fixed: Mapping[str, Any], tenant: Tenant) -> str | None:
     text, found = "", False
     for part in parts:
         if not isinstance(part, Field):

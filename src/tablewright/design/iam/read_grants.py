@@ -71,7 +71,7 @@ def _is_by_unique_field(schema: Schema, index: str) -> bool:
     asked: set[str] = set()
     for attribute in schema.table.index(index).partition:
         rule = schema.key_rules.get(attribute)
-        asked |= {attribute} if rule is None else rule.template.required
+        asked |= {attribute} if rule is None else rule.required
     return any(asked == {spec.attribute} for spec in schema.unique)
 
 

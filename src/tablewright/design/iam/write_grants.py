@@ -83,7 +83,7 @@ def _actions_of_update(schema: Schema, item_write: ItemWrite) -> Iterator[tuple[
     known = {
         part.name
         for attribute in key
-        for part in (schema.key_rules[attribute].template.fields if attribute in schema.key_rules else ())
+        for part in (schema.key_rules[attribute].fields if attribute in schema.key_rules else ())
         if part.reversible
     } | {attribute for attribute in key if attribute not in schema.key_rules}
     sources: set[str] = set()

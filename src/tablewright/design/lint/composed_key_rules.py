@@ -8,7 +8,7 @@ from itertools import combinations
 from tablewright.design.lint.lint_context import EntityKey, KeyTemplate, LintContext
 from tablewright.design.lint.lint_findings import Occurrence, rule
 from tablewright.model import Schema
-from tablewright.model.keys.key_template import TIME_PARTS, Field
+from tablewright.model.keys.key_forms import TIME_PARTS, Field
 
 
 @rule("hand-made-key", "A key attribute that a writer composes by hand", "error")
@@ -77,7 +77,7 @@ def two_shapes(context: LintContext) -> Iterator[Occurrence]:
     for schema in context.schemas:
         for attribute in schema.table.key_attributes:
             templates = {str(template): template for template in context.key_templates(schema, attribute)}
-            if len(templates) > 1:
+            if len(templates) > 1 and any(template.write is not None for template in templates.values()):
                 listed = [f"{text} ({template.write or 'the entity'})" for text, template in templates.items()]
                 yield Occurrence(
                     f"{schema.entity.__name__}.{attribute}",

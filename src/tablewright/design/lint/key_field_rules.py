@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tablewright.design.lint.lint_context import EntityKey, KeyTemplate, LintContext
 from tablewright.design.lint.lint_findings import Occurrence, rule
 from tablewright.model import Schema
-from tablewright.model.keys.key_template import Field
+from tablewright.model.keys.key_forms import Field
 
 
 def _required(template: KeyTemplate) -> list[str]:

@@ -8,7 +8,7 @@ from tablewright.design.lint.field_traits import words
 from tablewright.design.lint.lint_context import EntityKey, KeyTemplate, LintContext
 from tablewright.design.lint.lint_findings import Occurrence, rule
 from tablewright.model import Schema
-from tablewright.model.keys.key_template import Field
+from tablewright.model.keys.key_forms import Field
 
 # Names of fields that usually change, if no write is declared.
 _CHANGING = frozenset(["status", "state", "updated", "priority", "assignee", "owner", "score", "rank"])

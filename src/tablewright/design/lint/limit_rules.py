@@ -20,7 +20,7 @@ from tablewright.dynamo.limits import (
     MAX_TRANSACTION_BYTES,
 )
 from tablewright.model import schemas_of
-from tablewright.model.keys.key_template import Field
+from tablewright.model.keys.key_forms import Field
 from tablewright.model.values.attribute_codec import Epoch
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tablewright.design.design_loading import place_in
@@ -28,7 +28,7 @@ from tablewright.model import (
     Write,
 )
 from tablewright.model.items.field_spec import FieldSpec
-from tablewright.model.keys.key_template import TIME_PARTS, Field, Literal, Part
+from tablewright.model.keys.key_forms import TIME_PARTS, Field, Literal, Part
 
 # Words in field names that are too common to indicate that a name is composed of others.
 _WEAK = frozenset(["id", "at", "on", "of", "by", "for", "key", "name", "number", "date", "day", "time", "type", "the"])
@@ -48,6 +48,8 @@ class KeyTemplate:
     shards: int = 1
     # The key may end before the parts from here on.
     optional_from: int | None = None
+    # The separator of a template in which nothing is escaped.
+    unescaped: str | None = None
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -60,7 +62,7 @@ class KeyTemplate:
 
     @property
     def compiled(self) -> Template | None:
-        return None if self.is_raw else Template(str(self))
+        return None if self.is_raw else Template(str(self), self.unescaped)
 
     def __str__(self) -> str:
         if self.optional_from is None:
@@ -146,7 +148,7 @@ class LintContext:
     # -- templates -------------------------------------------------------------------------------------------------
 
     def key_templates(self, schema: Schema, attribute: str) -> list[KeyTemplate]:
-        """The templates of a key attribute; more than one only if a write composes it by hand."""
+        """The templates of a key attribute: several by state, or if a write composes it by hand."""
         templates = []
         rule = schema.key_rules.get(attribute)
         spec = schema.by_attribute.get(attribute)
@@ -157,16 +159,17 @@ class LintContext:
             for parsed in [Template(item_write.keys[attribute])]
         ]
         if rule is not None:
-            declared = rule.template
-            templates.append(
-                KeyTemplate(
-                    attribute,
-                    tuple(_declared(schema, part) for part in declared.parts + declared.optional),
-                    is_sparse=bool(rule.when),
-                    shards=rule.shards,
-                    optional_from=_optional(declared),
+            for declared in [case.template for case in rule.cases]:
+                templates.append(
+                    KeyTemplate(
+                        attribute,
+                        tuple(_declared(schema, part) for part in declared.parts + declared.optional),
+                        is_sparse=rule.is_partial,
+                        shards=rule.shards,
+                        optional_from=_optional(declared),
+                        unescaped=declared.raw,
+                    )
                 )
-            )
         elif spec is not None and not by_hand:
             templates.append(KeyTemplate(attribute, (Field(spec.name, "text"),), is_raw=True))
         return [*templates, *by_hand]
@@ -238,7 +241,7 @@ def _optional(template: Template) -> int | None:
 
 
 def _declared(schema: Schema, part: Part) -> Part:
-    return Field(schema.field_path(part.name), part.form) if isinstance(part, Field) else part
+    return replace(part, name=schema.field_path(part.name)) if isinstance(part, Field) else part
 
 
 def _named_after(name: str, schema: Schema) -> frozenset[str]:

@@ -11,7 +11,7 @@ from tablewright.design.lint.composed_key_rules import share_partitions
 from tablewright.design.lint.lint_context import EntityKey, LintContext
 from tablewright.design.lint.lint_findings import Occurrence, rule
 from tablewright.model import Keys, Query, Schema, schemas_of
-from tablewright.model.keys.key_template import Literal
+from tablewright.model.keys.key_forms import Literal
 
 
 @rule("no-key", "A required read that no key supports", "error")
@@ -63,7 +63,7 @@ def _declared(schema: Schema, attribute: str) -> str:
     """The template of a key attribute in terms of fields, as it was declared."""
     declared: Keys | None = getattr(schema.entity, "keys", None)
     rule_ = None if declared is None else declared.get(attribute)
-    return f"{{{schema.field_path(attribute)}}}" if rule_ is None else rule_.template.text
+    return f"{{{schema.field_path(attribute)}}}" if rule_ is None else rule_.text
 
 
 @rule("index-not-unique", "An index that is assumed to be unique", "error")

@@ -19,7 +19,7 @@ from decimal import Decimal
 from tablewright.design.workbench.workbench_file import Listed, TableFile
 from tablewright.dynamo import Item, non_null_at
 from tablewright.model import Template, TemplateError
-from tablewright.model.keys.key_template import encode_number
+from tablewright.model.keys.key_forms import encode_number
 
 __all__ = ["Attribute", "EntityDraft", "entities", "type_attribute"]
 

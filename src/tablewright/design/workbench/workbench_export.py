@@ -80,7 +80,7 @@ def _lost(schema: Schema) -> list[str]:
         "is its expiry": [schema.expiry] if schema.expiry is not None else [],
     }
     found = [f"that {' and '.join(spec.name for spec in specs)} {what}" for what, specs in marked.items() if specs]
-    found += [f"when {attribute} is present" for attribute, rule in schema.key_rules.items() if rule.when]
+    found += [f"when {attribute} is present" for attribute, rule in schema.key_rules.items() if rule.is_partial]
     found += [f"that {attribute} is sharded" for attribute, rule in schema.key_rules.items() if rule.is_spread]
     return found + (["its older schema versions"] if schema.upgrades is not None else [])
 
@@ -147,6 +147,8 @@ def _attributes(table: Table, schemas: list[Schema], items: dict[str, list[Item]
             for name, value in item.items():
                 types.setdefault(name, next(iter(value)))
         for name, spec in schema.by_attribute.items():
+            if name in schema.unstored.names:
+                continue
             known = sorted(kind for kind in spec.types if kind not in (None, "NULL"))
             types.setdefault(name, "SS" if known == ["SET"] else str(known[0]) if known else "S")
     return [{"AttributeName": name, "AttributeType": kind} for name, kind in types.items() if name not in table.key]
@@ -155,12 +157,13 @@ def _attributes(table: Table, schemas: list[Schema], items: dict[str, list[Item]
 def _facet(table: Table, schema: Schema, items: list[Item]) -> dict[str, Any]:
     def alias(attribute: str) -> str:
         rule = schema.key_rules.get(attribute)
-        return attribute if rule is None else rule.template.text
+        return attribute if rule is None else rule.text
 
     aliases = {"PartitionKeyAlias": alias(table.partition)}
     if table.sort is not None:
         aliases["SortKeyAlias"] = alias(table.sort)
-    names = dict.fromkeys([*schema.by_attribute, *schema.key_rules, *(name for item in items for name in item)])
+    stored = [name for name in schema.by_attribute if name not in schema.unstored.names]
+    names = dict.fromkeys([*stored, *schema.key_rules, *(name for item in items for name in item)])
     return {
         "FacetName": schema.entity.__name__,
         "KeyAttributeAlias": aliases,

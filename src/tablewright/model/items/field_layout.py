@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from tablewright.dynamo import AttributeValue, Item
-from tablewright.model.declarations import AttributeName
+from tablewright.model.declarations import AttributeName, Computed, KeyOnly, unstored_attribute
 from tablewright.model.errors import ModelError
 from tablewright.model.items.field_spec import FieldLocation, FieldSpec
 from tablewright.model.naming import Naming
@@ -43,6 +43,9 @@ class FieldLayout:
         self.table = table
         self.naming = naming
         self.fields = {name: self._field(name, info, naming) for name, info in entity.model_fields.items()}
+        members = {name: member for base in reversed(entity.__mro__) for name, member in vars(base).items()}
+        # Values that keys are made of, and that are not stored.
+        self.computed = {name: member for name, member in members.items() if isinstance(member, Computed)}
         self.by_attribute = {spec.attribute: spec for spec in self.fields.values()}
         # What a missing attribute stands for, where that is always the same value, and not None.
         self.defaults = self._stored_defaults()
@@ -52,6 +55,8 @@ class FieldLayout:
     def _field(self, name: str, info: FieldInfo, naming: Naming) -> FieldSpec:
         markers = tuple(info.metadata)
         attribute = next((marker.name for marker in markers if isinstance(marker, AttributeName)), naming(name))
+        if any(isinstance(marker, KeyOnly) for marker in markers):
+            attribute = unstored_attribute(name)
         types = stored_types(info.annotation, markers)
         encoder = encoder_for(info.annotation, markers)
         may_be_key = attribute in self.table.key_attributes or attribute == self.table.ttl
@@ -85,7 +90,9 @@ class FieldLayout:
         name, *rest = field_path.split(".")
         spec = self.fields.get(name)
         if spec is None:
-            known = ", ".join(self.fields)
+            if field_path in self.computed:
+                return FieldLocation((self.computed[name].attribute,), encode, frozenset([None]), UNTYPED)
+            known = ", ".join([*self.fields, *self.computed])
             entity = self.entity.__name__
             prefix = "" if where == entity else f"{where}: "
             raise ModelError(f"{prefix}{entity} has no field {name!r}; it has {known}")

@@ -38,7 +38,8 @@ class Decoder(Generic[E_co]):
     """Makes entities of items.
 
     ``own`` are the attributes beside those of fields that the schema writes: keys, entity type, schema version.
-    ``upgrade`` brings an item to the present schema version, where there have been others.
+    ``upgrade`` brings an item to the present schema version, where there have been others; ``from_keys`` reads fields
+    that are only in keys.
     """
 
     def __init__(
@@ -49,11 +50,13 @@ class Decoder(Generic[E_co]):
         own: Iterable[str],
         has_large: bool = False,
         upgrade: Callable[[Item], Item] | None = None,
+        from_keys: Callable[[Item], Item] | None = None,
     ) -> None:
         self._entity_class = entity
         self._by_attribute = {spec.attribute: spec for spec in fields.values()}
         self._has_large = has_large
         self._upgrade = upgrade
+        self._from_keys = from_keys
         self._absent = _values_when_absent(entity, fields)
         self._validate = item_validator(entity, {spec.name: spec.attribute for spec in fields.values()}, self._absent)
         # Other attributes belong to other writers, and are kept.
@@ -68,8 +71,12 @@ class Decoder(Generic[E_co]):
         if not partial:
             if self._upgrade is not None:
                 item = self._upgrade(item)
+            if self._from_keys is not None:
+                item = self._from_keys(item)
             if self._known.issuperset(item):
                 return self._entity(item)
+        elif self._from_keys is not None:
+            item = self._from_keys(item)
         offloaded = self._offloaded(item)
         if partial:
             entity = self._partial(self._values(item))
@@ -86,8 +93,9 @@ class Decoder(Generic[E_co]):
     def decode_all(self, items: Sequence[Item]) -> list[E_co]:
         """The entities of items, all at once where none of them needs special care."""
         if self._validate is not None and self._upgrade is None and self._known.issuperset(set().union(*items)):
+            read = items if self._from_keys is None else list(map(self._from_keys, items))
             try:
-                return self._validate(items)
+                return self._validate(read)
             except ValidationError:
                 # The item that was rejected may still be valid once it is decoded.
                 pass

@@ -14,11 +14,11 @@ from typing import Any
 from uuid import UUID
 
 from tablewright.dynamo import AttributeValue
-from tablewright.model.declarations import KeyRule
 from tablewright.model.errors import ModelError
 from tablewright.model.items.field_layout import FieldLayout
 from tablewright.model.items.field_spec import FieldLocation
-from tablewright.model.keys.key_template import Field, Part, escape
+from tablewright.model.keys.key_forms import Field, Part, escape
+from tablewright.model.keys.key_rules import KeyRule
 from tablewright.model.values.attribute_codec import Encoder
 
 __all__ = ["AttributeBuilder", "KeyBuilder", "attribute_builder", "build_attributes", "key_builder"]
@@ -37,7 +37,7 @@ def key_builder(layout: FieldLayout, key_rules: Mapping[str, KeyRule]) -> KeyBui
     for attribute in table.key:
         rule = key_rules.get(attribute)
         builder = None
-        if rule is None or not (rule.shards > 1 or rule.template.optional):
+        if rule is None or not (rule.shards > 1 or rule.template.optional or rule.others):
             builder = attribute_builder(layout, attribute, None if rule is None else rule.template.parts)
         if builder is None:
             return lambda values: None
@@ -120,14 +120,15 @@ def _from_template(parts: Sequence[Part], locations: Mapping[str, tuple[str, Fie
 def _writers(part: Field, location: FieldLocation) -> Mapping[type, Callable[[Any], str]]:
     """How values of a field's types are written in a key; those of some types without being encoded first."""
     return {
-        kind: _direct_writer(part.form, kind) or _encoded(part, encode)
+        kind: _direct_writer(part, kind) or _encoded(part, encode)
         for kind, encode in location.coercion.encoders.items()
     }
 
 
-def _direct_writer(form: str, kind: type) -> Callable[[Any], str] | None:
+def _direct_writer(part: Field, kind: type) -> Callable[[Any], str] | None:
+    form = part.form
     if form == "text":
-        return _AS_TEXT.get(kind)
+        return _AS_TEXT.get(kind) if part.raw is None or kind is not str else None
     return _padded(int(form)) if form.isdigit() and kind is int else None
 
 

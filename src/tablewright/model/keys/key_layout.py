@@ -20,10 +20,12 @@ from typing import Any
 from pydantic import BaseModel
 
 from tablewright.dynamo import AttributeValue, Item, non_null_at
-from tablewright.model.declarations import KeyRule, Keys, stable_shard
+from tablewright.model.declarations import UNSTORED
 from tablewright.model.errors import ModelError, TemplateError
 from tablewright.model.items.field_layout import FieldLayout, encode_value
 from tablewright.model.keys.fast_keys import key_builder
+from tablewright.model.keys.key_rules import KeyRule, Keys, stable_shard
+from tablewright.model.keys.unstored_fields import UnstoredFields
 from tablewright.model.naming import Naming
 from tablewright.model.table import Index, Table
 from tablewright.model.values.attribute_codec import decode
@@ -39,6 +41,10 @@ class KeyLayout(FieldLayout):
         self._declared_paths: dict[str, str] = {}
         declared: Keys = getattr(entity, "keys", Keys())
         self.key_rules = {attribute: self._in_attributes(attribute, rule) for attribute, rule in declared.items()}
+        # Fields that no attribute of their own holds.
+        self.unstored = UnstoredFields(self, self.key_rules)
+        # Whether a key attribute has several templates, by state.
+        self.has_cases = any(rule.others for rule in self.key_rules.values())
         self._key_renderers = tuple(
             (name, self.key_rules[name].template.render if name in self.key_rules else None) for name in table.key
         )
@@ -47,7 +53,10 @@ class KeyLayout(FieldLayout):
         feeding = {name for attribute in (*self.key_rules, *table.key_attributes) for name in self.sources(attribute)}
         # Defaults of fields that keys follow from: an item without such an attribute reads as if it had the default, so
         # its keys are those of the default as well.
-        self.key_defaults: Item = {name: value for name, value in self.defaults.items() if name in feeding}
+        self.key_defaults: Item = {
+            name: value for name, value in self.defaults.items() if name in feeding and name not in self.unstored.names
+        }
+        self._has_unstored = bool(self.unstored)
         factories = {name for name, info in entity.model_fields.items() if info.default_factory is not None}
         self.key_fields_made_anew = frozenset(
             spec.attribute for spec in self.fields.values() if spec.name in factories and spec.attribute in feeding
@@ -58,27 +67,53 @@ class KeyLayout(FieldLayout):
     def derive(self, item: Item, attributes: Iterable[str] | None = None) -> Item:
         """The key attributes that follow from an item's fields, or some of them; what does not apply is left out."""
         derived: Item = {}
-        item = self.with_key_defaults(item)
+        item = self.with_key_values(item)
         try:
             for attribute in self.key_rules if attributes is None else attributes:
                 rule = self.key_rules[attribute]
-                for path, allowed in rule.when.items():
-                    if non_null_at(item, path) not in allowed:
-                        break
+                if rule.others:
+                    text = rule.render(item)
                 else:
-                    text = rule.template.render(item)
-                    if text is not None:
-                        derived[attribute] = {"S": text if rule.shards == 1 else text + self._shard(rule, item)}
+                    for path, allowed in rule.when.items():
+                        if non_null_at(item, path) not in allowed:
+                            text = None
+                            break
+                    else:
+                        text = rule.template.render(item)
+                if text is not None:
+                    derived[attribute] = {"S": text if rule.shards == 1 else text + self._shard(rule, item)}
         except TemplateError as error:
             raise self._key_error(attribute, error) from None
         return derived
 
-    def with_key_defaults(self, item: Item) -> Item:
-        """The item with the defaults of fields that keys follow from; the same object if it lacks none of them."""
+    def with_key_values(self, item: Item) -> Item:
+        """The item with what keys follow from and it lacks: defaults, and fields that are not stored.
+
+        The same object if it lacks nothing.
+        """
+        if self._has_unstored:
+            item = self.unstored.filled(item)
         return item if self.key_defaults.keys() <= item.keys() else {**self.key_defaults, **item}
+
+    def with_keys(self, item: Item) -> Item:
+        """An item as it is to be stored: with the key attributes that follow from its fields, and no others."""
+        filled = self.with_key_values(item)
+        fields = {name: value for name, value in filled.items() if name not in self.key_rules}
+        whole = {**fields, **self.derive(fields)}
+        return self.unstored.without(whole) if self._has_unstored else whole
+
+    def is_derived(self, attribute: str) -> bool:
+        """Whether a key attribute follows from other attributes, and holds nothing else."""
+        return attribute in self.key_rules and attribute not in self.unstored.homes.values()
+
+    def stored_names(self, attributes: Iterable[str]) -> list[str]:
+        """The attributes that hold fields: for those that are only in keys, these keys."""
+        return self.unstored.stored(attributes) if self._has_unstored else list(attributes)
 
     def key_of(self, item: Mapping[str, AttributeValue]) -> Item:
         """The primary key, given the fields that it follows from."""
+        if self._has_unstored:
+            item = self.unstored.filled(item)
         key = self._unsharded_key(item)
         if self._is_sharded:
             for attribute in key:
@@ -94,7 +129,7 @@ class KeyLayout(FieldLayout):
             return key
         item = self.encode_values(values)
         key = self.key_of(item)
-        for attribute in item.keys() - self.identity:
+        for attribute in item.keys() - self._key_parts:
             raise ModelError(f"{pattern}: {self.field_path(attribute)} is not part of the primary key")
         return key
 
@@ -109,7 +144,7 @@ class KeyLayout(FieldLayout):
         return key
 
     def _key_error(self, attribute: str, error: TemplateError) -> TemplateError:
-        return TemplateError(f"{self.entity.__name__}, {attribute}: {error}")
+        return TemplateError(f"{self.entity.__name__}, {attribute}: {str(error).replace(UNSTORED, '')}")
 
     def _checked_key(self, attribute: str, item: Mapping[str, AttributeValue]) -> AttributeValue:
         """A key attribute that no template has made; only such a one could be equal to a key of the store's own."""
@@ -127,7 +162,7 @@ class KeyLayout(FieldLayout):
     def _missing(self, attribute: str, item: Mapping[str, AttributeValue]) -> list[str]:
         """The fields that a key attribute needs and that an item lacks."""
         rule = self.key_rules.get(attribute)
-        paths = [attribute] if rule is None else rule.template.required
+        paths = [attribute] if rule is None else rule.required
         return sorted(self.field_path(path) for path in paths if non_null_at(item, path) is None)
 
     def _shard(self, rule: KeyRule, item: Mapping[str, AttributeValue]) -> str:
@@ -145,7 +180,7 @@ class KeyLayout(FieldLayout):
         rule = self.key_rules.get(attribute)
         if rule is None:
             return frozenset([attribute])
-        sources = frozenset(path.partition(".")[0] for path in rule.when) | self._template_sources(attribute)
+        sources = frozenset(path.partition(".")[0] for path in rule.state_paths) | self._template_sources(attribute)
         return sources | self.identity if rule.shards > 1 else sources
 
     @cached_property
@@ -154,20 +189,38 @@ class KeyLayout(FieldLayout):
         return frozenset[str]().union(*map(self._template_sources, self.table.key))
 
     @cached_property
+    def _key_parts(self) -> frozenset[str]:
+        """The attributes in the primary key, computed ones included."""
+        return frozenset[str]().union(*map(self._parts, self.table.key))
+
+    @cached_property
     def identity_fields(self) -> frozenset[str]:
         """The fields that the primary key follows from."""
         return frozenset(map(self.field_path, self.identity))
 
     def _template_sources(self, attribute: str) -> frozenset[str]:
+        return frozenset[str]().union(*map(self.unstored.sources, self._parts(attribute)))
+
+    def _parts(self, attribute: str) -> frozenset[str]:
         rule = self.key_rules.get(attribute)
         if rule is None:
             return frozenset([attribute])
-        return frozenset(field.name.partition(".")[0] for field in rule.template.fields)
+        return frozenset(field.name.partition(".")[0] for field in rule.fields)
 
     def buckets(self, partition: Iterable[str]) -> dict[str, str]:
         """The attributes whose time a partition key has a part of, with that part: a day is a bucket of many times."""
         rules = [self.key_rules[name] for name in partition if name in self.key_rules]
-        return {field.name: field.form for rule in rules for field in rule.template.fields if not field.reversible}
+        return {field.name: field.form for rule in rules for field in rule.fields if field.is_time_part}
+
+    def cases_of(self, item: Item) -> tuple[int | None, ...]:
+        """Which of its templates makes each key attribute that has several."""
+        return tuple(rule.case_of(item) for rule in self.key_rules.values() if rule.others)
+
+    def undecided(self, attribute: str, known: Mapping[str, AttributeValue | None]) -> list[str]:
+        """What has to be given, beside what is known, to tell which template makes a key attribute."""
+        rule = self.key_rules.get(attribute)
+        cases = () if rule is None else rule.possible(known)
+        return [] if len(cases) < 2 else [path for case in cases for path in case.when if path not in known]
 
     def covers(self, index: Index) -> bool:
         """Whether items of this entity can be in an index."""
@@ -211,12 +264,17 @@ class KeyLayout(FieldLayout):
             self._declared_paths[path] = field_path
             return path
 
-        when = {
-            stored_path(name): tuple(self._as_stored(name, f"{where}, when {name}", value) for value in values)
-            for name, values in rule.when.items()
-        }
-        return replace(rule, template=rule.template.renamed(stored_path), when=when)
+        def in_attributes(case: KeyRule) -> KeyRule:
+            when = {
+                stored_path(name): tuple(self._as_stored(name, f"{where}, when {name}", value) for value in values)
+                for name, values in case.when.items()
+            }
+            return replace(case, template=case.template.renamed(stored_path), when=when)
 
-    def _as_stored(self, name: str, where: str, value: AttributeValue) -> AttributeValue:
+        return replace(in_attributes(rule), others=tuple(map(in_attributes, rule.others)))
+
+    def _as_stored(self, name: str, where: str, value: AttributeValue | None) -> AttributeValue | None:
         """A value of ``when(...)`` as the field stores it: in any other form, no item would have it."""
+        if value is None:
+            return None
         return encode_value(self.locate(name, where), decode(value), where) or value

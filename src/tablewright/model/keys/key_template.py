@@ -2,10 +2,8 @@
 
     Template("EVENT#{day}#{sequence:04}")      "EVENT#2025-11-18#0007"
 
-A template is literal text and fields. ``{name}`` is a value as text, ``{name:013}`` a whole number padded with zeros,
-``{name:number}`` any number as text that sorts as numbers do, ``{name:date}`` the day of a time (or its ``year``,
-``month``, ``hour``): a bucket, which many times share. A part in square brackets at the end is left out when a field in
-it is absent. Fields may be paths into maps (``{subject.id}``).
+A template is literal text and fields, each in a form (see ``key_forms``). A part in square brackets at the end is left
+out when a field in it is absent. Fields may be paths into maps (``{subject.id}``).
 
 It works on stored values, so it can be applied to an item no matter who wrote it. Its laws, which the property tests
 state one by one:
@@ -21,191 +19,47 @@ So the characters up to ``$`` are escaped, each as ``$`` and one letter, which k
 
 A value in a key is followed by the end or by ``#``; the same characters in a longer value are followed by ``$`` and a
 letter, or by something above ``$``. A lone ``$`` sorts between the two, and is in no key: that is ``PAST``.
+
+A **raw** template is for keys that others have made. It escapes nothing, and any text may stand between two fields. A
+value must contain neither the separator nor what follows it, or it is refused: that keeps keys injective, reversible
+and prefix-safe. They are ordered up to the first text that something follows.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
-from decimal import Decimal
-from functools import cached_property, lru_cache
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise, product
 from typing import ClassVar
 
 from tablewright.dynamo import AttributeValue, non_null_at
 from tablewright.model.errors import TemplateError
+from tablewright.model.keys.key_forms import (
+    REST,
+    SEPARATOR,
+    Field,
+    Literal,
+    Part,
+    Token,
+    can_overlap,
+    form_reason,
+    form_regex,
+    special_characters,
+    tokens_of,
+)
 
 # What other packages use.
-__all__ = [
-    "PAST",
-    "TIME_PARTS",
-    "Field",
-    "Literal",
-    "Part",
-    "encode_number",
-]
+__all__ = ["PAST", "Template"]
 
-# What is between separators: literal text, and the format of the field after it, if there is one.
-Segments = tuple[tuple[str, str | None], ...]
-
-SEPARATOR = "#"
 # ``prefix + value + PAST`` sorts after every key that continues after the value, and before the keys of the next value.
 PAST = "$"
+# What no key begins with, as those of the store's own items do.
+INTERNAL = PAST + SEPARATOR
 
-_ESCAPES = {code: f"${chr(code + 0x40)}" for code in range(0x25)}
-_SPECIAL = re.compile(r"[\x00-\x24]").search
-_ESCAPED = re.compile(r"\$([@-d])")
-_PART = re.compile(r"\{([A-Za-z_][\w.]*)(?::(\w+))?\}")
-# The parts of a time that a key may hold instead of all of it: how the text of a stored time begins.
-TIME_PARTS: Mapping[str, re.Pattern[str]] = {
-    "year": re.compile(r"[0-9]{4}"),
-    "month": re.compile(r"[0-9]{4}-[0-9]{2}"),
-    "date": re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}"),
-    "hour": re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}"),
-}
-
-
-def escape(text: str) -> str:
-    """Text that contains no separator and still sorts as it did."""
-    # Most text has nothing to escape.
-    return text.translate(_ESCAPES) if _SPECIAL(text) else text
-
-
-def unescape(text: str) -> str:
-    return _ESCAPED.sub(lambda match: chr(ord(match[1]) - 0x40), text)
-
-
-# -- numbers --------------------------------------------------------------------------------------------------------
-
-_ZERO_EXPONENT = 500
-
-
-def encode_number(number: Decimal) -> str:
-    """Any number that DynamoDB can store, as text that sorts as numbers do.
-
-    Positive: ``6``, the exponent plus 500, the digits. Negative: ``4``, both complemented, and ``~`` at the end, so
-    that the longer of two with the same beginning sorts first. Zero: ``5``.
-    """
-    sign, digits, exponent = number.as_tuple()
-    text = "".join(map(str, digits)).lstrip("0")
-    if not isinstance(exponent, int):
-        raise TemplateError(f"{number} is not a finite number, so it cannot be part of a key")
-    if not text:
-        return "5"
-    magnitude = _ZERO_EXPONENT + exponent + len(text)
-    if not 0 < magnitude < 1000:
-        raise TemplateError(f"{number} is out of the range of DynamoDB's numbers")
-    text = text.rstrip("0")
-    if not sign:
-        return f"6{magnitude:03d}{text}"
-    return f"4{999 - magnitude:03d}{text.translate(_COMPLEMENT)}~"
-
-
-_COMPLEMENT = str.maketrans("0123456789", "9876543210")
-
-
-def decode_number(text: str) -> Decimal:
-    if text == "5":
-        return Decimal(0)
-    negative = text[0] == "4"
-    digits = text[4:-1].translate(_COMPLEMENT) if negative else text[4:]
-    magnitude = int(text[1:4])
-    exponent = (999 - magnitude if negative else magnitude) - _ZERO_EXPONENT - len(digits)
-    return Decimal((int(negative), tuple(map(int, digits)), exponent))
-
-
-# -- parts ----------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Literal:
-    text: str
-
-    def __str__(self) -> str:
-        return self.text
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """A value in a key; ``form`` is ``text``, ``number``, one of ``TIME_PARTS``, or a width in digits."""
-
-    name: str
-    form: str
-
-    @property
-    def encoder(self) -> Callable[[AttributeValue], str]:
-        return _encoder(self.name, self.form)
-
-    def encode(self, value: AttributeValue) -> str:
-        return self.encoder(value)
-
-    def decode(self, text: str) -> AttributeValue:
-        if self.form == "text" or self.form in TIME_PARTS:
-            return {"S": unescape(text)}
-        if self.form == "number":
-            return {"N": f"{decode_number(text):f}"}
-        return {"N": str(int(text))}
-
-    def __str__(self) -> str:
-        return f"{{{self.name}}}" if self.form == "text" else f"{{{self.name}:{self.form}}}"
-
-    @property
-    def reversible(self) -> bool:
-        """Whether the key has all of the value, and not only a part of a time."""
-        return self.form not in TIME_PARTS
-
-
-Part = Literal | Field
-
-
-@lru_cache(maxsize=4096)
-def _encoder(name: str, form: str) -> Callable[[AttributeValue], str]:
-    """How values of a format are written in a key; the name of the field is for messages."""
-
-    def as_text(value: AttributeValue) -> str:
-        content = value.get("S")
-        if content is None:
-            content = value.get("N")
-            if content is None:
-                raise TemplateError(f"{name} has the type {_tag(value)}; only text and numbers can be part of a key")
-        return escape(content)
-
-    def as_part_of_time(value: AttributeValue) -> str:
-        part = TIME_PARTS[form].match(value.get("S", ""))
-        if part is None:
-            raise TemplateError(f"{name} is not a time, so no {form} can be taken from it")
-        return part[0]
-
-    def as_number(value: AttributeValue) -> str:
-        return encode_number(Decimal(number_in(value)))
-
-    def padded(value: AttributeValue) -> str:
-        content = value.get("N") or number_in(value)
-        plain = content.isdecimal() and content.isascii() and (content[0] != "0" or content == "0")
-        if not plain or len(content) > width:
-            raise TemplateError(f"{name} is {content}, which is not a whole number of up to {width} digits")
-        return content.zfill(width)
-
-    def number_in(value: AttributeValue) -> str:
-        content: str | None = value.get("N")
-        if content is None:
-            raise TemplateError(f"{name} has the type {_tag(value)}, and a number is needed")
-        return content
-
-    if form in TIME_PARTS:
-        return as_part_of_time
-    forms = {"text": as_text, "number": as_number}
-    if form in forms:
-        return forms[form]
-    width = int(form)
-    return padded
-
-
-def _tag(value: AttributeValue) -> str:
-    (tag,) = value
-    return tag
+_PART = re.compile(r"\{([A-Za-z_][\w.]*)(?::([^{}]+))?\}")
 
 
 # -- templates ------------------------------------------------------------------------------------------------------
@@ -223,6 +77,8 @@ class Template:
     """
 
     text: str
+    # The separator of a raw template; None where values are escaped.
+    raw: str | None = None
 
     def __post_init__(self) -> None:
         names = [part.name for part in self.parts + self.optional if isinstance(part, Field)]
@@ -230,6 +86,12 @@ class Template:
             raise TemplateError(f"{self.text!r} has the same field twice")
         if not self.parts:
             raise TemplateError(f"{self.text!r} could be empty, which a key cannot be; begin with text or a field")
+        if self.raw is not None:
+            self._check_raw(self.raw)
+            return
+        for part in self.fields:
+            if part.form == REST:
+                raise TemplateError(f"{self.text!r}: rest is a format of raw templates; write raw(...) around it")
         for before, after in self._pairs():
             if isinstance(before, Field) and not (isinstance(after, Literal) and after.text.startswith(SEPARATOR)):
                 raise TemplateError(f"{self.text!r}: what follows {{{before.name}}} must begin with {SEPARATOR!r}")
@@ -242,17 +104,35 @@ class Template:
                     f"{self.text!r}: an optional part needs a field; without one it would never be left out"
                 )
 
+    def _check_raw(self, separator: str) -> None:
+        if len(separator) != 1:
+            raise TemplateError(f"{separator!r} cannot separate the parts of a raw key; use one character, such as '|'")
+        if self.optional:
+            raise TemplateError(
+                f"{self.text!r}: a raw template has no optional part; use first_of(when(..., field=None), ...)"
+            )
+        if self.text.startswith(INTERNAL):
+            raise TemplateError(f"{self.text!r} begins like the keys that the store reserves for itself")
+        for before, after in self._pairs():
+            if isinstance(before, Field) and isinstance(after, Field):
+                raise TemplateError(
+                    f"{self.text!r}: nothing is between {{{before.name}}} and {{{after.name}}}, so a key could not be "
+                    "read back; write text between them"
+                )
+            if isinstance(before, Field) and before.form == REST:
+                raise TemplateError(f"{self.text!r}: {before} takes the rest of the key, so it must be at its end")
+
     def _pairs(self) -> Iterator[tuple[Part, Part]]:
         parts = self.parts + self.optional
         return pairwise(parts)
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
-        return _parse(self._halves[0])
+        return _parse(self._halves[0], self.raw)
 
     @cached_property
     def optional(self) -> tuple[Part, ...]:
-        return _parse(self._halves[1])
+        return _parse(self._halves[1], self.raw)
 
     @cached_property
     def _halves(self) -> tuple[str, str]:
@@ -274,20 +154,21 @@ class Template:
         """The same keys, made of fields with other names, which may have characters that a template could not."""
 
         def rename(parts: Sequence[Part]) -> tuple[Part, ...]:
-            return tuple(Field(name_of(part.name), part.form) if isinstance(part, Field) else part for part in parts)
+            return tuple(replace(part, name=name_of(part.name)) if isinstance(part, Field) else part for part in parts)
 
         renamed = object.__new__(Template)
         parts, optional = rename(self.parts), rename(self.optional)
         shown = "".join(map(str, parts)) + (f"[{''.join(map(str, optional))}]" if optional else "")
         # This is where a frozen dataclass and its cached properties keep their values.
-        renamed.__dict__.update(text=shown, parts=parts, optional=optional)
+        renamed.__dict__.update(text=shown, raw=self.raw, parts=parts, optional=optional)
         return renamed
 
     @cached_property
     def render(self) -> Callable[[Mapping[str, AttributeValue]], str | None]:
         """Returns the key of an item; None when a required field is absent."""
         required = _renderer(self.parts)
-        if not self.optional and any(isinstance(part, Literal) for part in self.parts):
+        begins_with_value = self.raw is not None and isinstance(self.parts[0], Field)
+        if not self.optional and any(isinstance(part, Literal) for part in self.parts) and not begins_with_value:
             return required
         optional = _renderer(self.optional)
 
@@ -303,6 +184,10 @@ class Template:
                 name = self.fields[0].name
                 raise TemplateError(
                     f"{name} is empty, so the key would be empty; add literal text to the template {self.text!r}"
+                )
+            if begins_with_value and text.startswith(INTERNAL):
+                raise TemplateError(
+                    f"{text!r} begins like the keys that the store reserves for itself; choose another value"
                 )
             return text
 
@@ -364,80 +249,50 @@ class Template:
         pattern = "".join(map(_regex, self.parts))
         if self.optional:
             pattern += f"(?:{''.join(map(_regex, self.optional))})?"
+        if self.raw is not None:
+            pattern = rf"(?!{re.escape(INTERNAL)}){pattern}"
         return re.compile(pattern, re.DOTALL)
 
     @cached_property
-    def segments(self) -> tuple[Segments, ...]:
-        """What is between the separators, as text and a field's format; without and with the optional part."""
+    def tokens(self) -> tuple[list[Token], ...]:
+        """What keys consist of, without and with the optional part."""
         halves = [self.parts, self.parts + self.optional] if self.optional else [self.parts]
-        return tuple(map(_segments, halves))
+        return tuple([token for part in parts for token in tokens_of(part)] for parts in halves)
 
     def overlaps(self, other: Template) -> bool:
-        """Whether a key can match both; may say so where two fields of different formats meet, and none can."""
-        return can_overlap(self.segments, other.segments)
+        """Whether a key can match both; may say so where two fields of different forms meet, and none can."""
+        return any(can_overlap(mine, theirs) for mine, theirs in product(self.tokens, other.tokens))
 
 
-def can_overlap(some: Iterable[Segments], others: Iterable[Segments]) -> bool:
-    """Whether a key can consist of segments of both."""
-    pairs = product(some, others)
-    return any(len(mine) == len(theirs) and all(map(_segments_overlap, mine, theirs)) for mine, theirs in pairs)
-
-
-def _segments(parts: Sequence[Part]) -> Segments:
-    segments: list[tuple[str, str | None]] = [("", None)]
-    for part in parts:
-        if isinstance(part, Field):
-            segments[-1] = (segments[-1][0], part.form)
-        else:
-            first, *rest = part.text.split(SEPARATOR)
-            segments[-1] = (segments[-1][0] + first, segments[-1][1])
-            segments.extend((text, None) for text in rest)
-    return tuple(segments)
-
-
-def _segments_overlap(one: tuple[str, str | None], other: tuple[str, str | None]) -> bool:
-    (shorter, form), (longer, second_form) = sorted([one, other], key=lambda segment: len(segment[0]))
-    if not longer.startswith(shorter):
-        return False
-    rest = longer[len(shorter) :]
-    if form is None:
-        # Only text: the other must be the same text, perhaps with an empty value after it.
-        return not rest and second_form in (None, "text")
-    if second_form is None:
-        return re.fullmatch(_form_regex(form), rest) is not None
-    if rest:
-        return form == "text" or rest.isdigit()
-    exact = {form, second_form} - {"text"}
-    return (exact.isdisjoint(TIME_PARTS) and "number" in exact) or len(exact) < 2 or len(set(map(_width, exact))) == 1
-
-
-def _width(form: str) -> int | str:
-    return int(form) if form.isdigit() else form
-
-
-def _parse(text: str) -> tuple[Part, ...]:
+def _parse(text: str, raw: str | None) -> tuple[Part, ...]:
     parts: list[Part] = []
     position = 0
     for match in _PART.finditer(text):
         if match.start() > position:
-            parts.append(_literal(text[position : match.start()], text))
+            parts.append(_literal(text[position : match.start()], text, raw))
         form = match[2] or "text"
-        is_width = form.isascii() and form.isdigit() and int(form) > 0
-        if form not in ("text", "number", *TIME_PARTS) and not is_width:
-            known = ", ".join(["number", *TIME_PARTS])
-            raise TemplateError(f"{text!r}: {form!r} is not a format; use {known}, or a width such as 013")
-        parts.append(Field(match[1], form))
+        reason = form_reason(form)
+        if reason is not None:
+            raise TemplateError(f"{text!r}: {reason}")
+        refused = None if raw is None else "" if form == REST else raw
+        if refused and text[match.end() : match.end() + 1] not in ("", raw):
+            # What ends the value.
+            refused += text[match.end()]
+        parts.append(Field(match[1], form, refused))
         position = match.end()
     if position < len(text):
-        parts.append(_literal(text[position:], text))
+        parts.append(_literal(text[position:], text, raw))
     return tuple(parts)
 
 
-def _literal(text: str, template: str) -> Literal:
+def _literal(text: str, template: str, raw: str | None) -> Literal:
     if "{" in text or "}" in text or "[" in text or "]" in text:
         raise TemplateError(f"{template!r}: {text!r} is neither literal text nor a field")
-    if any(code < 0x23 or code == 0x24 for code in map(ord, text)):
-        raise TemplateError(f"{template!r}: {text!r} contains a space, '!', '\"', '$' or a control character")
+    if raw is None and any(code < 0x23 or code == 0x24 for code in map(ord, text)):
+        raise TemplateError(
+            f"{template!r}: {text!r} contains a space, '!', '\"', '$' or a control character; in the keys of a table "
+            "that exists already, write raw(...) around the template"
+        )
     return Literal(text)
 
 
@@ -449,36 +304,24 @@ def _renderer(parts: Sequence[Part]) -> Callable[[Mapping[str, AttributeValue]],
         if isinstance(part, Literal):
             literal += part.text
         else:
-            pieces.append((literal, part.name, part.form == "text", part.encoder))
+            pieces.append((literal, part.name, special_characters(part), part.encoder))
             literal = ""
     nested = any("." in name for _, name, _, _ in pieces)
     tail = literal
 
     def render(item: Mapping[str, AttributeValue]) -> str | None:
         text = ""
-        for before, name, is_text, encode in pieces:
+        for before, name, special, encode in pieces:
             value = non_null_at(item, name) if nested else item.get(name)
             if value is None or "NULL" in value:
                 return None
             # Most fields are text, and most text has nothing to escape.
-            content = value.get("S") if is_text else None
-            text += before + (encode(value) if content is None or _SPECIAL(content) else content)
+            content = value.get("S")
+            text += before + (encode(value) if content is None or special(content) else content)
         return text + tail
 
     return render
 
 
 def _regex(part: Part) -> str:
-    return re.escape(part.text) if isinstance(part, Literal) else f"({_form_regex(part.form)})"
-
-
-def _form_regex(form: str) -> str:
-    """Exactly the texts that a field of the format can have in a key."""
-    if form == "number":
-        return r"5|6[0-9]{3}(?=[1-9])[0-9]*[1-9]|4[0-9]{3}(?=[0-8])[0-9]*[0-8]~"
-    if form in TIME_PARTS:
-        return TIME_PARTS[form].pattern
-    if form == "text":
-        # Possessive: what follows cannot be part of the value, so backtracking is useless.
-        return r"[^\x00-\x24]*+(?:\$[@-d][^\x00-\x24]*+)*+"
-    return rf"[0-9]{{{int(form)}}}"
+    return re.escape(part.text) if isinstance(part, Literal) else f"({form_regex(part)})"

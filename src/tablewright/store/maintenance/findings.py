@@ -92,7 +92,8 @@ def compared(schema: Schema, item: Item) -> tuple[list[Finding], Item | None]:
     name, which = schema.entity.__name__, describe_item(schema, item)
     try:
         entity_of(schema, item)
-        present = schema.with_key_defaults(schema.upgrade(item))
+        upgraded = schema.upgrade(item)
+        present = schema.with_key_values(upgraded)
         unknown = sorted(schema.key_fields_made_anew - present.keys())
         if unknown:
             reason = (
@@ -100,15 +101,13 @@ def compared(schema: Schema, item: Item) -> tuple[list[Finding], Item | None]:
                 "at each read; declare an upgrade that gives it one"
             )
             return [Finding(Fault.UNREADABLE, name, which, "", None, reason)], None
-        derived = schema.derive(present)
-        derived.update(schema.key_of(present))
+        wanted = {**schema.with_keys(upgraded), **schema.key_of(present)}
     except Unreadable as error:
         return [Finding(Fault.UNREADABLE, name, which, "", None, error.reason)], None
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         # A value that fits no key, or one that a step of the upgrades cannot deal with.
         reason = str(error) if isinstance(error, ModelError) else f"{type(error).__name__}: {error}"
         return [Finding(Fault.UNREADABLE, name, which, "", None, reason)], None
-    wanted = {attribute: value for attribute, value in present.items() if attribute not in schema.key_rules} | derived
     if schema.table.type_attribute is not None:
         wanted[schema.table.type_attribute] = {"S": schema.type_name}
 

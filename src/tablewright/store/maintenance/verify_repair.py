@@ -210,7 +210,8 @@ class _Verification(RepairPass):
             sets={name: wanted[name] for name in differing if name in wanted},
             removes=[name for name in differing if name not in wanted],
         )
-        assumed = dict.fromkeys([*differing, *(source for name in differing for source in schema.sources(name))])
+        sources = schema.stored_names(source for name in differing for source in schema.sources(name))
+        assumed = dict.fromkeys([*differing, *sources])
         same = self.unchanged(*all_equal({name: item.get(name) for name in assumed}))
         return WritePlan([action("Update", self.at(self.key(item)), same, actions)])
 

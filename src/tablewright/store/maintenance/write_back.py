@@ -51,8 +51,8 @@ def plan_upgrade(
         sets={name: after[name] for name in differing if name in after},
         removes=[name for name in differing if name not in after],
     )
-    names = dict.fromkeys([*stored, *schema.by_attribute, *differing, BLOB_REFERENCES])
-    assumed = {name: stored.get(name) for name in names if name not in schema.key_rules and name not in key}
+    names = dict.fromkeys([*stored, *schema.stored_names(schema.by_attribute), *differing, BLOB_REFERENCES])
+    assumed = {name: stored.get(name) for name in names if not schema.is_derived(name) and name not in key}
     preconditions = [Precondition(each, changed) for each in (exists(table.partition), *all_equal(assumed))]
     update = action("Update", {"TableName": context.name_of(table), "Key": key}, preconditions, actions)
     return WritePlan([update], guards, placement=placement)

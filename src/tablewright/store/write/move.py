@@ -55,5 +55,5 @@ def unchanged_conditions(schema: Schema, before: Item) -> list[Condition]:
     """The conditions that an item is still the same in all its fields."""
     if schema.version is not None:
         return [version_condition(schema, version_of(schema, before))]
-    names = dict.fromkeys([*schema.by_attribute, *before])
-    return all_equal({name: before.get(name) for name in names if name not in schema.key_rules})
+    names = dict.fromkeys([*schema.stored_names(schema.by_attribute), *before])
+    return all_equal({name: before.get(name) for name in names if not schema.is_derived(name)})

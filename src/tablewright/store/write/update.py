@@ -357,6 +357,8 @@ class Update(Operation):
 
     def _applied(self, item: Item, actions: UpdateActions, only: Container[str] | None = None) -> Item:
         """An item after the actions; where they cannot be applied, the precondition that says why is raised."""
+        if self.schema.unstored:
+            item = self.schema.unstored.taken_out(item)
         try:
             return actions.apply(item, only)
         except DynamoError as error:
@@ -368,8 +370,7 @@ class Update(Operation):
         return self._derived(self._applied(item, actions))
 
     def _derived(self, item: Item) -> Item:
-        kept = {name: value for name, value in item.items() if name not in self.schema.key_rules}
-        return {**kept, **self.schema.derive(kept)}
+        return self.schema.with_keys(item)
 
     def _result(self, item: Item, old: Item | None = None) -> Entity:
         """The entity after the write: the one that was given, brought up to date, or a new one; or as it was."""
@@ -430,8 +431,10 @@ class Update(Operation):
         if schema.large and complete:
             placement = attempt.offload.place_update(schema, stored, self._derived(after), actions)
         # The service takes no key attribute in an update, even if it stays as it is.
-        for attribute in schema.table.key:
+        for attribute in (*schema.table.key, *schema.unstored.names):
             actions.sets.pop(attribute, None)
+        if schema.unstored:
+            actions.removes[:] = [path for path in actions.removes if path not in schema.unstored.names]
         derived = schema.derive(after, affected) if affected else {}
         for attribute in affected:
             if attribute in derived:
@@ -441,7 +444,8 @@ class Update(Operation):
         guards = guard_changes(schema, stored, key, after, key) if guarded else []
         preconditions = self._preconditions(context, key)
         if draft.impact.needed:
-            preconditions += assumptions(all_equal({name: stored.get(name) for name in draft.impact.needed}))
+            needed = schema.stored_names(draft.impact.needed)
+            preconditions += assumptions(all_equal({name: stored.get(name) for name in needed}))
         if follow.defaults:
             preconditions += assumptions(self._default_conditions(draft))
         if placement is not None:

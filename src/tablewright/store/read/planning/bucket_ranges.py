@@ -16,7 +16,7 @@ from typing import Any
 
 from tablewright.model import ModelError, Selection, schema_of
 from tablewright.model.items.field_layout import encode_value
-from tablewright.model.keys.key_template import TIME_PARTS
+from tablewright.model.keys.key_forms import TIME_PARTS
 from tablewright.store.read.planning.read_plan import ReadPlan
 
 __all__ = ["MAX_BUCKETS", "plan_buckets"]
@@ -24,7 +24,13 @@ __all__ = ["MAX_BUCKETS", "plan_buckets"]
 # The buckets that one read may have: three years of days, six weeks of hours.
 MAX_BUCKETS = 1100
 
-_STARTS = {"year": "-01-01", "month": "-01", "date": "", "hour": ""}
+_STARTS = {"year": "-01-01", "month": "-01"}
+_STEPS = {
+    "date": timedelta(days=1),
+    "hour": timedelta(hours=1),
+    "minute": timedelta(minutes=1),
+    "second": timedelta(seconds=1),
+}
 
 
 def plan_buckets(selection: Selection[Any], buckets: Mapping[str, str], plan_for: Callable[..., ReadPlan]) -> ReadPlan:
@@ -94,14 +100,13 @@ def _chain(
 
 def _starts(first: str, last: str, part: str) -> Iterator[datetime]:
     """The beginnings of the buckets from one to another."""
-    start = datetime.fromisoformat(first + _STARTS[part]).replace(tzinfo=UTC)
-    end = datetime.fromisoformat(last + _STARTS[part]).replace(tzinfo=UTC)
+    begin = _STARTS.get(part, "")
+    start = datetime.fromisoformat(first + begin).replace(tzinfo=UTC)
+    end = datetime.fromisoformat(last + begin).replace(tzinfo=UTC)
     while start <= end:
         yield start
-        if part == "hour":
-            start += timedelta(hours=1)
-        elif part == "date":
-            start += timedelta(days=1)
+        if part in _STEPS:
+            start += _STEPS[part]
         elif part == "month":
             start = start.replace(year=start.year + start.month // 12, month=start.month % 12 + 1)
         else:

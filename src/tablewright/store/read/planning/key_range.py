@@ -14,9 +14,13 @@ from typing import Any
 
 from tablewright.dynamo import AttributeValue, Item, non_null_at
 from tablewright.dynamo.expressions.builder import Condition, begins_with, between, compare
-from tablewright.model.keys.key_template import PAST, Field
+from tablewright.model.keys.key_forms import Field
+from tablewright.model.keys.key_template import PAST
 
 ItemCheck = Callable[[Item], bool]
+
+# After all that a raw key continues with.
+_LAST = "\U0010ffff"
 
 
 def comparable(value: AttributeValue) -> Any:
@@ -61,11 +65,10 @@ class KeyRange:
             return compare(attribute, "<=" if self.high[1] else "<", self.high[0])
         return None
 
-    def fitted(self, form: str) -> KeyRange:
+    def fitted(self, width: int | None) -> KeyRange:
         """The range, limited to the values that a key part can hold: a number of so many digits."""
-        if not form.isdigit() or any(bound is not None and "N" not in bound[0] for bound in (self.low, self.high)):
+        if width is None or any(bound is not None and "N" not in bound[0] for bound in (self.low, self.high)):
             return self
-        width = int(form)
         low, high = self.low, self.high
         if all(bound is None or (bound[0]["N"].isdecimal() and len(bound[0]["N"]) <= width) for bound in (low, high)):
             return self
@@ -110,22 +113,26 @@ def key_range(prefix: str, part: Field, within: KeyRange, is_day_only: bool) -> 
     """A range of values as the range of the keys that have them after ``prefix``.
 
     Keys whose field is v are ``prefix + v`` and what continues that with the separator: all are before ``prefix + v +
-    PAST``. A key that holds only the day includes all of that day, whatever the hour of the bound.
+    PAST``. A key that holds only the day includes all of that day, whatever the hour of the bound. Raw text is bounded
+    only where nothing follows it.
     """
     if within.prefix is not None:
         return KeyRange(prefix={"S": prefix + part.encode(within.prefix)})
-    within = within.fitted(part.form)
+    within = within.fitted(part.width)
+    if part.is_descending:
+        within = KeyRange(within.high, within.low)
+    past = PAST if part.raw is None else "" if part.is_text else _LAST
     keys = KeyRange()
     if within.low is not None:
         value, included = within.low
         low = prefix + part.encode(value)
-        keys.low = ({"S": low if included or is_day_only else low + PAST}, True)
+        keys.low = ({"S": low}, True) if included or is_day_only else ({"S": low + past}, bool(past))
     elif prefix:
         keys.low = ({"S": prefix}, True)
     if within.high is not None:
         value, included = within.high
         high = prefix + part.encode(value)
-        keys.high = ({"S": high + PAST}, True) if included or is_day_only else ({"S": high}, False)
+        keys.high = ({"S": high + past}, True) if included or is_day_only else ({"S": high}, False)
     elif prefix:
         keys.high = ({"S": _successor(prefix)}, False)
     return keys

@@ -30,7 +30,9 @@ from tablewright.model import ModelError, Template
 from tablewright.model.declarations import BLOB_REFERENCES
 from tablewright.model.items.field_layout import encode_value
 from tablewright.model.keys.fast_keys import AttributeBuilder, attribute_builder
-from tablewright.model.keys.key_template import PAST, Field, Part
+from tablewright.model.keys.key_forms import Field, Part
+from tablewright.model.keys.key_rules import KeyRule
+from tablewright.model.keys.key_template import PAST
 from tablewright.store.read.planning.key_range import ItemCheck
 from tablewright.store.read.planning.query_template import AccessPath, BoundedKey, QueryTemplate, ValueBuilder
 
@@ -134,9 +136,10 @@ class _Compiler:
         schema = self.schema
         needed = [schema.table.type_attribute, None if schema.expiry is None else schema.expiry.attribute]
         wanted = [] if keys_only else [schema.locate(name, self.access.pattern).parts[0] for name in project]
+        wanted = schema.stored_names(wanted)
         if any(spec.attribute in wanted for spec in schema.large):
             needed.append(BLOB_REFERENCES)
-        names = [*self.access.key, *needed, *self.checked, *wanted]
+        names = [*self.access.key, *needed, *schema.stored_names(self.checked), *wanted]
         return tuple(dict.fromkeys(name for name in names if name is not None))
 
     # -- the partition key --------------------------------------------------------------------------------------
@@ -154,7 +157,7 @@ class _Compiler:
             build = itemgetter(attribute)
             fast = self._fast_builder(attribute)
         else:
-            template = rule.template
+            template = self._template(attribute, rule)
             self._use(template, None)
             lacking = [name for name in sorted(template.required) if value_at(self.item, name) is None]
             if lacking:
@@ -165,6 +168,33 @@ class _Compiler:
         self.result.partition.append(placeholder)
         if rule is not None and rule.is_spread:
             self.result.sharded.append((placeholder, rule))
+
+    def _template(self, attribute: str, rule: KeyRule) -> Template:
+        """The template of a partition key: of several, that of the state that is given."""
+        cases = self._cases(rule)
+        if len(cases) > 1:
+            names = " and ".join(map(self.schema.field_path, self.schema.undecided(attribute, self._known())))
+            raise ModelError(f"{self.access.pattern} needs {names}, which the form of {attribute} depends on")
+        if not cases:
+            # Items in this state have no such key.
+            self.result.is_empty = True
+        return (cases or rule.cases)[0].template
+
+    def _cases(self, rule: KeyRule) -> tuple[KeyRule, ...]:
+        """The rules that can make a key, for what is given."""
+        if not rule.others:
+            return (rule,)
+        self.used.update(path.partition(".")[0] for path in rule.state_paths)
+        return rule.possible(self._known())
+
+    def _known(self) -> dict[str, AttributeValue | None]:
+        """What is given, by path; what a pattern fixes to None is known to be absent."""
+        paths = {path for rule in self.schema.key_rules.values() for path in rule.state_paths}
+        known: dict[str, AttributeValue | None] = {
+            path: value for path in paths if (value := value_at(self.item, path)) is not None
+        }
+        absent = (name for name, value in self.access.query.fixed.items() if value is None)
+        return known | {self.schema.path(name): None for name in absent}
 
     def _has_type(self, attribute: str) -> Condition:
         """The condition on a type attribute that is part of the key, which a caller does not give."""
@@ -202,7 +232,12 @@ class _Compiler:
                 if target == attribute:
                     self._bounded(attribute)
                 break
-            template = rule.template
+            cases = self._cases(rule)
+            if len(cases) != 1:
+                # All of the partition, in whatever state items are; or none of it.
+                self.result.is_empty = self.result.is_empty or not cases
+                break
+            template = cases[0].template
             open_field = template.prefix(self.item)[1]
             self._use(template, None if open_field is None else open_field.name)
             if open_field is None:
@@ -257,7 +292,7 @@ class _Compiler:
             if name in self.schema.key_rules
         ]
         for attribute in (name for name in self.item if name not in self.used):
-            states = [rule.when[attribute] for rule in rules if attribute in rule.when]
+            states = [rule.when[attribute] for rule in rules if attribute in rule.when and not rule.others]
             name = self.schema.field_path(attribute)
             if not states:
                 raise ModelError(

@@ -18,11 +18,11 @@ from pydantic import BaseModel
 from tablewright.dynamo import AttributeValue, Item
 from tablewright.dynamo.expressions.builder import Placeholders, render
 from tablewright.model import Entity, ModelError, Query, Schema, Template, schema_of
-from tablewright.model.declarations import KeyRule
 from tablewright.model.items.field_layout import encode_value
 from tablewright.model.items.field_spec import FieldLocation
 from tablewright.model.keys.fast_keys import AttributeBuilder, build_attributes
-from tablewright.model.keys.key_template import Field
+from tablewright.model.keys.key_forms import Field
+from tablewright.model.keys.key_rules import KeyRule
 from tablewright.store.context import Context
 from tablewright.store.read.planning.key_range import ItemCheck, KeyRange, key_range
 from tablewright.store.read.planning.read_plan import ReadPlan, ReadTarget
@@ -108,7 +108,7 @@ class QueryTemplate:
     # The key condition with bounds, by ``included_ends``.
     bound_expressions: dict[Any, BoundExpression] = field(default_factory=dict)
     # Attributes that must have one of these values; otherwise there is no item to read.
-    allowed_values: list[tuple[str, tuple[AttributeValue, ...]]] = field(default_factory=list)
+    allowed_values: list[tuple[str, tuple[AttributeValue | None, ...]]] = field(default_factory=list)
     # No item can match.
     is_empty: bool = False
     checks: list[ItemCheck] = field(default_factory=list)
@@ -213,7 +213,7 @@ class BoundedKey:
 
     def __post_init__(self) -> None:
         self._name = f"{self.schema.entity.__name__}.{self.range_field}"
-        self.is_day_only = self.part is not None and not self.part.reversible
+        self.is_day_only = self.part is not None and self.part.is_time_part
 
     def within(self, item: Item, bounds: Mapping[str, Any]) -> tuple[KeyRange, list[ItemCheck]]:
         """The range of the attribute, and the checks for what it cannot express."""

@@ -231,8 +231,11 @@ def _plan(
     filtered_by: tuple[str, ...] = (),
 ) -> ReadPlan:
     """The plan of a read, by the template that is kept under this key; one is compiled if there is none."""
-    template: QueryTemplate | None = templates.get(key)
     item = schema.encode_values(values)
+    if schema.has_cases:
+        # The form of a key depends on values then.
+        key = (*key, schema.cases_of(item))
+    template: QueryTemplate | None = templates.get(key)
     if template is None or len(item) != template.given_count:
         template = compile_template(access_path(), item, bounds, consistent, keys_only, filtered_by)
         # A field that is None is not given, and may be None inside a map: such a template is not for all values.

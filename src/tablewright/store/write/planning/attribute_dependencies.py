@@ -41,7 +41,7 @@ def dependencies(schema: Schema) -> Dependencies:
     fixed: set[str] = set()
     for attribute in key:
         rule = schema.key_rules.get(attribute)
-        fixed |= {attribute} if rule is None else {part.name for part in rule.template.fields if part.reversible}
+        fixed |= {attribute} if rule is None else {part.name for part in rule.fields if part.reversible}
     fixed_names = frozenset(name for name in fixed if "." not in name)
     guards = {spec.attribute for spec in schema.unique}
     if guards and schema.expiry is not None:

@@ -80,5 +80,10 @@ def match_preconditions(target: Entity | Lookup[Any], refusal: Refusal) -> list[
     """An item that was found by an index still has the values that were looked up."""
     if isinstance(target, Entity) or target.index is None:
         return []
-    looked_up = schema_of(target.entity).encode_values(target.values)
+    schema = schema_of(target.entity)
+    looked_up = schema.encode_values(target.values)
+    if schema.unstored:
+        # What is only in keys is compared there.
+        keys = schema.derive(looked_up, [*dict.fromkeys(schema.unstored.homes.values())])
+        looked_up = schema.unstored.without(looked_up) | keys
     return [Precondition(condition, refusal) for condition in all_equal(looked_up)]
