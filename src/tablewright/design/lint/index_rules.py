@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import combinations
+from itertools import chain, combinations
 
 from tablewright.design.lint.lint_context import LintContext
 from tablewright.design.lint.lint_findings import Occurrence, rule
@@ -42,10 +42,11 @@ def _same_entries(context: LintContext, table: Table, one: Index, other: Index |
 def _key(context: LintContext, schema: Schema, attribute: str) -> object:
     """How a key attribute is made, and of which items."""
     rule_ = schema.key_rules.get(attribute)
-    template = context.key_template(schema, attribute)
-    states = None if rule_ is None else {path: sorted(map(str, values)) for path, values in rule_.when.items()}
+    templates = [str(template) for template in context.key_templates(schema, attribute)]
+    cases = () if rule_ is None else rule_.cases
+    states = [{path: sorted(map(str, values)) for path, values in case.when.items()} for case in cases]
     # A field that is the key, and a template that has it alone, sort alike if it is text.
-    return (str(template), states or {}, 1 if rule_ is None else rule_.shards)
+    return (templates, states or [{}], 1 if rule_ is None else rule_.shards)
 
 
 @rule("equal-indexes", "Two indexes with the same keys", "warning")
@@ -82,11 +83,12 @@ def never_found(context: LintContext) -> Iterator[Occurrence]:
     """A sparse index has the items in some states, and no others."""
     for place, schema, pattern, key in context.queries():
         rules = [schema.key_rules[name] for name in (*key.partition, *key.sort) if name in schema.key_rules]
-        for path, allowed in ((path, values) for rule_ in rules for path, values in rule_.when.items()):
+        states_of = (rule_.when.items() for rule_ in rules if not rule_.others)
+        for path, allowed in chain.from_iterable(states_of):
             name = schema.field_path(path)
             wanted = _wanted(schema, pattern, name)
             if wanted is not None and not any(value in allowed for value in wanted):
-                states = " or ".join(sorted(str(value) for each in allowed for value in each.values()))
+                states = " or ".join(sorted("absent" if each is None else str(*each.values()) for each in allowed))
                 yield Occurrence(
                     place,
                     f"{place} reads items of {key.place} with another {name} than the index has: only those with "
