@@ -27,8 +27,8 @@ from tablewright.model.declarations import (
 from tablewright.model.errors import ModelError
 from tablewright.model.items.field_layout import encode_value
 from tablewright.model.items.field_spec import FieldSpec
-from tablewright.model.keys.key_forms import FOLDS
 from tablewright.model.keys.key_checks import check_keys, check_range
+from tablewright.model.keys.key_forms import FOLDS
 from tablewright.model.pattern_parameters import check_parameters
 from tablewright.model.patterns import BOUNDS, Get, Query
 from tablewright.model.schema import Schema, schemas_of
