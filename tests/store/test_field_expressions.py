@@ -344,6 +344,23 @@ def test_the_error_says_what_was_expected_and_what_is_so(store: Store) -> None:
         )
 
 
+def test_several_conditions_are_expected_together_and_the_first_that_does_not_hold_is_the_error(store: Store) -> None:
+    store.put(Row(group="g", number=1, state="open", count=2))
+    expected = [attr(Row.state) == "open", attr(Row.count) == 2]
+    store.update(Row.by_number("g", 1), attr(Row.count).add(1), expect=expected)
+    with pytest.raises(ConditionFailed, match=r"count = 2 does not hold: count is 3"):
+        store.update(Row.by_number("g", 1), attr(Row.count).add(1), expect=expected)
+    with pytest.raises(ConditionFailed, match=r"count = 2 does not hold"):
+        store.delete(Row.by_number("g", 1), expect=iter(expected))
+    with pytest.raises(ConditionFailed, match=r"count = 2 does not hold"):
+        store.put(Row(group="g", number=1), expect=expected)
+    # None at all are none.
+    store.update(Row.by_number("g", 1), attr(Row.count).add(1), expect=[])
+    assert store.delete(Row.by_number("g", 7), expect=[]) is False
+    with pytest.raises(ModelError, match=r"expect takes conditions, such as attr\(Row.x\) == 1, not 's'"):
+        store.delete(Row.by_number("g", 1), expect="state")  # type: ignore[arg-type]
+
+
 def test_a_put_replaces_what_is_expected(store: Store) -> None:
     with pytest.raises(NotFound):
         store.put(Row(group="g", number=1), expect=attr(Row.count) == 0)

@@ -417,10 +417,10 @@ class AsyncStore(BaseStore):
 
     # -- writing ------------------------------------------------------------------------------------------------
 
-    async def put(self, entity: E, *, expect: FieldCondition | None = None) -> E:
+    async def put(self, entity: E, *, expect: Expected | None = None) -> E:
         """Store an item, whether or not one exists; a versioned one only over the version that was read.
 
-        ``expect`` is a condition on the item that is replaced, which must exist then.
+        ``expect`` has conditions on the item that is replaced, which must exist then.
         """
         return await self.run_flow(put.put(self.context, entity, expect=expect))
 

@@ -418,10 +418,10 @@ class Store(BaseStore):
 
     # -- writing ------------------------------------------------------------------------------------------------
 
-    def put(self, entity: E, *, expect: FieldCondition | None = None) -> E:
+    def put(self, entity: E, *, expect: Expected | None = None) -> E:
         """Store an item, whether or not one exists; a versioned one only over the version that was read.
 
-        ``expect`` is a condition on the item that is replaced, which must exist then.
+        ``expect`` has conditions on the item that is replaced, which must exist then.
         """
         return self.run_flow(put.put(self.context, entity, expect=expect))
 

@@ -29,7 +29,7 @@ from tablewright.store.errors import NotFound, ServiceError, StoreError
 from tablewright.store.flow.driver import Flow, Request, Response
 from tablewright.store.flow.retry import retrying
 from tablewright.store.item_description import describe_item
-from tablewright.store.write.fields.expectations import Expectations, expectations, expected_preconditions
+from tablewright.store.write.fields.expectations import Expectations, Expected, expectations, expected_preconditions
 from tablewright.store.write.planning.commit import CONDITION_FAILED, in_words
 from tablewright.store.write.planning.executor import execute
 from tablewright.store.write.planning.item_conditions import (
@@ -209,7 +209,7 @@ def plan_creation(
 class Put(EntityOperation):
     """A whole item, whatever was there before of its entity; with a version, only over the one that was read.
 
-    ``expect`` is a condition on the item that is there; then there must be one.
+    ``expect`` has conditions on the item that is there; then there must be one.
     """
 
     name = "put"
@@ -217,7 +217,7 @@ class Put(EntityOperation):
     # Whether what is expected is only assumed: if it does not hold, the write is planned again.
     is_assumed: bool
 
-    def __init__(self, entity: Entity, *, expect: FieldCondition | None = None) -> None:
+    def __init__(self, entity: Entity, *, expect: Expected | None = None) -> None:
         EntityOperation.__init__(self, entity)
         object.__setattr__(self, "expect", expectations(self.schema, expect))
         object.__setattr__(self, "is_assumed", False)
@@ -297,7 +297,7 @@ class Put(EntityOperation):
 # -- flows ----------------------------------------------------------------------------------------------------------
 
 
-def put(context: Context, entity: E, *, expect: FieldCondition | None = None) -> Flow[E]:
+def put(context: Context, entity: E, *, expect: Expected | None = None) -> Flow[E]:
     """Store a whole item: the last writer wins, unless the entity has a version; AlreadyExists when the item is of
     another entity."""
     schema = schema_for(entity, "put", AN_ENTITY)

@@ -1,8 +1,8 @@
-"""What a caller expects of an item (``expect={"status": [OPEN, WAITING]}``), as preconditions of a write."""
+"""What a caller expects of an item (``expect=attr(Ticket.status) == OPEN``), as preconditions of a write."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from types import NoneType
 from typing import Any
 
@@ -23,7 +23,7 @@ _SEVERAL = (list, tuple, set, frozenset)
 
 
 # What a caller gives, and what an operation keeps of it.
-Expected = Mapping[str, Any] | FieldCondition
+Expected = Mapping[str, Any] | FieldCondition | Iterable[FieldCondition]
 Expectations = Mapping[str, Any] | tuple[FieldCondition, ...]
 
 
@@ -31,16 +31,22 @@ def expectations(schema: Schema, expect: Expected | None) -> Expectations:
     """What is expected; refuses what no condition can be on."""
     if expect is None:
         return ()
-    if isinstance(expect, FieldCondition):
-        if not issubclass(schema.entity, expect.entity):
-            other, name = expect.entity.__name__, schema.entity.__name__
-            raise ModelError(f"{expect.text} is a condition on {other}, and this is a write of {name}")
-        return (expect,)
-    for spec in schema.large:
-        if spec.name in expect:
-            name = schema.entity.__name__
-            raise ModelError(f"{name}.{spec.name} is Large and may be a blob: no condition can be on it")
-    return expect
+    if isinstance(expect, Mapping):
+        for spec in schema.large:
+            if spec.name in expect:
+                name = schema.entity.__name__
+                raise ModelError(f"{name}.{spec.name} is Large and may be a blob: no condition can be on it")
+        return expect
+    conditions = (expect,) if isinstance(expect, FieldCondition) else tuple(expect)
+    for condition in conditions:
+        if not isinstance(condition, FieldCondition):
+            raise ModelError(
+                f"expect takes conditions, such as attr({schema.entity.__name__}.x) == 1, not {condition!r}"
+            )
+        if not issubclass(schema.entity, condition.entity):
+            other, name = condition.entity.__name__, schema.entity.__name__
+            raise ModelError(f"{condition.text} is a condition on {other}, and this is a write of {name}")
+    return conditions
 
 
 def expected_preconditions(schema: Schema, expect: Expectations, key: Item) -> list[Precondition]:
