@@ -12,6 +12,7 @@ from uuid import uuid4
 import pytest
 
 from tablewright.engine import Engine
+from tablewright.model import attr
 from tablewright.runtime.audit import Audit, AuditEntry
 from tablewright.runtime.idempotency import UNKEYED
 from tablewright.runtime.identity.access import Caller
@@ -28,7 +29,7 @@ from tablewright.systems.servicedesk.service import ServiceDesk
 from tablewright.systems.support.model import Status as SupportStatus
 from tablewright.systems.support.model import design as support_design
 from tablewright.systems.support.service import Support
-from tablewright.systems.tasks.model import Priority, task_management
+from tablewright.systems.tasks.model import Priority, Task, task_management
 from tablewright.systems.tasks.service import Tasks
 from tests.systems.mortal import Died
 
@@ -86,7 +87,8 @@ async def tasks(store: AsyncStore) -> Scene:
     async def is_changed() -> bool:
         return (await service.get(task_id, consistent=True)).title == "Fixed"
 
-    return lambda: service.change(task_id, {"title": "Fixed"}, admin=ADA), is_changed, f"tasks/tasks/{task_id}"
+    changes = [attr(Task.title).set("Fixed")]
+    return lambda: service.change(task_id, changes, admin=ADA), is_changed, f"tasks/tasks/{task_id}"
 
 
 async def calls(store: AsyncStore) -> Scene:

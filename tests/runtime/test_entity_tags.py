@@ -11,11 +11,15 @@ from typing import Annotated, Any
 import pytest
 from pydantic import Field
 
-from tablewright.model import Entity, Get, Large, Table, Version
+from tablewright.dynamo import Item
+from tablewright.model import Entity, Get, Large, Table, Version, attr
 from tablewright.runtime import PreconditionFailed, Seen, StateConflict
 from tablewright.runtime.entity_tags import entity_tag
+from tablewright.store import ConditionFailed, Store
+from tablewright.store.flow.driver import Request
 
 things = Table("things", "id")
+papers = Table("papers", "id")
 
 
 class Thing(Entity, table=things):
@@ -26,7 +30,20 @@ class Thing(Entity, table=things):
     log: Annotated[str, Large()] = ""
     version: Version = 0
 
-    by_id = Get()
+    @Get()
+    def by_id(self, id: str) -> None:
+        """A thing."""
+
+
+class Paper(Entity, table=papers):
+    id: str
+    state: str = "new"
+    note: str | None = None
+    names: frozenset[str] = frozenset()
+
+    @Get()
+    def by_id(self, id: str) -> None:
+        """A paper."""
 
 
 @pytest.mark.parametrize(
@@ -74,6 +91,43 @@ def test_parts_change_the_tag_of_the_whole_which_is_good_for_the_thing() -> None
 
 def test_whoever_saw_nothing_conflicts_with_the_state() -> None:
     Seen().require(Thing(id="a"))
-    assert Seen().unchanged(Thing(id="a")) == {}
+    assert Seen().unchanged(Thing(id="a")) == []
     assert isinstance(Seen().outrun("somebody was faster"), StateConflict)
     assert isinstance(Seen(frozenset("*")).outrun("somebody was faster"), PreconditionFailed)
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        {},
+        {"state": {"S": "new"}, "note": {"S": "x"}, "names": {"SS": ["a"]}},
+        {"note": {"NULL": True}, "state": {"S": "old"}},
+    ],
+    ids=["nothing else", "everything", "null"],
+)
+def test_a_write_on_what_was_seen_is_made_once_whatever_the_item_lacks(others: Item) -> None:
+    with Store.open() as store:
+        store.ensure_tables(papers)
+        item = {"id": {"S": "a"}, **others}
+        store.backend.call(Request("PutItem", {"TableName": "papers", "Item": item}))
+        read = store.get_or_raise(Paper.by_id("a"))
+        unchanged = Seen(frozenset([entity_tag(read)])).unchanged(read)
+        store.update(Paper.by_id("a"), attr(Paper.note).set("y"), expect=unchanged)
+        with pytest.raises(ConditionFailed):
+            store.update(Paper.by_id("a"), attr(Paper.note).set("z"), expect=unchanged)
+        again = store.get_or_raise(Paper.by_id("a"))
+        unchanged = Seen(frozenset([entity_tag(again)])).unchanged(again)
+        store.update(Paper.by_id("a"), attr(Paper.names).add({"b"}))
+        with pytest.raises(ConditionFailed):
+            store.delete(Paper.by_id("a"), expect=unchanged)
+
+
+def test_a_version_that_another_program_did_not_write_is_none_yet() -> None:
+    with Store.open() as store:
+        store.ensure_tables(things)
+        store.backend.call(Request("PutItem", {"TableName": "things", "Item": {"id": {"S": "a"}}}))
+        read = store.get_or_raise(Thing.by_id("a"))
+        unchanged = Seen(frozenset([entity_tag(read)])).unchanged(read)
+        store.update(Thing.by_id("a"), attr(Thing.log).set("x"), expect=unchanged)
+        with pytest.raises(ConditionFailed):
+            store.update(Thing.by_id("a"), attr(Thing.log).set("y"), expect=unchanged)

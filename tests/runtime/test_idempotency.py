@@ -21,7 +21,9 @@ idempotency = Idempotency("test")
 class Thing(Entity, table=things):
     id: str
 
-    by_id = Get()
+    @Get()
+    def by_id(self, id: str) -> None:
+        """A thing."""
 
 
 @pytest.fixture

@@ -56,7 +56,9 @@ class AuditEntry(Entity, table=internal_table):
 
     keys = Keys(PK="AUDIT#{thing}", SK="{at}#{entry_id}")
 
-    of_thing = Query(range="at", newest_first=True)
+    @Query(range="at", newest_first=True)
+    def of_thing(self, thing: str, *, until: datetime | None = None) -> None:
+        """The changes of a thing, newest first."""
 
 
 RECORD_CHANGE = Write(
@@ -167,7 +169,7 @@ class Audit:
 
     async def _entries(self, store: AsyncStore, thing: str, before: _Place, number: int) -> list[_Placed]:
         """So many of the stored entries before a place, newest first."""
-        selection = AuditEntry.of_thing(thing=thing, until=before[0])
+        selection = AuditEntry.of_thing(thing, until=before[0])
         found: list[_Placed] = []
         cursor: str | None = None
         while len(found) < number:

@@ -24,7 +24,7 @@ from typing import Any
 
 import orjson
 
-from tablewright.model import Entity, schema_of
+from tablewright.model import Attr, Entity, FieldCondition, schema_of
 from tablewright.runtime.errors import PreconditionFailed, ServiceProblem, StateConflict
 
 __all__ = ["UNSEEN", "Seen", "entity_tag"]
@@ -80,33 +80,33 @@ class Seen:
         if entity_tag(entity) not in {tag.partition(".")[0] for tag in self.tags}:
             raise PreconditionFailed(_CHANGED)
 
-    async def expected(self, read: Callable[[], Awaitable[Entity]]) -> dict[str, Any]:
+    async def expected(self, read: Callable[[], Awaitable[Entity]]) -> list[FieldCondition]:
         """What a write has to ``expect``, of an entity that is read only if something was seen."""
         if self.tags is None:
-            return {}
+            return []
         entity = await read()
         self.require(entity)
         return self.unchanged(entity)
 
-    def unchanged(self, entity: Entity) -> dict[str, Any]:
+    def unchanged(self, entity: Entity) -> list[FieldCondition]:
         """What a write has to ``expect``, so that it is made of this state of the entity only; nothing if unseen."""
         if self.tags is None:
-            return {}
+            return []
         schema = schema_of(type(entity))
         if schema.version is not None:
-            name = schema.version.name
-            # One that another program wrote has none.
-            return {name: getattr(entity, name) or [0, None]}
-        return {name: _stored(entity, name) for name in schema.fields if name not in _large(type(entity))}
+            version: Attr[int] = Attr(type(entity), schema.version.name)
+            return [version == getattr(entity, schema.version.name)]
+        return [_is_unchanged(entity, name) for name in schema.fields if name not in _large(type(entity))]
 
     def outrun(self, message: str) -> ServiceProblem:
         """The error for a change that somebody else was faster than."""
         return StateConflict(message) if self.tags is None else PreconditionFailed(_CHANGED)
 
 
-def _stored(entity: Entity, name: str) -> Any:
+def _is_unchanged(entity: Entity, name: str) -> FieldCondition:
+    field: Attr[Any] = Attr(type(entity), name)
     # What the item does not have was filled in when it was read.
-    return getattr(entity, name) if name in entity.model_fields_set else None
+    return field == getattr(entity, name) if name in entity.model_fields_set else field.absent()
 
 
 _CHANGED = "it has changed since it was read with this ETag; read it again"

@@ -8,6 +8,7 @@ import pytest
 from tablewright.design import iam
 from tablewright.design.design_loading import load
 from tablewright.design.iam.policy_evaluation import is_allowed
+from tablewright.model import attr
 from tablewright.runtime.idempotency import UNKEYED
 from tablewright.runtime.identity.access import Caller
 from tablewright.store import AsyncStore
@@ -16,7 +17,7 @@ from tablewright.systems.calls.service import Basis, Calls, NewCall
 from tablewright.systems.servicedesk.caller_ids import CallerIds
 from tablewright.systems.servicedesk.model import Status as TicketStatus
 from tablewright.systems.servicedesk.service import ServiceDesk
-from tablewright.systems.tasks.model import Group, Priority, UserStatus
+from tablewright.systems.tasks.model import Group, Priority, Task, User, UserStatus
 from tablewright.systems.tasks.model import Status as TaskStatus
 from tablewright.systems.tasks.service import Tasks
 from tests.design.iam.permissions import ARN, allowed, asked_by
@@ -69,12 +70,12 @@ async def use_tasks(store: AsyncStore) -> None:
     await tasks.of_user("sam")
     await tasks.by_status(TaskStatus("OPEN"))
     await tasks.by_status(TaskStatus("OPEN"), newest_first=True)
-    await tasks.change(task.task_id, {"title": "another"}, admin=admin)
+    await tasks.change(task.task_id, [attr(Task.title).set("another")], admin=admin)
     await tasks.change_status(task.task_id, TaskStatus("IN_PROGRESS"), caller=member)
     await tasks.unassign(task.task_id, "sam")
     await tasks.user("sam", caller=member)
     await tasks.users(UserStatus("ACTIVE"))
-    await tasks.change_user("sam", {"email": "samuel@example.com"}, UNKEYED, admin=admin)
+    await tasks.change_user("sam", [attr(User.email).set("samuel@example.com")], UNKEYED, admin=admin)
 
 
 USES = {"servicedesk": use_service_desk, "calls": use_calls, "tasks": use_tasks}

@@ -53,7 +53,9 @@ class Thing(Entity, table=things):
 
     keys = Keys(PK="{thing_id}")
 
-    by_id = Get()
+    @Get()
+    def by_id(self, thing_id: str) -> None:
+        """A thing."""
 
 
 class Work:

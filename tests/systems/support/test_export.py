@@ -12,6 +12,7 @@ from uuid import uuid4
 import duckdb
 import pytest
 
+from tablewright.model import attr
 from tablewright.runtime.internal_tables import internal_table
 from tablewright.store import Create, Store, Unavailable
 from tablewright.systems import load
@@ -83,7 +84,7 @@ def test_the_first_export_has_all_and_later_ones_what_has_changed(store: Store, 
         make(store, f"t-{number}", ratings=(5, 2) if number == 0 else ())
     assert exported(store, tmp_path) == 5
     assert exported(store, tmp_path) == 0
-    store.update(Ticket.by_id(ticket_id="t-1"), status=Status.PROCESSING)
+    store.update(Ticket.by_id("t-1"), attr(Ticket.status).set(Status.PROCESSING))
     store.delete(Ticket.by_id(ticket_id="t-2"))
     make(store, "t-9")
     assert exported(store, tmp_path) == 3
@@ -159,7 +160,8 @@ def test_a_death_at_any_moment_loses_no_ticket(clock: Clock, tmp_path: Path, aft
                 except Died:
                     exported(store, folder, alone=True)
                 make(store, f"later-{turn}")
-                store.update(Ticket.by_id(ticket_id="t-1"), status=[Status.PROCESSING, Status.READY][turn])
+                status = [Status.PROCESSING, Status.READY][turn]
+                store.update(Ticket.by_id("t-1"), attr(Ticket.status).set(status))
             exported(store, folder, alone=True)
             found = latest(folder)
             assert found.keys() == {"t-1", "t-2", "later-0", "later-1"}

@@ -11,6 +11,7 @@ from uuid import uuid4
 import httpx
 import pytest
 
+from tablewright.model import attr
 from tablewright.runtime.internal_tables import internal_table
 from tablewright.store import BlobStore, Create, FolderBlobStore, Store, Update
 from tablewright.store.blobs.blob_store import BlobEntry
@@ -138,7 +139,8 @@ def test_a_death_between_payload_and_item_leaves_nothing_for_good(tmp_path: Path
         for dying, name in dying_stores(sound, tmp_path, clock):
             made = Ticket(ticket_id=f"made-{name}", customer_id="c", symptom_text="s", data=LARGE)
             changed = sound.create(Ticket(ticket_id=f"changed-{name}", customer_id="c", symptom_text="s", data=LARGE))
-            for write in (Create(made), Update(Ticket.by_id(ticket_id=changed.ticket_id), data=LARGE + "2")):
+            change = Update(Ticket.by_id(changed.ticket_id), attr(Ticket.data).set(LARGE + "2"))
+            for write in (Create(made), change):
                 try:
                     dying.transact(write)
                 except Died:

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tablewright.model import Table
+from tablewright.model import Table, attr
 from tablewright.runtime.events.event_log import Event
 from tablewright.runtime.internal_tables import events_table, internal_table
 from tablewright.runtime.mail.event_mail import Mailer, sender_from
@@ -57,7 +57,7 @@ def some_work(store: Store) -> None:
     for name in ("grace", "linus"):
         assignment = Assignment(task_id="t-1", assigned_to=name, assigned_by="ada")
         store.transact(Check(User.by_id(user_id=name)), Create(assignment))
-    store.update(task, status=Status.IN_PROGRESS, updated_by="grace")
+    store.update(task, attr(Task.status).set(Status.IN_PROGRESS), attr(Task.updated_by).set("grace"))
 
 
 def consumer(runtime: Runtime, clock: Clock, mail: MailServer, name: str, backend: Any = None) -> Consumer:

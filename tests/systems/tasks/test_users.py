@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tablewright.model import attr
 from tablewright.systems.tasks.model import Group, User, UserStatus
 from tests.systems.tasks.team import TASK, Team, pages
 
@@ -85,9 +86,9 @@ def test_a_profile_that_anybody_changes_counts_at_once(team: Team) -> None:
     member = team.client(grace, "Members")
     store = team.served.runtime.sync_store
     for status, answer in ((UserStatus.DEACTIVATED, 403), (UserStatus.ACTIVE, 200)) * 3:
-        store.update(User.by_id(user_id=grace), user_status=status)
+        store.update(User.by_id(grace), attr(User.user_status).set(status))
         assert [member.get(f"/tasks/{task_id}").status_code for _ in range(3)] == [answer] * 3
-    store.update(User.by_id(user_id=grace), groups=frozenset({Group.ADMINS}))
+    store.update(User.by_id(grace), attr(User.groups).set(frozenset({Group.ADMINS})))
     assert member.get(f"/tasks/{task_id}").status_code == 403
 
 

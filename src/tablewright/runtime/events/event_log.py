@@ -58,8 +58,13 @@ class Event(Entity, table=events_table):
 
     keys = Keys(PK="EVENT#{event_id}", SK="EVENT", GSI1PK="SOURCE#{source}", GSI1SK="{at}#{sequence}#{event_id}")
 
-    by_id = Get()
-    of_source = Query("bySource", range="at", newest_first=True)
+    @Get()
+    def by_id(self, event_id: str) -> None:
+        """An event."""
+
+    @Query("bySource", range="at", newest_first=True)
+    def of_source(self, source: str, *, since: datetime | None = None, until: datetime | None = None) -> None:
+        """The events of a source, newest first."""
 
 
 PUBLISH_EVENT = Write("publish event", ItemWrite(Event, "put"), about="by the consumer of the table's stream")

@@ -142,7 +142,7 @@ async def events(
 ) -> EventPage:
     """The events of a system, newest first."""
     reader = AsyncTolerantReader(runtime_of(request).store)
-    page = await reader.page(Event.of_source(source=source), limit=limit, cursor=cursor)
+    page = await reader.page(Event.of_source(source), limit=limit, cursor=cursor)
     found = [event.model_dump(mode="json", exclude={"ttl"}) for event in page.items]
     return EventPage(events=found, cursor=page.cursor, unreadable=[str(error) for error in page.unreadable])
 
@@ -208,7 +208,7 @@ async def dead_mail(request: Request, _: Admin, limit: Limit = 20, cursor: Curso
     """Mail that was refused for good, or by its mailbox for a day, newest first."""
     reader = _consumer_reader(request)
     page = await asyncio.to_thread(reader.page, DeadMail.newest(), limit=limit, cursor=cursor)
-    lookups = [MailRecord.by_recipients(event_id=each.event_id, recipient=each.recipient) for each in page.items]
+    lookups = [MailRecord.by_recipients(each.event_id, each.recipient) for each in page.items]
     found = await asyncio.to_thread(reader.each, lookups)
     errors = [*page.unreadable, *(each for each in found if isinstance(each, Unreadable))]
     return DeadMailPage(

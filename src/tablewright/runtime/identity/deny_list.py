@@ -35,7 +35,9 @@ class DeactivatedUser(Entity, table=internal_table):
 
     keys = Keys(PK="DEACTIVATED#{user_id}", SK="DEACTIVATED")
 
-    by_id = Get(consistent=True)
+    @Get(consistent=True)
+    def by_id(self, user_id: str) -> None:
+        """Somebody whom every system refuses."""
 
 
 CHECK_CALLER = "DeactivatedUser.by_id"
@@ -60,7 +62,7 @@ class DenyList:
         changes = self._changes
         # The bound is counted from before the read.
         until = self._clock() + REMEMBERED
-        if await self._store.get(DeactivatedUser.by_id(user_id=user_id)) is not None:
+        if await self._store.get(DeactivatedUser.by_id(user_id)) is not None:
             self._admitted.pop(user_id, None)
             raise Forbidden("your account is deactivated; ask an admin")
         if changes == self._changes:

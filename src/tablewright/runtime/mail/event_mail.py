@@ -20,7 +20,7 @@ from __future__ import annotations
 import logging
 import re
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -31,6 +31,7 @@ from email.utils import format_datetime
 from itertools import chain, groupby
 from typing import Any
 
+from tablewright.model import FieldChange, FieldCondition, attr
 from tablewright.runtime.errors import ResourceNotFound, StateConflict
 from tablewright.runtime.events.event_log import KEPT_FOR, Event
 from tablewright.runtime.mail.mail_addresses import can_stand_in_header, is_address
@@ -39,6 +40,7 @@ from tablewright.runtime.mail.mail_records import (
     Letter,
     MailCompleted,
     MailRecord,
+    MailState,
     QueuedMail,
     digest,
     queued,
@@ -83,6 +85,8 @@ _WAITS_FOR_MAILBOX = timedelta(days=1)
 # How often the queue is looked at, in seconds.
 _RETRY_EVERY = 1.0
 _STOP_WITHIN = 20.0
+
+_SENT = (attr(MailRecord.state).set("sent"), attr(MailRecord.letter).set(None), attr(MailRecord.reason).set(None))
 
 _log = logging.getLogger(__name__)
 
@@ -159,7 +163,7 @@ class Mailer:
         So a repeated event reaches nobody new, such as a user who was not active when it happened. A message whose
         mailbox does not accept it waits in the queue; one that is refused for good is a dead letter.
         """
-        if self._store.get(MailCompleted.by_event(event_id=event.event_id)) is not None:
+        if self._store.get(MailCompleted.by_event(event.event_id)) is not None:
             self._count("repeated")
             return
         for message in messages:
@@ -173,9 +177,9 @@ class Mailer:
             self._count("repeated")
             return
         now = self._clock()
-        if self._store.query(QueuedMail.waiting(recipient=claim.recipient), limit=1).items:
+        if self._store.query(QueuedMail.waiting(claim.recipient), limit=1).items:
             # In the order of events: what came before is still waiting.
-            self._settle(claim, Put(queued(claim, event, now, now, 0)), state="queued", letter=letter)
+            self._settle(claim, _waits(letter), Put(queued(claim, event, now, now, 0)))
             self._count("queued")
             return
         try:
@@ -184,10 +188,10 @@ class Mailer:
             self._bury(claim, letter, str(refusal), 1)
         except Deferred as error:
             place = queued(claim, event, now, now + _pause(1), 1)
-            self._settle(claim, Put(place), state="queued", letter=letter, reason=str(error))
+            self._settle(claim, [*_waits(letter), attr(MailRecord.reason).set(str(error))], Put(place))
             self._count("queued")
         else:
-            self._store.update(claim, state="sent")
+            self._store.update(claim, attr(MailRecord.state).set("sent"))
             self._count("sent")
 
     def send(self, event: Event, message: Message) -> None:
@@ -204,15 +208,15 @@ class Mailer:
         try:
             self._transmit(claim, letter)
         except MailRefused as refusal:
-            self._store.update(claim, state="refused", reason=str(refusal))
+            self._store.update(claim, attr(MailRecord.state).set("refused"), attr(MailRecord.reason).set(str(refusal)))
             self._refused(claim, str(refusal))
         except Deferred as error:
-            self._store.update(claim, claimed_until=self._clock())
+            self._store.update(claim, attr(MailRecord.claimed_until).set(self._clock()))
             if self._clock() - event.at >= _WAITS_FOR_MAILBOX:
                 raise DeadLettered(str(error)) from error
             raise
         else:
-            self._store.update(claim, state="sent")
+            self._store.update(claim, attr(MailRecord.state).set("sent"))
             self._count("sent")
 
     # -- the queue ----------------------------------------------------------------------------------------------
@@ -232,7 +236,7 @@ class Mailer:
 
     def _retry(self, entry: QueuedMail) -> bool:
         """Try a message that waits; whether those behind it may be tried."""
-        record = self._store.get(MailRecord.by_recipient(event_id=entry.event_id, recipient=entry.recipient))
+        record = self._store.get(MailRecord.by_recipient(entry.event_id, entry.recipient))
         if record is None or record.letter is None or record.state in ("sent", "refused"):
             self._store.delete(entry)
             return True
@@ -250,11 +254,14 @@ class Mailer:
             if now - entry.since >= _WAITS_FOR_MAILBOX:
                 self._bury(claim, record.letter, str(error), attempts, Delete(entry))
                 return True
-            later = Update(entry, attempts=attempts, next_at=now + _pause(attempts))
-            self._settle(claim, later, state="queued", reason=str(error))
+            later = Update(
+                entry, attr(QueuedMail.attempts).set(attempts), attr(QueuedMail.next_at).set(now + _pause(attempts))
+            )
+            waits = [attr(MailRecord.state).set("queued"), attr(MailRecord.reason).set(str(error))]
+            self._settle(claim, waits, later)
             return False
         else:
-            self._settle(claim, Delete(entry), state="sent", letter=None, reason=None)
+            self._settle(claim, _SENT, Delete(entry))
             self._count("sent")
         return True
 
@@ -262,7 +269,7 @@ class Mailer:
 
     def replay(self, event_id: str, recipient: str) -> None:
         """Send a dead letter again; it is one no longer if that succeeds, and StateConflict says why it did not."""
-        record = self._store.get(MailRecord.by_recipient(event_id=event_id, recipient=recipient))
+        record = self._store.get(MailRecord.by_recipient(event_id, recipient))
         if record is None or record.failed_at is None or record.letter is None or record.state == "sent":
             raise ResourceNotFound(f"there is no dead letter {event_id}.{recipient}")
         claim = self._take(record)
@@ -270,18 +277,29 @@ class Mailer:
         try:
             self._transmit(claim, record.letter, state="refused")
         except (MailRefused, Deferred) as error:
-            reason, attempts = str(error), record.attempts + 1
-            self._settle(claim, state="refused", reason=reason, attempts=attempts)
-            raise StateConflict(f"the message was not accepted: {reason}") from error
-        self._settle(claim, Delete(place), state="sent", letter=None, reason=None, failed_at=None)
+            refused = [
+                attr(MailRecord.state).set("refused"),
+                attr(MailRecord.reason).set(str(error)),
+                attr(MailRecord.attempts).set(record.attempts + 1),
+            ]
+            self._settle(claim, refused)
+            raise StateConflict(f"the message was not accepted: {error}") from error
+        self._settle(claim, [*_SENT, attr(MailRecord.failed_at).set(None)], Delete(place))
         self._count("sent")
 
     def _bury(self, claim: MailRecord, letter: Letter, reason: str, attempts: int, *others: Operation) -> None:
         """Make a message a dead letter."""
         now = self._clock()
         place = DeadMail(failed_at=now, event_id=claim.event_id, recipient=claim.recipient)
-        fields = {"reason": reason, "failed_at": now, "attempts": attempts, "letter": letter, "ttl": now + KEPT_FOR}
-        self._settle(claim, Put(place), *others, state="refused", **fields)
+        refused = [
+            attr(MailRecord.state).set("refused"),
+            attr(MailRecord.reason).set(reason),
+            attr(MailRecord.failed_at).set(now),
+            attr(MailRecord.attempts).set(attempts),
+            attr(MailRecord.letter).set(letter),
+            attr(MailRecord.ttl).set(now + KEPT_FOR),
+        ]
+        self._settle(claim, refused, Put(place), *others)
         self._refused(claim, reason)
 
     def _refused(self, claim: MailRecord, reason: str) -> None:
@@ -296,7 +314,7 @@ class Mailer:
         try:
             return self._store.create(MailRecord(event_id=event_id, recipient=recipient, claimed_until=until))
         except AlreadyExists:
-            found = self._store.get(MailRecord.by_recipient(event_id=event_id, recipient=recipient))
+            found = self._store.get(MailRecord.by_recipient(event_id, recipient))
         if found is None:
             raise Unavailable("another process may be sending this message")
         return self._take(found) if found.state == "sending" else None
@@ -307,8 +325,12 @@ class Mailer:
             raise Unavailable("another process may be sending this message")
         until = self._clock() + _CLAIM_LASTS
         try:
-            expected = {"state": found.state, "claimed_until": found.claimed_until}
-            return self._store.update(found, state="sending", claimed_until=until, expect=expected)
+            return self._store.update(
+                found,
+                attr(MailRecord.state).set("sending"),
+                attr(MailRecord.claimed_until).set(until),
+                expect=_unclaimed_since(found),
+            )
         except (ConditionFailed, NotFound):
             raise Unavailable("another process has begun to send this message") from None
 
@@ -318,7 +340,7 @@ class Mailer:
             return False
         return claim.claimed_until > self._clock()
 
-    def _transmit(self, claim: MailRecord, letter: Letter, state: str = "sending") -> None:
+    def _transmit(self, claim: MailRecord, letter: Letter, state: MailState = "sending") -> None:
         """Hand a message to the transport; MailRefused or Deferred leave the claim to the caller.
 
         After anything else it was not accepted, as far as is known: the record is what it was, and the next try need
@@ -331,17 +353,14 @@ class Mailer:
         except (MailRefused, Deferred):
             raise
         except Exception:
-            self._store.update(claim, state=state, claimed_until=self._clock())
+            ended = attr(MailRecord.claimed_until).set(self._clock())
+            self._store.update(claim, attr(MailRecord.state).set(state), ended)
             raise
 
-    def _settle(self, claim: MailRecord, *others: Operation, **fields: Any) -> None:
+    def _settle(self, claim: MailRecord, changes: Sequence[FieldChange], *others: Operation) -> None:
         """Write what became of a message, and what follows, in one transaction; the claim ends with it."""
-        change = Update(
-            claim,
-            expect={"state": "sending", "claimed_until": claim.claimed_until},
-            claimed_until=self._clock(),
-            **fields,
-        )
+        ended = attr(MailRecord.claimed_until).set(self._clock())
+        change = Update(claim, ended, *changes, expect=_unclaimed_since(claim))
         try:
             self._store.transact(change, *others)
         except Cancelled as cancelled:
@@ -401,6 +420,16 @@ def _letter(event: Event, message: Message) -> Letter:
         unsubscribe_url=message.unsubscribe_url,
         at=event.at,
     )
+
+
+def _unclaimed_since(record: MailRecord) -> list[FieldCondition]:
+    """That a message is as it was read: nobody else has claimed it."""
+    return [attr(MailRecord.state) == record.state, attr(MailRecord.claimed_until) == record.claimed_until]
+
+
+def _waits(letter: Letter) -> list[FieldChange]:
+    """That a message waits for its mailbox."""
+    return [attr(MailRecord.state).set("queued"), attr(MailRecord.letter).set(letter)]
 
 
 def _pause(attempts: int) -> timedelta:

@@ -26,6 +26,9 @@ from tablewright.runtime.internal_tables import internal_table
 __all__ = ["CLAIM_MAIL", "COMPLETE_MAIL", "QUEUE_MAIL", "RECORD_MAIL", "SETTLE_MAIL"]
 
 
+MailState = Literal["sending", "sent", "queued", "refused"]
+
+
 class Letter(BaseModel):
     """A message that may have to be sent later, with what its headers have of its event."""
 
@@ -41,7 +44,7 @@ class MailRecord(Entity, table=internal_table):
 
     event_id: str
     recipient: str
-    state: Literal["sending", "sent", "queued", "refused"] = "sending"
+    state: MailState = "sending"
     # Of who is sending it.
     claimed_until: EpochMillis
     # Why it was refused, or is waiting: the server's code.
@@ -54,8 +57,13 @@ class MailRecord(Entity, table=internal_table):
 
     keys = Keys(PK="MAIL#{event_id}", SK="TO#{recipient}")
 
-    by_recipient = Get(consistent=True)
-    by_recipients = Get(many=True)
+    @Get(consistent=True)
+    def by_recipient(self, event_id: str, recipient: str) -> None:
+        """The record of the message about an event to a recipient."""
+
+    @Get(many=True)
+    def by_recipients(self, event_id: str, recipient: str) -> None:
+        """The records of several messages, in one batch."""
 
 
 class MailCompleted(Entity, table=internal_table):
@@ -66,7 +74,9 @@ class MailCompleted(Entity, table=internal_table):
 
     keys = Keys(PK="MAIL#{event_id}", SK="COMPLETED")
 
-    by_event = Get(consistent=True)
+    @Get(consistent=True)
+    def by_event(self, event_id: str) -> None:
+        """That every message about an event has a record."""
 
 
 class QueuedMail(Entity, table=internal_table):
@@ -85,8 +95,9 @@ class QueuedMail(Entity, table=internal_table):
 
     keys = Keys(PK="MAILQUEUE", SK="{recipient}#{at}#{sequence}#{event_id}")
 
-    # All, or those of a recipient.
-    waiting = Query(consistent=True)
+    @Query(consistent=True)
+    def waiting(self, recipient: str | None = None) -> None:
+        """The messages that wait, all or those to a recipient, in the order of their events."""
 
 
 class DeadMail(Entity, table=internal_table):
@@ -99,8 +110,13 @@ class DeadMail(Entity, table=internal_table):
 
     keys = Keys(PK="DEADMAIL", SK="{failed_at}#{event_id}#{recipient}")
 
-    by_record = Get()
-    newest = Query(newest_first=True)
+    @Get()
+    def by_record(self, failed_at: datetime, event_id: str, recipient: str) -> None:
+        """A message that was refused."""
+
+    @Query(newest_first=True)
+    def newest(self) -> None:
+        """The messages that were refused, newest first."""
 
 
 # What sending writes to the internal table, for the designs of systems that send.

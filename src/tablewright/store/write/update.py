@@ -124,7 +124,7 @@ class Update(Operation):
             raise ModelError(f"remove takes several names: remove=[{remove!r}]")
         schema = schema_for(target, self.name)
         given = {"nested": nested, "add": add, "append": append, "discard": discard, "remove": remove or None}
-        if not isinstance(expect, FieldCondition):
+        if isinstance(expect, Mapping) and not isinstance(expect, FieldCondition):
             given["expect"] = expect
         for name, value in given.items():
             if value is not None and name in schema.fields:

@@ -113,7 +113,7 @@ class _BookingCheck:
                 return
 
     def _call(self, call_id: str) -> Call | Unreadable | None:
-        return self._reader.one(Call.by_id(call_id=call_id), consistent=True)
+        return self._reader.one(Call.by_id(call_id), consistent=True)
 
     def _settle(self, call_id: str, which: PersonDay) -> BookingFinding | None:
         """Look at a call and a day until neither changes meanwhile, and repair the day; None if they fit."""
@@ -149,7 +149,7 @@ class _BookingCheck:
         return BookingFinding(BookingFault.BUSY, place)
 
     def _day(self, which: PersonDay) -> BookedDay | Unreadable:
-        found = self._reader.one(BookedDay.of_day(**which._asdict()), consistent=True)
+        found = self._reader.one(BookedDay.of_day(*which), consistent=True)
         return BookedDay(**which._asdict()) if found is None else found
 
 

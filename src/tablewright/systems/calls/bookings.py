@@ -85,7 +85,7 @@ async def days_to_write(store: AsyncStore, before: Call | None, after: Call | No
     if after is not None and before is not None and wanted == had and span_of(after) == span_of(before):
         return ()
     touched = sorted(wanted | had)
-    reads = [store.get(BookedDay.of_day(**which._asdict()), consistent=True) for which in touched]
+    reads = [store.get(BookedDay.of_day(*which), consistent=True) for which in touched]
     operations: list[Operation] = []
     for which, found in zip(touched, await asyncio.gather(*reads), strict=True):
         booked = found or BookedDay(**which._asdict())

@@ -10,7 +10,7 @@ changes in the transaction that changes a call. Such an item is in no index.
 
 from __future__ import annotations
 
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from enum import StrEnum
 from typing import Annotated
 
@@ -79,15 +79,33 @@ class Call(Entity, table=calls, naming=camel_case):
 
     keys = Keys(sk="{scheduled_for:013}#{call_id}", userStatus="{user_id}#{status}")
 
-    by_id = Get("byCallId")
-    of_user = Query(range="scheduled_for", expected=20)
-    of_provider = Query("byProvider", range="scheduled_for", newest_first=True, expected=20)
-    upcoming = Query("byUserStatus", fixed={"status": Status.SCHEDULED}, range="scheduled_for", expected=10)
-    completed = Query(
-        "byUserStatus", fixed={"status": Status.COMPLETED}, range="scheduled_for", newest_first=True, expected=10
-    )
-    next_scheduled = Query("byUserStatus", fixed={"status": Status.SCHEDULED}, range="scheduled_for", expected=1)
-    last_completed = Query("byUserStatus", fixed={"status": Status.COMPLETED}, newest_first=True, expected=1)
+    @Get("byCallId")
+    def by_id(self, call_id: str) -> None:
+        """A call."""
+
+    @Query(range="scheduled_for", expected=20)
+    def of_user(self, user_id: str, *, since: datetime | None = None, until: datetime | None = None) -> None:
+        """The calls of a user in order of time."""
+
+    @Query("byProvider", range="scheduled_for", newest_first=True, expected=20)
+    def of_provider(self, provider_id: str, *, since: datetime | None = None, until: datetime | None = None) -> None:
+        """The calls of a provider, newest first."""
+
+    @Query("byUserStatus", fixed={"status": Status.SCHEDULED}, range="scheduled_for", expected=10)
+    def upcoming(self, user_id: str, *, since: datetime | None = None, until: datetime | None = None) -> None:
+        """The scheduled calls of a user in order of time."""
+
+    @Query("byUserStatus", fixed={"status": Status.COMPLETED}, range="scheduled_for", newest_first=True, expected=10)
+    def completed(self, user_id: str, *, since: datetime | None = None, until: datetime | None = None) -> None:
+        """The completed calls of a user, newest first."""
+
+    @Query("byUserStatus", fixed={"status": Status.SCHEDULED}, range="scheduled_for", expected=1)
+    def next_scheduled(self, user_id: str, *, since: datetime | None = None) -> None:
+        """The next scheduled call of a user."""
+
+    @Query("byUserStatus", fixed={"status": Status.COMPLETED}, newest_first=True, expected=1)
+    def last_completed(self, user_id: str) -> None:
+        """The last completed call of a user."""
 
     @property
     def duration(self) -> timedelta:
@@ -114,7 +132,9 @@ class BookedDay(Entity, table=calls, naming=camel_case):
 
     keys = Keys(userId="BOOKED#{side}#{person_id}", sk="DAY#{day}")
 
-    of_day = Get()
+    @Get()
+    def of_day(self, side: Side, person_id: str, day: date) -> None:
+        """The times of a user or a provider on a day."""
 
 
 def _booking(days: int) -> ItemWrite:

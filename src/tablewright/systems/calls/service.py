@@ -22,9 +22,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
-from typing import Any, TypeVar
+from typing import TypeVar
 from uuid import uuid4
 
+from tablewright.model import FieldChange, attr
 from tablewright.runtime import (
     UNSEEN,
     Forbidden,
@@ -125,7 +126,7 @@ class Calls:
 
     async def get(self, call_id: str, *, owner: str | None = None, consistent: bool = False) -> Call:
         try:
-            call = await self._store.get(Call.by_id(call_id=call_id), consistent=consistent)
+            call = await self._store.get(Call.by_id(call_id), consistent=consistent)
         except Unreadable:
             if owner is None:
                 raise
@@ -138,14 +139,14 @@ class Calls:
         self, user_id: str, bounds: Bounds = ANY_TIME, *, limit: int = 20, cursor: str | None = None
     ) -> TolerantPage[Call]:
         """The calls of a user in order of time."""
-        selection = Call.of_user(user_id=user_id, since=bounds.since, until=bounds.until)
+        selection = Call.of_user(user_id, since=bounds.since, until=bounds.until)
         return await self._reader.page(selection, limit=limit, cursor=cursor)
 
     async def of_provider(
         self, provider_id: str, bounds: Bounds = ANY_TIME, *, limit: int = 20, cursor: str | None = None
     ) -> TolerantPage[Call]:
         """The calls of a provider, newest first."""
-        selection = Call.of_provider(provider_id=provider_id, since=bounds.since, until=bounds.until)
+        selection = Call.of_provider(provider_id, since=bounds.since, until=bounds.until)
         return await self._reader.page(selection, limit=limit, cursor=cursor)
 
     async def upcoming(
@@ -162,7 +163,7 @@ class Calls:
                 raise InvalidCursor("the cursor was altered, or belongs to another read")
             since = since or EPOCH + int(began) * _MILLISECOND
         since = since or self._now()
-        selection = Call.upcoming(user_id=user_id, since=since, until=bounds.until)
+        selection = Call.upcoming(user_id, since=since, until=bounds.until)
         page = await self._reader.page(selection, limit=limit, cursor=cursor)
         return page if page.cursor is None else replace(page, cursor=f"{(since - EPOCH) // _MILLISECOND}.{page.cursor}")
 
@@ -170,19 +171,19 @@ class Calls:
         self, user_id: str, bounds: Bounds = ANY_TIME, *, limit: int = 20, cursor: str | None = None
     ) -> TolerantPage[Call]:
         """Completed calls, the last one first."""
-        selection = Call.completed(user_id=user_id, since=bounds.since, until=bounds.until)
+        selection = Call.completed(user_id, since=bounds.since, until=bounds.until)
         return await self._reader.page(selection, limit=limit, cursor=cursor)
 
     async def next_scheduled(self, user_id: str) -> Call:
         """The next call from now on."""
-        page = await self._store.query(Call.next_scheduled(user_id=user_id, since=self._now()), limit=1)
+        page = await self._store.query(Call.next_scheduled(user_id, since=self._now()), limit=1)
         if not page.items:
             raise ResourceNotFound(f"user {user_id} has no scheduled calls")
         return page.items[0]
 
     async def last_completed(self, user_id: str) -> Call:
         """The call that was completed last, by the time that it was scheduled for."""
-        page = await self._store.query(Call.last_completed(user_id=user_id), limit=1)
+        page = await self._store.query(Call.last_completed(user_id), limit=1)
         if not page.items:
             raise ResourceNotFound(f"user {user_id} has no completed calls")
         return page.items[0]
@@ -263,7 +264,7 @@ class Calls:
         """The call that has the id of another one, if the same request made it; StateConflict if it did not."""
         taken = StateConflict(f"call {call.call_id} already exists, with other content", kind="already-exists")
         try:
-            first = await self._store.get(Call.by_id(call_id=call.call_id), consistent=True)
+            first = await self._store.get(Call.by_id(call.call_id), consistent=True)
         except Unreadable:
             if owner is None:
                 raise
@@ -279,13 +280,13 @@ class Calls:
             raise StateConflict(f"call {call_id} is already {status}")
         if Status.SCHEDULED not in (call.status, status):
             raise StateConflict(f"call {call_id} is {call.status}; only a scheduled call can become {status}")
-        return await self._change(call, basis, status=status)
+        return await self._change(call, basis, attr(Call.status).set(status))
 
     async def change_provider(self, call_id: str, provider_id: str, *, basis: Basis, owner: str | None = None) -> Call:
         """Give a scheduled call to another provider; it stays where it is."""
         call = await self._scheduled(call_id, basis, owner)
         self._require_future(call.scheduled_for, owner)
-        return await self._change(call, basis, provider_id=provider_id)
+        return await self._change(call, basis, attr(Call.provider_id).set(provider_id))
 
     async def reschedule(
         self,
@@ -300,18 +301,20 @@ class Calls:
         call = await self._scheduled(call_id, basis, owner)
         self._require_future(scheduled_for, owner)
         minutes = call.duration_minutes if duration_minutes is None else duration_minutes
-        return await self._change(call, basis, scheduled_for=scheduled_for, duration_minutes=minutes)
+        return await self._change(
+            call, basis, attr(Call.scheduled_for).set(scheduled_for), attr(Call.duration_minutes).set(minutes)
+        )
 
     async def reassign(self, call_id: str, user_id: str, *, basis: Basis) -> Call:
         """Move a scheduled call to another user."""
         call = await self._scheduled(call_id, basis)
-        return await self._change(call, basis, user_id=user_id)
+        return await self._change(call, basis, attr(Call.user_id).set(user_id))
 
     async def cancel(self, call_id: str, *, basis: Basis, owner: str | None = None, may_delete: bool = False) -> None:
         """Cancel a scheduled call, which stays as a cancelled one; delete any other, for those who may."""
         call = await self._based_on(call_id, basis, owner)
         if call.status is Status.SCHEDULED:
-            await self._change(call, basis, status=Status.CANCELLED)
+            await self._change(call, basis, attr(Call.status).set(Status.CANCELLED))
         elif may_delete:
             await self._write(call, None, Delete(call), self._audit.deleted(_thing(call_id), call), basis)
         elif call.status is Status.CANCELLED:
@@ -336,9 +339,10 @@ class Calls:
             )
         return call
 
-    async def _change(self, call: Call, basis: Basis, **fields: Any) -> Call:
+    async def _change(self, call: Call, basis: Basis, *changes: FieldChange) -> Call:
+        fields = {change.path: change.value for change in changes}
         entry = self._audit.changed(_thing(call.call_id), call, **fields)
-        await self._write(call, call.model_copy(update=fields), Update(call, **fields), entry, basis)
+        await self._write(call, call.model_copy(update=fields), Update(call, *changes), entry, basis)
         return call
 
     async def _write(
@@ -369,7 +373,7 @@ class Calls:
 
     async def audit(self, call_id: str, *, limit: int, cursor: str | None) -> AuditPage:
         """Who changed what of a call, newest first; also of one that was deleted."""
-        call = await self._reader.one(Call.by_id(call_id=call_id))
+        call = await self._reader.one(Call.by_id(call_id))
         recorded: list[Recorded] | None = None if call is None else []
         return await self._audit.page(self._store, _thing(call_id), recorded, limit=limit, cursor=cursor)
 

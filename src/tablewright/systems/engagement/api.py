@@ -160,7 +160,7 @@ async def program_audit(
 ) -> AuditPage:
     """Who changed what of a program and its runs, when and by which call, newest first."""
     thing = program_thing(program_id, marketplace_id)
-    lookup = Program.by_id(program_id=program_id, marketplace_id=marketplace_id)
+    lookup = Program.by_id(program_id, marketplace_id)
     return await here.engagement.audit(thing, lookup, limit=limit, cursor=cursor)
 
 

@@ -122,7 +122,7 @@ class Platform:
     def unfinished(self, program: Program) -> Run | None:
         """The latest run of a program, if it can be resumed."""
         page = TolerantReader(self._store, self.unreadable_log.add).page(
-            Run.of_program(program_id=program.program_id, marketplace_id=program.marketplace_id), limit=1
+            Run.of_program(program.program_id, program.marketplace_id), limit=1
         )
         # One that cannot be read is later than what was found behind it.
         found = page.items[0] if page.items and not page.unreadable else None
@@ -134,7 +134,7 @@ class Platform:
         return None if is_outdated else found
 
     def program(self, program_id: str, marketplace_id: str) -> Program:
-        place = Program.by_id(program_id=program_id, marketplace_id=marketplace_id)
+        place = Program.by_id(program_id, marketplace_id)
         found = TolerantReader(self._store, self.unreadable_log.add).one(place, consistent=True)
         if found is None:
             raise StateConflict(f"there is no program {program_id} in marketplace {marketplace_id}")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any
 
-from tablewright.model import Entity, Lookup
+from tablewright.model import Entity, Lookup, attr
 from tablewright.runtime import UNSEEN, PreconditionFailed, ResourceNotFound, Seen, StateConflict
 from tablewright.runtime.audit import Audit, AuditPage
 from tablewright.store import (
@@ -123,7 +123,7 @@ class Engagement:
     async def _put(
         self, program_id: str, marketplace_id: str, configuration: Configuration, *, expected: int | None, by: str
     ) -> Program:
-        place = Program.by_id(program_id=program_id, marketplace_id=marketplace_id)
+        place = Program.by_id(program_id, marketplace_id)
         # Of what is there, no more than its version: what cannot be read is put again like anything else.
         version = await self._reader.version(place)
         if expected not in (None, version):
@@ -158,19 +158,21 @@ class Engagement:
         operations: list[Operation] = []
         wanted = {ScheduleKind.BATCH: program.batch_schedule, ScheduleKind.DELIVERY: program.delivery_schedule}
         for kind, cron in wanted.items():
-            place: dict[str, Any] = {
-                "program_id": program.program_id,
-                "marketplace_id": program.marketplace_id,
-                "kind": kind,
-            }
-            lookup = Schedule.of_program(**place)
+            lookup = Schedule.of_program(program.program_id, program.marketplace_id, kind)
             found = await self._reader.one(lookup)
             if cron is None or not is_schedule(cron, program.time_zone):
                 if found is not None:
                     operations.append(Delete(lookup))
             elif not isinstance(found, Schedule) or (found.cron, found.time_zone) != (cron, program.time_zone):
-                due = next_due(cron, program.time_zone, self.now())
-                operations.append(Put(Schedule(**place, cron=cron, time_zone=program.time_zone, due=due)))
+                schedule = Schedule(
+                    program_id=program.program_id,
+                    marketplace_id=program.marketplace_id,
+                    kind=kind,
+                    cron=cron,
+                    time_zone=program.time_zone,
+                    due=next_due(cron, program.time_zone, self.now()),
+                )
+                operations.append(Put(schedule))
         return operations
 
     async def set_enabled(
@@ -195,9 +197,7 @@ class Engagement:
         raise StateConflict(f"other requests keep changing program {program_id}; try again")
 
     async def program(self, program_id: str, marketplace_id: str, *, consistent: bool = False) -> Program:
-        found = await self._store.get(
-            Program.by_id(program_id=program_id, marketplace_id=marketplace_id), consistent=consistent
-        )
+        found = await self._store.get(Program.by_id(program_id, marketplace_id), consistent=consistent)
         if found is None:
             raise ResourceNotFound(f"there is no program {program_id} in marketplace {marketplace_id}")
         return found
@@ -206,9 +206,7 @@ class Engagement:
         self, marketplace_id: str, *, limit: int = 50, cursor: str | None = None
     ) -> TolerantPage[Program]:
         """The programs of a marketplace, by one query."""
-        return await self._reader.page(
-            Program.of_marketplace(marketplace_id=marketplace_id), limit=limit, cursor=cursor
-        )
+        return await self._reader.page(Program.of_marketplace(marketplace_id), limit=limit, cursor=cursor)
 
     async def reacting(self, marketplace_id: str) -> TolerantPage[Program]:
         """Every program of a marketplace that reacts to events; StateConflict if there are too many to look at."""
@@ -232,7 +230,7 @@ class Engagement:
         self, program_id: str, marketplace_id: str, *, limit: int = 20, cursor: str | None = None
     ) -> TolerantPage[ProgramVersion]:
         """The versions of a program, latest first."""
-        selection = ProgramVersion.of_program(program_id=program_id, marketplace_id=marketplace_id)
+        selection = ProgramVersion.of_program(program_id, marketplace_id)
         return await self._reader.page(selection, limit=limit, cursor=cursor)
 
     # -- candidates ---------------------------------------------------------------------------------------------
@@ -271,11 +269,9 @@ class Engagement:
         Customers who have opted out are left out, whenever they did, and so are those whose preferences cannot be read.
         """
         if marketplace_id is None:
-            selection = ChannelEntry.top(program_id=program_id, channel_id=channel_id)
+            selection = ChannelEntry.top(program_id, channel_id)
         else:
-            selection = ChannelEntry.top_of_marketplace(
-                program_id=program_id, marketplace_id=marketplace_id, channel_id=channel_id
-            )
+            selection = ChannelEntry.top_of_marketplace(program_id, marketplace_id, channel_id)
         found: list[ChannelEntry] = []
         unreadable: list[Unreadable] = []
         for _ in range(_MAX_PAGES_READ):
@@ -324,7 +320,12 @@ class Engagement:
             rejection = Rejection(reason=reason, filter=MANUAL, at=self.now())
             history = [*found.rejection_history, rejection][-MAX_REJECTIONS:]
             entries = [Delete(entry_of(found, channel)) for channel in found.channels]
-            change = Update(found, rejected=True, channels=[], rejection_history=history)
+            change = Update(
+                found,
+                attr(Candidate.rejected).set(True),
+                attr(Candidate.channels).set([]),
+                attr(Candidate.rejection_history).set(history),
+            )
             thing = candidate_thing(customer_id, program_id, marketplace_id, subject)
             entry = self._audit.changed(thing, {"rejected": found.rejected}, rejected=True, reason=reason)
             if await self._done(change, *entries, entry):
@@ -355,7 +356,7 @@ class Engagement:
             "subject__type": subject.type,
             "subject__id": subject.id,
         }
-        program = await self._reader.one(Program.by_id(program_id=program_id, marketplace_id=marketplace_id))
+        program = await self._reader.one(Program.by_id(program_id, marketplace_id))
         channels = program.channels if isinstance(program, Program) else []
         entries = [ChannelEntry.by_channel(**place, channel_id=each.channel_id) for each in channels]
         thing = candidate_thing(customer_id, program_id, marketplace_id, subject)
@@ -376,7 +377,7 @@ class Engagement:
 
     async def score(self, customer_id: str, subject_id: str, model_id: str) -> Score:
         """A score in the cache; one that has expired is none."""
-        lookup = Score.by_model(customer_id=customer_id, subject_id=subject_id, model_id=model_id)
+        lookup = Score.by_model(customer_id, subject_id, model_id)
         found = await self._store.get(lookup)
         if found is None:
             raise ResourceNotFound(f"the cache has no score of {model_id} for this customer and subject")
@@ -384,7 +385,7 @@ class Engagement:
 
     async def scores(self, customer_id: str, subject_id: str) -> TolerantPage[Score]:
         """All scores of a customer and subject that the cache has."""
-        return await self._reader.all(Score.of_subject(customer_id=customer_id, subject_id=subject_id))
+        return await self._reader.all(Score.of_subject(customer_id, subject_id))
 
     # -- audit --------------------------------------------------------------------------------------------------
 
@@ -401,7 +402,7 @@ class Engagement:
     # -- runs and deliveries ------------------------------------------------------------------------------------
 
     async def run(self, program_id: str, marketplace_id: str, run_id: str) -> Run:
-        found = await self._store.get(Run.by_id(program_id=program_id, marketplace_id=marketplace_id, run_id=run_id))
+        found = await self._store.get(Run.by_id(program_id, marketplace_id, run_id))
         if found is None:
             raise ResourceNotFound(f"there is no run {run_id} of program {program_id}")
         return found
@@ -410,21 +411,21 @@ class Engagement:
         self, program_id: str, marketplace_id: str, *, limit: int = 20, cursor: str | None = None
     ) -> TolerantPage[Run]:
         """The runs of a program, latest first."""
-        selection = Run.of_program(program_id=program_id, marketplace_id=marketplace_id)
+        selection = Run.of_program(program_id, marketplace_id)
         return await self._reader.page(selection, limit=limit, cursor=cursor)
 
     async def deliveries(
         self, program_id: str, day: date, *, limit: int = 100, cursor: str | None = None
     ) -> TolerantPage[Delivery]:
         """What a program has sent on a day, in that order."""
-        selection = Delivery.of_day(program_id=program_id, day=day)
+        selection = Delivery.of_day(program_id, day)
         return await self._reader.page(selection, limit=limit, cursor=cursor)
 
     async def deliveries_to(
         self, customer_id: str, program_id: str, marketplace_id: str, *, limit: int = 100, cursor: str | None = None
     ) -> TolerantPage[Delivery]:
         """What a program has sent to a customer."""
-        selection = Delivery.of_customer(customer_id=customer_id, program_id=program_id, marketplace_id=marketplace_id)
+        selection = Delivery.of_customer(customer_id, program_id, marketplace_id)
         return await self._reader.page(selection, limit=limit, cursor=cursor)
 
 

@@ -17,6 +17,7 @@ from tablewright.model import (
     CreatedAt,
     Design,
     Entity,
+    FieldCondition,
     Get,
     GlobalIndex,
     ItemWrite,
@@ -26,6 +27,7 @@ from tablewright.model import (
     UpdatedAt,
     Volume,
     Write,
+    attr,
 )
 from tablewright.runtime.audit import READ_AUDIT, RECORD_CHANGE
 from tablewright.runtime.idempotency import KEEP_RESPONSE
@@ -79,15 +81,20 @@ class Ticket(Entity, table=tickets):
     # Beyond the seven of the document: who opened it, by the sub of the token.
     created_by: str | None = None
 
-    by_id = Get()
-    of_caller = Query("CallerIdIndex", range="created_at", newest_first=True, expected=10)
-    open_of_caller = Query(
-        "CallerIdIndex",
-        range="created_at",
-        newest_first=True,
-        where={"status": [Status.OPEN, Status.IN_PROGRESS]},
-        expected=10,
-    )
+    @Get()
+    def by_id(self, ticket_id: UUID) -> None:
+        """A ticket."""
+
+    @Query("CallerIdIndex", range="created_at", newest_first=True, expected=10)
+    def of_caller(self, caller_id: str, *, since: datetime | None = None, until: datetime | None = None) -> None:
+        """The tickets of a caller, newest first."""
+
+    @Query("CallerIdIndex", range="created_at", newest_first=True, expected=10)
+    def open_of_caller(
+        self, caller_id: str, *, since: datetime | None = None, until: datetime | None = None
+    ) -> FieldCondition:
+        """The tickets of a caller that are open or in progress, newest first."""
+        return attr(self.status).is_in(Status.OPEN, Status.IN_PROGRESS)
 
 
 design = Design(

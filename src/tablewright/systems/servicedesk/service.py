@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import TypeVar
 from uuid import UUID, uuid4
 
+from tablewright.model import attr
 from tablewright.runtime import UNSEEN, Idempotency, ResourceNotFound, Responder, Seen, StateConflict, TooLarge
 from tablewright.runtime.audit import Audit, AuditPage, Recorded, own_error
 from tablewright.runtime.identity.actor import acting
@@ -81,7 +82,7 @@ class ServiceDesk:
         return await self._idempotency.execute(self._store, "ticket", request, responder, work)
 
     async def get(self, ticket_id: UUID, *, consistent: bool = False) -> Ticket:
-        ticket = await self._store.get(Ticket.by_id(ticket_id=ticket_id), consistent=consistent)
+        ticket = await self._store.get(Ticket.by_id(ticket_id), consistent=consistent)
         if ticket is None:
             raise ResourceNotFound(f"there is no ticket {ticket_id}")
         return ticket
@@ -92,14 +93,14 @@ class ServiceDesk:
         Under a key, the response has the comments that were there a moment before, and this one.
         """
         cleaned = await _cleaned(text)
-        lookup = Ticket.by_id(ticket_id=ticket_id)
+        lookup = Ticket.by_id(ticket_id)
 
         async def work() -> Outcome:
             ticket, comment = await self.get(ticket_id, consistent=True), self._comment(cleaned)
             seen.require(ticket)
             update = {"comments": [*ticket.comments, comment], "updated_at": comment.added_at}
             written = Written(ticket.model_copy(update=update), cleaned.kinds)
-            change = Update(lookup, append={"comments": [comment]}, expect=seen.unchanged(ticket))
+            change = Update(lookup, attr(Ticket.comments).append(comment), expect=seen.unchanged(ticket))
             return Outcome(responder.view(written), change, at=comment.added_at)
 
         try:
@@ -107,8 +108,8 @@ class ServiceDesk:
                 # An update would find out that a ticket cannot be read when it is done.
                 found = await self.get(ticket_id, consistent=True)
                 seen.require(found)
-                added = {"comments": [self._comment(cleaned)]}
-                ticket = await self._store.update(lookup, append=added, expect=seen.unchanged(found))
+                added = attr(Ticket.comments).append(self._comment(cleaned))
+                ticket = await self._store.update(lookup, added, expect=seen.unchanged(found))
                 return responder.view(Written(ticket, cleaned.kinds))
             request = {"ticket_id": ticket_id, "comment_text": cleaned.text}
             return await self._idempotency.execute(self._store, "comment", request, responder, work)
@@ -148,9 +149,9 @@ class ServiceDesk:
             raise StateConflict(f"ticket {ticket_id} is {ticket.status}; it can become {allowed}, not {status}")
         try:
             change = Update(
-                Ticket.by_id(ticket_id=ticket_id),
-                status=status,
-                expect={"status": ticket.status, **seen.unchanged(ticket)},
+                Ticket.by_id(ticket_id),
+                attr(Ticket.status).set(status),
+                expect=[attr(Ticket.status) == ticket.status, *seen.unchanged(ticket)],
             )
             with own_error():
                 await self._store.transact(change, self._audit.changed(_thing(ticket_id), ticket, status=status))
@@ -162,7 +163,7 @@ class ServiceDesk:
 
     async def audit(self, ticket_id: UUID, *, limit: int, cursor: str | None) -> AuditPage:
         """Who changed what of a ticket, newest first."""
-        ticket = await self._reader.one(Ticket.by_id(ticket_id=ticket_id), consistent=True)
+        ticket = await self._reader.one(Ticket.by_id(ticket_id), consistent=True)
         recorded: list[Recorded] | None = [] if ticket is not None else None
         if isinstance(ticket, Ticket):
             recorded = [Recorded(ticket.created_by, ticket.created_at, "create_ticket")]

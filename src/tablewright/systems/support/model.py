@@ -174,29 +174,51 @@ class Ticket(Entity, table=tickets, type_name="ticket"):
         GSI6PK=sharded("TICKETS", RECENT_SHARDS),
     )
 
-    # With its data; all the others leave that where it is.
-    by_id = Get()
-    summary = Get(many=True, load_large=False)
-    of_customer = Query("customer-time-index", range="created_at", newest_first=True, load_large=False, expected=20)
-    of_customer_in_status = Query(
-        "GSI1-customer-index", range="created_at", newest_first=True, load_large=False, expected=20
-    )
-    by_status = Query("GSI2-status-index", range="created_at", newest_first=True, load_large=False, expected=100)
-    recent = Query("recent-tickets-index", range="created_at", newest_first=True, project=["ticket_id"], expected=100)
-    escalated = Query(
+    @Get()
+    def by_id(self, ticket_id: str) -> None:
+        """A ticket with its data; all the others leave that where it is."""
+
+    @Get(many=True, load_large=False)
+    def summary(self, ticket_id: str) -> None:
+        """A ticket without its data."""
+
+    @Query("customer-time-index", range="created_at", newest_first=True, load_large=False, expected=20)
+    def of_customer(self, customer_id: str, *, since: date | None = None, until: date | None = None) -> None:
+        """The tickets of a customer, newest first."""
+
+    @Query("GSI1-customer-index", range="created_at", newest_first=True, load_large=False, expected=20)
+    def of_customer_in_status(
+        self, customer_id: str, status: Status, *, since: date | None = None, until: date | None = None
+    ) -> None:
+        """The tickets of a customer in a status, newest first."""
+
+    @Query("GSI2-status-index", range="created_at", newest_first=True, load_large=False, expected=100)
+    def by_status(self, status: Status, *, since: date | None = None, until: date | None = None) -> None:
+        """The tickets of a status, newest first."""
+
+    @Query("recent-tickets-index", range="created_at", newest_first=True, project=["ticket_id"], expected=100)
+    def recent(self, *, since: date | None = None, until: date | None = None) -> None:
+        """The ids of all tickets, newest first."""
+
+    @Query(
         "escalated-tickets-index",
         range="escalated_at",
         newest_first=True,
         project=_ESCALATION[1:],
         expected=50,
     )
-    escalated_to = Query(
+    def escalated(self, *, since: date | None = None, until: date | None = None) -> None:
+        """The escalated tickets, newest first."""
+
+    @Query(
         "engineer-index",
         range="escalated_at",
         newest_first=True,
         project=_ESCALATION[1:],
         expected=20,
     )
+    def escalated_to(self, assigned_to: str, *, since: date | None = None, until: date | None = None) -> None:
+        """The escalated tickets of an engineer, newest first."""
 
 
 # What the system writes itself, with the change that it tells of.
@@ -219,8 +241,13 @@ class Event(Entity, table=tickets, type_name="event"):
 
     keys = Keys(PK="TICKET#{ticket_id}", SK="EVENT#{day}#{number:06}")
 
-    latest = Query(range="day", newest_first=True, expected=10)
-    between = Query(range="day", expected=20)
+    @Query(range="day", newest_first=True, expected=10)
+    def latest(self, ticket_id: str, *, since: date | None = None, until: date | None = None) -> None:
+        """The events of a ticket, newest first."""
+
+    @Query(range="day", expected=20)
+    def between(self, ticket_id: str, *, since: date | None = None, until: date | None = None) -> None:
+        """The events of a ticket, in their order."""
 
 
 class Helper(Entity, table=tickets, type_name="helper"):
@@ -231,7 +258,9 @@ class Helper(Entity, table=tickets, type_name="helper"):
 
     keys = Keys(PK="TICKET#{ticket_id}", SK="HELPER#{helper_id}")
 
-    by_id = Get(consistent=True)
+    @Get(consistent=True)
+    def by_id(self, ticket_id: str, helper_id: str) -> None:
+        """That somebody worked on a ticket."""
 
 
 class Feedback(Entity, table=tickets, type_name="feedback"):
@@ -261,14 +290,19 @@ class Feedback(Entity, table=tickets, type_name="feedback"):
         GSI3SK="{submitted_at}",
     )
 
-    of_ticket = Query(newest_first=True, expected=5)
-    by_operator = Query(
+    @Query(newest_first=True, expected=5)
+    def of_ticket(self, ticket_id: str) -> None:
+        """The feedback on a ticket, newest first."""
+
+    @Query(
         "GSI3-operator-index",
         range="submitted_at",
         newest_first=True,
         project=["ticket_id", "rating", "was_helpful", "given_by"],
         expected=50,
     )
+    def by_operator(self, operator_id: str, *, since: date | None = None, until: date | None = None) -> None:
+        """What an operator was given and has given, newest first."""
 
     @property
     def about(self) -> str | None:
@@ -287,7 +321,9 @@ class Session(Entity, table=tickets, type_name="session"):
 
     keys = Keys(PK="SESSION#{session_id}", SK="METADATA")
 
-    by_id = Get()
+    @Get()
+    def by_id(self, session_id: str) -> None:
+        """A session that has not expired."""
 
 
 class TicketIdempotency(IdempotencyRecord, table=tickets, type_name="idempotency"):
@@ -308,7 +344,9 @@ class CacheEntry(Entity, table=tickets, type_name="cache"):
 
     keys = Keys(PK="CACHE#{cache_key}", SK="DATA")
 
-    by_key = Get()
+    @Get()
+    def by_key(self, cache_key: str) -> None:
+        """What is cached under a key."""
 
 
 class Case(Collection):
@@ -318,7 +356,9 @@ class Case(Collection):
     events: list[Event]
     feedback: list[Feedback]
 
-    of_ticket = CollectionQuery(load_large=False, expected=20)
+    @CollectionQuery(load_large=False, expected=20)
+    def of_ticket(self, ticket_id: str) -> None:
+        """A ticket, its events and its feedback."""
 
 
 class Metric(Entity, table=metrics):
@@ -329,7 +369,9 @@ class Metric(Entity, table=metrics):
     total_time: Decimal = Decimal(0)
     total_ratings: int = 0
 
-    by_name = Get(many=True)
+    @Get(many=True)
+    def by_name(self, metric_name: str) -> None:
+        """A metric."""
 
 
 design = Design(

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, TypeVar
 from uuid import uuid4
 
+from tablewright.model import FieldChange, FieldCondition, attr
 from tablewright.runtime import (
     UNSEEN,
     Forbidden,
@@ -87,7 +88,7 @@ class _Basis:
     """What a change of a ticket is based on: its status, and all that has to hold of it still."""
 
     status: Status
-    expect: dict[str, Any]
+    expect: Sequence[FieldCondition]
     seen: Seen
     # As it was read, where it had to be.
     ticket: Ticket | None = None
@@ -145,21 +146,21 @@ class Support:
 
     async def ticket(self, ticket_id: str, *, consistent: bool = False) -> Ticket:
         """A ticket, without data that is outside of its item."""
-        found = await self._store.get(Ticket.summary(ticket_id=ticket_id), consistent=consistent)
+        found = await self._store.get(Ticket.summary(ticket_id), consistent=consistent)
         if found is None:
             raise ResourceNotFound(f"there is no ticket {ticket_id}")
         return found
 
     async def with_data(self, ticket_id: str, *, consistent: bool = False) -> Ticket:
         """A ticket with its logs and traces, wherever they are."""
-        found = await self._store.get(Ticket.by_id(ticket_id=ticket_id), consistent=consistent)
+        found = await self._store.get(Ticket.by_id(ticket_id), consistent=consistent)
         if found is None:
             raise ResourceNotFound(f"there is no ticket {ticket_id}")
         return found
 
     async def tickets(self, ticket_ids: Iterable[str], *, consistent: bool = False) -> TolerantPage[Ticket]:
         """Those of the tickets that there are, in the order they were asked for."""
-        lookups = [Ticket.summary(ticket_id=each) for each in dict.fromkeys(ticket_ids)]
+        lookups = [Ticket.summary(each) for each in dict.fromkeys(ticket_ids)]
         found = await self._reader.each(lookups, consistent=consistent)
         return TolerantPage(
             [each for each in found if isinstance(each, Ticket)],
@@ -172,9 +173,9 @@ class Support:
     ) -> TolerantPage[Ticket]:
         """A customer's tickets, newest first, whether of one status or of all."""
         if status is None:
-            selection = Ticket.of_customer(customer_id=customer_id)
+            selection = Ticket.of_customer(customer_id)
         else:
-            selection = Ticket.of_customer_in_status(customer_id=customer_id, status=status)
+            selection = Ticket.of_customer_in_status(customer_id, status)
         return await self._reader.page(selection, limit=limit, cursor=cursor)
 
     async def by_status(
@@ -187,7 +188,7 @@ class Support:
         cursor: str | None = None,
     ) -> TolerantPage[Ticket]:
         """Tickets of a status, newest first; both days of a range are part of it."""
-        selection = Ticket.by_status(status=status, since=since, until=until)
+        selection = Ticket.by_status(status, since=since, until=until)
         return await self._reader.page(selection, limit=limit, cursor=cursor)
 
     async def recent(
@@ -207,8 +208,8 @@ class Support:
                 "escalate a ticket with POST /tickets/{ticket_id}/escalate, which takes a reason and an engineer"
             )
         basis = await self._basis(ticket_id, expected, seen)
-        completed_at = self.now() if status is Status.READY else None
-        return await self._move(ticket_id, basis, status, {"changed_by": by}, helpers=[by], completed_at=completed_at)
+        completed = attr(Ticket.completed_at).set(self.now() if status is Status.READY else None)
+        return await self._move(ticket_id, basis, status, {"changed_by": by}, completed, helpers=[by])
 
     async def escalate(
         self,
@@ -222,16 +223,20 @@ class Support:
     ) -> Ticket:
         """Hand a ticket to an engineer; one that is escalated already is reassigned, from its engineer to this one."""
         basis = await self._basis(ticket_id, expected, seen, read=expected is Status.ESCALATED)
-        fields: dict[str, Any] = {"escalated_at": self.now(), "escalation_reason": reason, "assigned_to": engineer}
+        changes = [
+            attr(Ticket.escalated_at).set(self.now()),
+            attr(Ticket.assigned_to).set(engineer),
+            attr(Ticket.escalation_reason).set(reason),
+        ]
         details = {"reason": reason, "assigned_to": engineer, "changed_by": by}
         if basis.status is not Status.ESCALATED or basis.ticket is None:
-            return await self._move(
-                ticket_id, basis, Status.ESCALATED, details, helpers=[by, engineer], completed_at=None, **fields
-            )
+            changes.append(attr(Ticket.completed_at).set(None))
+            return await self._move(ticket_id, basis, Status.ESCALATED, details, *changes, helpers=[by, engineer])
         before = basis.ticket.assigned_to
         if before == engineer:
             raise StateConflict(f"ticket {ticket_id} is escalated to {engineer} already")
-        change = Update(Ticket.by_id(ticket_id=ticket_id), expect={**basis.expect, "assigned_to": before}, **fields)
+        expect = [*basis.expect, attr(Ticket.assigned_to) == before]
+        change = Update(Ticket.by_id(ticket_id), *changes, expect=expect)
         event = self._event(ticket_id, "reassigned", by=by, details={**details, "assigned_before": before})
         entry = self._audit.changed(_thing(ticket_id), basis.ticket, assigned_to=engineer, escalation_reason=reason)
         return await self._commit(
@@ -241,11 +246,11 @@ class Support:
     async def _basis(self, ticket_id: str, expected: Status | None, seen: Seen, *, read: bool = False) -> _Basis:
         """What a change is based on: the status that the caller expects, or the one that the ticket has."""
         if not read and expected is not None and seen.tags is None:
-            return _Basis(expected, {"status": expected}, seen)
+            return _Basis(expected, [attr(Ticket.status) == expected], seen)
         ticket = await self.ticket(ticket_id, consistent=True)
         seen.require(ticket)
         status = expected or ticket.status
-        return _Basis(status, {"status": status, **seen.unchanged(ticket)}, seen, ticket)
+        return _Basis(status, [attr(Ticket.status) == status, *seen.unchanged(ticket)], seen, ticket)
 
     async def _move(
         self,
@@ -253,19 +258,18 @@ class Support:
         basis: _Basis,
         status: Status,
         details: dict[str, Any],
-        *,
+        *changes: FieldChange,
         helpers: Sequence[str],
-        **fields: Any,
     ) -> Ticket:
         before = basis.status
         if status not in FOLLOWING[before]:
             allowed = " or ".join(sorted(FOLLOWING[before]))
             raise StateConflict(f"a ticket that is {before} can become {allowed}, not {status}")
-        change = Update(Ticket.by_id(ticket_id=ticket_id), expect=basis.expect, status=status, **fields)
+        change = Update(Ticket.by_id(ticket_id), attr(Ticket.status).set(status), *changes, expect=basis.expect)
         event = self._event(
             ticket_id, "status_changed", by=helpers[0], old_status=before, new_status=status, details=details
         )
-        told = {"status": status} | {name: fields[name] for name in _AUDITED if name in fields}
+        told = {"status": status} | {each.path: each.value for each in changes if each.path in _AUDITED}
         entry = self._audit.changed(_thing(ticket_id), basis.ticket or {"status": before}, **told)
         return await self._commit(ticket_id, basis, [change, entry], event, helpers, before)
 
@@ -297,7 +301,7 @@ class Support:
     async def attach(self, ticket_id: str, data: str, seen: Seen = UNSEEN) -> Ticket:
         """Logs and traces of a ticket, in place of those that it has."""
         unchanged = await seen.expected(partial(self.ticket, ticket_id, consistent=True))
-        change = Update(Ticket.by_id(ticket_id=ticket_id), data=data, expect=unchanged)
+        change = Update(Ticket.by_id(ticket_id), attr(Ticket.data).set(data), expect=unchanged)
         # What was there may be far away; how much there is now is enough.
         entry = self._audit.changed(_thing(ticket_id), {}, data=f"{len(data)} characters")
         try:
@@ -313,14 +317,14 @@ class Support:
         self, *, engineer: str | None = None, limit: int = 50, cursor: str | None = None
     ) -> TolerantPage[Ticket]:
         """Tickets that are escalated, newest first: all of them, or an engineer's."""
-        selection = Ticket.escalated() if engineer is None else Ticket.escalated_to(assigned_to=engineer)
+        selection = Ticket.escalated() if engineer is None else Ticket.escalated_to(engineer)
         return await self._reader.page(selection, limit=limit, cursor=cursor)
 
     # -- events and feedback ------------------------------------------------------------------------------------
 
     async def add_event(self, ticket_id: str, event_type: str, details: dict[str, Any], *, by: str) -> Event:
         event = self._event(ticket_id, event_type, by=by, details=details)
-        there = Check(Ticket.by_id(ticket_id=ticket_id))
+        there = Check(Ticket.by_id(ticket_id))
         for attempt in range(1, _ATTEMPTS + 1):
             try:
                 async with self._locks.of(ticket_id):
@@ -345,9 +349,9 @@ class Support:
     ) -> TolerantPage[Event]:
         """The latest events, newest first; with a range of days, the events of those days in their order."""
         if since is None and until is None:
-            selection = Event.latest(ticket_id=ticket_id)
+            selection = Event.latest(ticket_id)
         else:
-            selection = Event.between(ticket_id=ticket_id, since=since, until=until)
+            selection = Event.between(ticket_id, since=since, until=until)
         return await self._reader.page(selection, limit=limit, cursor=cursor)
 
     async def give_feedback(
@@ -382,10 +386,10 @@ class Support:
         if about is None:
             if (await self.ticket(ticket_id)).customer_id == by:
                 raise Forbidden("this is your own ticket: give feedback as its customer, on who worked on it")
-            checks = [Check(Ticket.by_id(ticket_id=ticket_id))]
+            checks = [Check(Ticket.by_id(ticket_id))]
         else:
             helper = Helper.by_id(ticket_id=ticket_id, helper_id=about)
-            checks = [Check(Ticket.by_id(ticket_id=ticket_id), customer_id=by), Check(helper)]
+            checks = [Check(Ticket.by_id(ticket_id), attr(Ticket.customer_id) == by), Check(helper)]
         writes = *checks, Create(feedback)
         try:
             if responder.key is None:
@@ -415,18 +419,18 @@ class Support:
         wanted: Callable[[Feedback], bool] = lambda feedback: True,
     ) -> TolerantPage[Feedback]:
         """What was thought of the help with a ticket, newest first, as far as it is wanted."""
-        selection = Feedback.of_ticket(ticket_id=ticket_id)
+        selection = Feedback.of_ticket(ticket_id)
         return await self._reader.page(selection, limit=limit, cursor=cursor, include=wanted)
 
     async def feedback_by_operator(
         self, operator_id: str, *, limit: int = 50, cursor: str | None = None
     ) -> TolerantPage[Feedback]:
         """What an operator was given and has given, newest first: ticket, rating, whether it helped, and by whom."""
-        return await self._reader.page(Feedback.by_operator(operator_id=operator_id), limit=limit, cursor=cursor)
+        return await self._reader.page(Feedback.by_operator(operator_id), limit=limit, cursor=cursor)
 
     async def case(self, ticket_id: str, *, consistent: bool = False) -> tuple[Case, list[Unreadable]]:
         """A ticket, its events and its feedback, by one query; and what of it cannot be read."""
-        found, unreadable = await self._reader.collect(Case.of_ticket(ticket_id=ticket_id), consistent=consistent)
+        found, unreadable = await self._reader.collect(Case.of_ticket(ticket_id), consistent=consistent)
         if found is None:
             raise ResourceNotFound(f"there is no ticket {ticket_id}")
         return found, unreadable
@@ -458,10 +462,10 @@ class Support:
 
     async def audit(self, ticket_id: str, *, limit: int, cursor: str | None) -> AuditPage:
         """Who changed what of a ticket, newest first; its first event says who opened it."""
-        ticket = await self._reader.one(Ticket.summary(ticket_id=ticket_id), consistent=True)
+        ticket = await self._reader.one(Ticket.summary(ticket_id), consistent=True)
         recorded: list[Recorded] | None = None if ticket is None else []
         if isinstance(ticket, Ticket):
-            first = await self._reader.page(Event.between(ticket_id=ticket_id), limit=1)
+            first = await self._reader.page(Event.between(ticket_id), limit=1)
             opened = [each.author for each in first.items if each.event_type == "ticket_created"]
             recorded = [Recorded(each, ticket.created_at, "create_ticket") for each in opened]
         return await self._audit.page(self._store, _thing(ticket_id), recorded, limit=limit, cursor=cursor)
@@ -477,7 +481,7 @@ class Support:
 
     async def session(self, session_id: str, *, consistent: bool = False) -> Session:
         """A session that has not expired."""
-        found = await self._store.get(Session.by_id(session_id=session_id), consistent=consistent)
+        found = await self._store.get(Session.by_id(session_id), consistent=consistent)
         if found is None:
             raise ResourceNotFound(f"there is no session {session_id}, or it has expired")
         return found
@@ -485,7 +489,7 @@ class Support:
     async def end_session(self, session_id: str, seen: Seen = UNSEEN) -> None:
         # A session does not change, so there is nothing to expect of it.
         await seen.expected(partial(self.session, session_id, consistent=True))
-        if not await self._store.delete(Session.by_id(session_id=session_id)):
+        if not await self._store.delete(Session.by_id(session_id)):
             raise ResourceNotFound(f"there is no session {session_id}, or it has expired")
 
     async def cache(
@@ -500,15 +504,17 @@ class Support:
         entry = CacheEntry(cache_key=key, value=value, ttl=self.now() + lifetime)
         if seen.tags is None:
             return await self._store.put(entry)
-        lookup = CacheEntry.by_key(cache_key=key)
+        lookup = CacheEntry.by_key(key)
         unchanged = await seen.expected(partial(self.cached, key, consistent=True))
         try:
-            return await self._store.update(lookup, value=entry.value, ttl=entry.ttl, expect=unchanged)
+            return await self._store.update(
+                lookup, attr(CacheEntry.value).set(entry.value), attr(CacheEntry.ttl).set(entry.ttl), expect=unchanged
+            )
         except (ConditionFailed, NotFound):
             raise seen.outrun(f"what is cached under {key} was changed; read it again") from None
 
     async def cached(self, key: str, *, consistent: bool = False) -> CacheEntry:
-        found = await self._reader.one(CacheEntry.by_key(cache_key=key), consistent=consistent)
+        found = await self._reader.one(CacheEntry.by_key(key), consistent=consistent)
         # One that cannot be read is a miss, and is written again.
         if not isinstance(found, CacheEntry):
             raise ResourceNotFound(f"nothing is cached under {key}")
@@ -517,7 +523,7 @@ class Support:
     async def forget(self, key: str, seen: Seen = UNSEEN) -> None:
         unchanged = await seen.expected(partial(self.cached, key, consistent=True))
         try:
-            was_there = await self._store.delete(CacheEntry.by_key(cache_key=key), expect=unchanged)
+            was_there = await self._store.delete(CacheEntry.by_key(key), expect=unchanged)
         except (ConditionFailed, NotFound):
             raise seen.outrun(f"what is cached under {key} was changed; read it again") from None
         if not was_there:
@@ -527,7 +533,7 @@ class Support:
 
     async def dashboard(self, *, consistent: bool = False) -> Dashboard:
         """All metrics, by one batch read."""
-        lookups = [Metric.by_name(metric_name=name) for name in metric_counters.NAMES]
+        lookups = [Metric.by_name(name) for name in metric_counters.NAMES]
         found = await self._store.get_many(lookups, consistent=consistent)
         by_name = {
             name: metric or Metric(metric_name=name) for name, metric in zip(metric_counters.NAMES, found, strict=True)

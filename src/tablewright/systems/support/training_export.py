@@ -279,7 +279,7 @@ class Export:
 
     def _record(self, ticket_id: str) -> dict[str, Any]:
         as_of = self._now()
-        case = self._store.collect(Case.of_ticket(ticket_id=ticket_id), consistent=True)
+        case = self._store.collect(Case.of_ticket(ticket_id), consistent=True)
         if case is None:
             return {"ticket_id": ticket_id, "as_of": as_of, "deleted": True}
         ticket, size = case.ticket, outside(case.ticket).get("data")

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 from pydantic.alias_generators import to_camel
 from typing_extensions import TypedDict
 
+from tablewright.model import attr
 from tablewright.runtime import (
     Caller,
     Changing,
@@ -257,7 +258,8 @@ async def get_full_task(task_id: TaskId, tasks: Service, _: Member, reading: Rea
 @tasks_router.patch("/tasks/{taskId}", responses=documented(404, 409))
 async def change_task(task_id: TaskId, body: TaskChanges, tasks: Service, admin: Admin, changing: Changing) -> TaskView:
     """Change the title, the description or the priority of a task that is not CLOSED. Admins only."""
-    changes = body.model_dump(exclude_none=True)
+    values = body.model_dump(exclude_none=True)
+    changes = [attr(getattr(Task, name)).set(value) for name, value in values.items()]
     return _task(changing.of(await tasks.change(task_id, changes, admin=admin, seen=changing.seen)))
 
 
@@ -374,9 +376,11 @@ async def user_audit(user_id: UserId, tasks: Service, _: Admin, limit: Limit = 5
 @users_router.patch("/users/{userId}", responses=documented(404, 409))
 async def change_user(user_id: UserId, body: UserChanges, tasks: Service, admin: Admin, changing: Changing) -> UserView:
     """Change the address or the groups of a user. Admins only; nobody leaves the admins, or takes the last one away."""
-    changes = body.model_dump(exclude_none=True)
+    changes = []
+    if body.email is not None:
+        changes.append(attr(User.email).set(body.email))
     if body.groups is not None:
-        changes["groups"] = frozenset(body.groups)
+        changes.append(attr(User.groups).set(frozenset(body.groups)))
     responder: Responder[User, UserView] = Responder(lambda user: _user(changing.of(user)))
     return await tasks.change_user(user_id, changes, responder, admin=admin, seen=changing.seen)
 
@@ -389,7 +393,7 @@ async def deactivate_user(
 
     Admins only; not themselves, and not the last one. Tasks that are assigned to the user stay so.
     """
-    changes = {"user_status": UserStatus.DEACTIVATED}
+    changes = [attr(User.user_status).set(UserStatus.DEACTIVATED)]
     responder = Responder(_user, admin.user_id, idempotency_key)
     return await tasks.change_user(user_id, changes, responder, admin=admin, seen=changing.seen)
 
@@ -399,7 +403,7 @@ async def reactivate_user(
     user_id: UserId, tasks: Service, admin: Admin, changing: Changing, idempotency_key: IdempotencyKey = None
 ) -> UserView:
     """Reactivate a user. Admins only."""
-    changes = {"user_status": UserStatus.ACTIVE}
+    changes = [attr(User.user_status).set(UserStatus.ACTIVE)]
     responder = Responder(_user, admin.user_id, idempotency_key)
     return await tasks.change_user(user_id, changes, responder, admin=admin, seen=changing.seen)
 

@@ -88,7 +88,7 @@ def messages_about(reader: TolerantReader, event: Event) -> Iterator[Message]:
     """
     detail = event.detail
     if event.type == "TaskAssigned":
-        task = reader.one(Task.by_id(task_id=detail["taskId"]), consistent=True)
+        task = reader.one(Task.by_id(detail["taskId"]), consistent=True)
         if isinstance(task, Unreadable):
             raise task
         if task is not None:
@@ -97,7 +97,7 @@ def messages_about(reader: TolerantReader, event: Event) -> Iterator[Message]:
                 yield mail_templates.assigned(task, user, detail["assignedBy"])
             _raise_first(unreadable)
     elif event.type == "TaskStatusUpdated":
-        full, lost = reader.collect(FullTask.of_task(task_id=detail["taskId"]), consistent=True)
+        full, lost = reader.collect(FullTask.of_task(detail["taskId"]), consistent=True)
         if full is not None:
             concerned = [*(each.assigned_to for each in full.assignments), full.task.created_by]
             users, unreadable = _active(reader, concerned)
@@ -110,7 +110,7 @@ def messages_about(reader: TolerantReader, event: Event) -> Iterator[Message]:
 
 def _active(reader: TolerantReader, user_ids: Iterable[str]) -> tuple[list[User], list[Unreadable]]:
     """Those who are active, and the errors of those who cannot be read."""
-    found = reader.each([User.by_id(user_id=user_id) for user_id in dict.fromkeys(user_ids)], consistent=True)
+    found = reader.each([User.by_id(user_id) for user_id in dict.fromkeys(user_ids)], consistent=True)
     active = [user for user in found if isinstance(user, User) and user.user_status is UserStatus.ACTIVE]
     return active, [error for error in found if isinstance(error, Unreadable)]
 

@@ -15,6 +15,7 @@ Events follow from the stream: there is one exactly if its write was committed.
 
 from __future__ import annotations
 
+from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Literal
 
@@ -118,9 +119,17 @@ class Task(Entity, table=task_management, naming=pascal_case, type_name="TASK"):
         GSI2SK="CREATED_AT#{created_at:013}",
     )
 
-    by_id = Get(many=True)
-    by_status = Query("GSI2-TaskStatusIndex", range="created_at", expected=25)
-    newest_by_status = Query("GSI2-TaskStatusIndex", range="created_at", newest_first=True, expected=25)
+    @Get(many=True)
+    def by_id(self, task_id: str) -> None:
+        """A task."""
+
+    @Query("GSI2-TaskStatusIndex", range="created_at", expected=25)
+    def by_status(self, status: Status, *, since: datetime | None = None, until: datetime | None = None) -> None:
+        """The tasks of a status, oldest first."""
+
+    @Query("GSI2-TaskStatusIndex", range="created_at", newest_first=True, expected=25)
+    def newest_by_status(self, status: Status, *, since: datetime | None = None, until: datetime | None = None) -> None:
+        """The tasks of a status, newest first."""
 
 
 class Assignment(Entity, table=task_management, naming=pascal_case, type_name="ASSIGNMENT"):
@@ -138,9 +147,17 @@ class Assignment(Entity, table=task_management, naming=pascal_case, type_name="A
         GSI1SK="TASK#{task_id}",
     )
 
-    by_id = Get(consistent=True)
-    of_task = Query(expected=5)
-    of_user = Query("GSI1-UserTasksIndex", expected=25)
+    @Get(consistent=True)
+    def by_id(self, task_id: str, assigned_to: str) -> None:
+        """The assignment of a task to somebody."""
+
+    @Query(expected=5)
+    def of_task(self, task_id: str) -> None:
+        """The assignments of a task."""
+
+    @Query("GSI1-UserTasksIndex", expected=25)
+    def of_user(self, assigned_to: str) -> None:
+        """The assignments of a user."""
 
 
 class User(Entity, table=task_management, naming=pascal_case, type_name="USER"):
@@ -160,8 +177,13 @@ class User(Entity, table=task_management, naming=pascal_case, type_name="USER"):
         GSI2SK="USER#{user_id}",
     )
 
-    by_id = Get(many=True)
-    by_status = Query("GSI2-TaskStatusIndex", expected=50)
+    @Get(many=True)
+    def by_id(self, user_id: str) -> None:
+        """The profile of a user."""
+
+    @Query("GSI2-TaskStatusIndex", expected=50)
+    def by_status(self, user_status: UserStatus) -> None:
+        """The users of a status."""
 
 
 class FullTask(Collection):
@@ -170,7 +192,9 @@ class FullTask(Collection):
     task: Task
     assignments: list[Assignment]
 
-    of_task = CollectionQuery(expected=6)
+    @CollectionQuery(expected=6)
+    def of_task(self, task_id: str) -> None:
+        """A task and its assignments."""
 
 
 _EVENTS: tuple[tuple[str, type[Entity], Literal["INSERT", "MODIFY"]], ...] = (

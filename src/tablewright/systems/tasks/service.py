@@ -16,12 +16,13 @@ What cannot be read is left out of lists, and is changed by nobody (Unreadable).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 from uuid import uuid4
 
+from tablewright.model import FieldChange, attr
 from tablewright.runtime import (
     UNSEEN,
     Caller,
@@ -74,7 +75,8 @@ SYSTEM = "tasks"
 # How often a change of a user is tried again, when somebody else was faster.
 _ATTEMPTS = 5
 # The groups of an admin: those of which one is enough for a check.
-_ADMIN_GROUPS = [frozenset({Group.ADMINS}), frozenset({Group.ADMINS, Group.MEMBERS})]
+_ADMIN_GROUPS = frozenset({Group.ADMINS}), frozenset({Group.ADMINS, Group.MEMBERS})
+# What cannot be read is none of them.
 _NOT_CLOSED = [status for status in Status if status is not Status.CLOSED]
 
 
@@ -114,7 +116,7 @@ class Tasks:
     async def admit(self, caller: Caller) -> Admitted:
         """The caller with the roles that count here; Forbidden for one who was deactivated."""
         try:
-            profile = await self._store.get(User.by_id(user_id=caller.user_id), consistent=True)
+            profile = await self._store.get(User.by_id(caller.user_id), consistent=True)
         except Unreadable as error:
             self.unreadable_log.add(error)
             raise Forbidden(
@@ -151,14 +153,14 @@ class Tasks:
         return await self._idempotency.execute(self._store, "task", request, responder, work)
 
     async def get(self, task_id: str, *, consistent: bool = False) -> Task:
-        task = await self._store.get(Task.by_id(task_id=task_id), consistent=consistent)
+        task = await self._store.get(Task.by_id(task_id), consistent=consistent)
         if task is None:
             raise _no_task(task_id)
         return task
 
     async def full(self, task_id: str) -> tuple[FullTask, list[Unreadable]]:
         """A task with all of its assignments, by one query; and what of them cannot be read."""
-        full, unreadable = await self._reader.collect(FullTask.of_task(task_id=task_id))
+        full, unreadable = await self._reader.collect(FullTask.of_task(task_id))
         if full is None:
             raise _no_task(task_id)
         return full, unreadable
@@ -170,8 +172,9 @@ class Tasks:
         pattern = Task.newest_by_status if newest_first else Task.by_status
         return await self._reader.page(pattern(status=status), limit=limit, cursor=cursor)
 
-    async def change(self, task_id: str, changes: dict[str, Any], *, admin: Caller, seen: Seen = UNSEEN) -> Task:
+    async def change(self, task_id: str, changes: Sequence[FieldChange], *, admin: Caller, seen: Seen = UNSEEN) -> Task:
         """Change title, description or priority of a task that is not closed."""
+        values = _values(changes)
         for _ in range(_ATTEMPTS):
             # An update would find out that a task cannot be read when it is done.
             task = await self.get(task_id, consistent=True)
@@ -179,12 +182,17 @@ class Tasks:
             if task.status is Status.CLOSED:
                 raise _closed(task_id)
             # As it was read: the audit says what each field was.
-            known = {name: getattr(task, name) for name in changes}
-            expect = {"status": _NOT_CLOSED, **known, **seen.unchanged(task)}
-            entry = self._audit.changed(_task_thing(task_id), task, **changes)
+            known = [attr(getattr(Task, name)) == getattr(task, name) for name in values]
+            change = Update(
+                task,
+                *changes,
+                attr(Task.updated_by).set(admin.user_id),
+                expect=[attr(Task.status).is_in(*_NOT_CLOSED), *known, *seen.unchanged(task)],
+            )
+            entry = self._audit.changed(_task_thing(task_id), task, **values)
             try:
                 with own_error():
-                    await self._store.transact(Update(task, updated_by=admin.user_id, expect=expect, **changes), entry)
+                    await self._store.transact(change, entry)
                 return await self.get(task_id, consistent=True)
             except NotFound:
                 raise _no_task(task_id) from None
@@ -198,7 +206,7 @@ class Tasks:
     ) -> Task:
         """Move a task on, if it is the caller's, as it was seen, and its status allows that; of several, one wins."""
         task = await self.get(task_id, consistent=True)
-        lookup = Assignment.by_id(task_id=task_id, assigned_to=caller.user_id)
+        lookup = Assignment.by_id(task_id, caller.user_id)
         is_admin = caller.has(ADMINS)
         if not is_admin and await self._store.get(lookup, consistent=True) is None:
             raise _not_assigned(task_id)
@@ -209,9 +217,13 @@ class Tasks:
             allowed = " or ".join(FOLLOWING[task.status])
             hint = f"it can become {allowed}, not {status}" if allowed else "it cannot be changed"
             raise StateConflict(f"task {task_id} is {task.status}; {hint}")
-        expect = {"status": task.status, **seen.unchanged(task)}
         entry = self._audit.changed(_task_thing(task_id), task, status=status)
-        change = Update(task, status=status, updated_by=caller.user_id, expect=expect)
+        change = Update(
+            task,
+            attr(Task.status).set(status),
+            attr(Task.updated_by).set(caller.user_id),
+            expect=[attr(Task.status) == task.status, *seen.unchanged(task)],
+        )
         checks = [] if is_admin else [Check(lookup)]
         try:
             await self._store.transact(change, *checks, entry)
@@ -232,8 +244,8 @@ class Tasks:
         """Assign a task to an active user who does not have it yet: all checks and the write are one transaction."""
         assignment = Assignment(task_id=task_id, assigned_to=user_id, assigned_by=admin.user_id)
         writes = (
-            Check(Task.by_id(task_id=task_id), status=_NOT_CLOSED),
-            Check(User.by_id(user_id=user_id), user_status=UserStatus.ACTIVE),
+            Check(Task.by_id(task_id), attr(Task.status).is_in(*_NOT_CLOSED)),
+            Check(User.by_id(user_id), attr(User.user_status) == UserStatus.ACTIVE),
             Create(assignment),
             self._audit.changed(_task_thing(task_id), {}, assigned_to=user_id),
         )
@@ -266,7 +278,8 @@ class Tasks:
             raise
 
     async def unassign(self, task_id: str, user_id: str) -> None:
-        gone = Delete(Assignment.by_id(task_id=task_id, assigned_to=user_id), expect={"assigned_to": user_id})
+        assignment = Assignment.by_id(task_id, user_id)
+        gone = Delete(assignment, expect=attr(Assignment.assigned_to) == user_id)
         entry = self._audit.changed(_task_thing(task_id), {"assigned_to": user_id}, assigned_to=None)
         try:
             with own_error():
@@ -278,7 +291,7 @@ class Tasks:
         self, task_id: str, *, limit: int = 25, cursor: str | None = None
     ) -> TolerantPage[Assignment]:
         """The assignments of a task."""
-        page = await self._reader.page(Assignment.of_task(task_id=task_id), limit=limit, cursor=cursor)
+        page = await self._reader.page(Assignment.of_task(task_id), limit=limit, cursor=cursor)
         if not page.items and not page.unreadable and cursor is None:
             await self.get(task_id)
         return page
@@ -287,8 +300,8 @@ class Tasks:
         self, user_id: str, *, limit: int = 25, cursor: str | None = None
     ) -> tuple[list[Assigned], list[Unreadable], str | None]:
         """The tasks that are assigned to a user, what of them cannot be read, and where to go on."""
-        page = await self._reader.page(Assignment.of_user(assigned_to=user_id), limit=limit, cursor=cursor)
-        tasks = await self._reader.each([Task.by_id(task_id=each.task_id) for each in page.items])
+        page = await self._reader.page(Assignment.of_user(user_id), limit=limit, cursor=cursor)
+        tasks = await self._reader.each([Task.by_id(each.task_id) for each in page.items])
         found = zip(tasks, page.items, strict=True)
         return (
             [Assigned(task, assignment) for task, assignment in found if isinstance(task, Task)],
@@ -335,12 +348,12 @@ class Tasks:
         return await self._user(user_id, consistent=False)
 
     async def users(self, status: UserStatus, *, limit: int = 25, cursor: str | None = None) -> TolerantPage[User]:
-        return await self._reader.page(User.by_status(user_status=status), limit=limit, cursor=cursor)
+        return await self._reader.page(User.by_status(status), limit=limit, cursor=cursor)
 
     async def change_user(
         self,
         user_id: str,
-        changes: dict[str, Any],
+        changes: Sequence[FieldChange],
         responder: Responder[User, R],
         *,
         admin: Caller,
@@ -354,12 +367,14 @@ class Tasks:
             self._deny_list.forget(user_id)
 
     async def _change_user(
-        self, user_id: str, changes: dict[str, Any], responder: Responder[User, R], admin: Caller, seen: Seen
+        self, user_id: str, changes: Sequence[FieldChange], responder: Responder[User, R], admin: Caller, seen: Seen
     ) -> R:
+        values = _values(changes)
+
         async def work() -> Outcome:
             user, now = await self._user(user_id), self._now()
             operations = await self._user_changes(user, changes, admin, seen)
-            return Outcome(responder.view(user.model_copy(update={**changes, "updated_at": now})), *operations, at=now)
+            return Outcome(responder.view(user.model_copy(update={**values, "updated_at": now})), *operations, at=now)
 
         for _ in range(_ATTEMPTS):
             try:
@@ -367,7 +382,7 @@ class Tasks:
                     user = await self._user(user_id)
                     await self._store.transact(*await self._user_changes(user, changes, admin, seen))
                     return responder.view(user)
-                request = {"user_id": user_id, "changes": changes}
+                request = {"user_id": user_id, "changes": values}
                 return await self._idempotency.execute(self._store, "change of a user", request, responder, work)
             except (NotFound, ConditionFailed, Cancelled) as error:
                 reasons = error.reasons if isinstance(error, Cancelled) else [error]
@@ -382,23 +397,27 @@ class Tasks:
         raise StateConflict(f"other requests keep changing user {user_id}; try again")
 
     async def _user_changes(
-        self, user: User, changes: dict[str, Any], admin: Caller, seen: Seen
+        self, user: User, changes: Sequence[FieldChange], admin: Caller, seen: Seen
     ) -> tuple[Operation, ...]:
         """The writes that change a user who is as it was read; with a check that an admin is left, if one goes."""
         seen.require(user)
-        after = user.model_copy(update=changes)
+        values = _values(changes)
+        after = user.model_copy(update=values)
         if user.user_id == admin.user_id and not _is_admin(after):
             raise _locked_out()
         # Whether an admin goes depends on both.
-        expect = {"user_status": user.user_status, "groups": user.groups, **seen.unchanged(user)}
-        operations: list[Operation] = [Update(user, expect=expect, **changes)]
+        known = [attr(User.user_status) == user.user_status, attr(User.groups) == user.groups]
+        operations: list[Operation] = [
+            Update(user, *changes, expect=[*known, *seen.unchanged(user)]),
+        ]
         if _is_admin(user) and not _is_admin(after):
-            lookup = User.by_id(user_id=await self._another_admin(user.user_id, admin))
-            operations.append(Check(lookup, user_status=UserStatus.ACTIVE, groups=_ADMIN_GROUPS))
-        if "user_status" in changes:
+            lookup = User.by_id(await self._another_admin(user.user_id, admin))
+            is_active = attr(User.user_status) == UserStatus.ACTIVE
+            operations.append(Check(lookup, is_active, attr(User.groups).is_in(*_ADMIN_GROUPS)))
+        if "user_status" in values:
             # Also if it is no change: what every system refuses is what the profile says.
             operations.append(_denial(after, admin))
-        return *operations, self._audit.changed(_user_thing(user.user_id), user, **changes)
+        return *operations, self._audit.changed(_user_thing(user.user_id), user, **values)
 
     async def _another_admin(self, user_id: str, admin: Caller) -> str:
         """An active admin with a profile, other than a user; StateConflict if there is none."""
@@ -418,7 +437,7 @@ class Tasks:
 
     async def audit(self, task_id: str, *, limit: int, cursor: str | None) -> AuditPage:
         """Who changed what of a task and of its assignments, newest first."""
-        task = await self._reader.one(Task.by_id(task_id=task_id), consistent=True)
+        task = await self._reader.one(Task.by_id(task_id), consistent=True)
         recorded: list[Recorded] | None = None if task is None else []
         if isinstance(task, Task):
             recorded = [Recorded(task.created_by, task.created_at, "create_task")]
@@ -426,12 +445,12 @@ class Tasks:
 
     async def user_audit(self, user_id: str, *, limit: int, cursor: str | None) -> AuditPage:
         """Who changed what of a user, newest first."""
-        user = await self._reader.one(User.by_id(user_id=user_id), consistent=True)
+        user = await self._reader.one(User.by_id(user_id), consistent=True)
         recorded: list[Recorded] | None = None if user is None else []
         return await self._audit.page(self._store, _user_thing(user_id), recorded, limit=limit, cursor=cursor)
 
     async def _user(self, user_id: str, *, consistent: bool = True) -> User:
-        user = await self._store.get(User.by_id(user_id=user_id), consistent=consistent)
+        user = await self._store.get(User.by_id(user_id), consistent=consistent)
         if user is None:
             raise _no_user(user_id)
         return user
@@ -455,7 +474,12 @@ def _denial(user: User, admin: Caller) -> Operation:
     """The write that has every system refuse a user, or no longer."""
     if user.user_status is UserStatus.DEACTIVATED:
         return Put(DeactivatedUser(user_id=user.user_id, deactivated_by=admin.user_id))
-    return Delete(DeactivatedUser.by_id(user_id=user.user_id))
+    return Delete(DeactivatedUser.by_id(user.user_id))
+
+
+def _values(changes: Iterable[FieldChange]) -> dict[str, Any]:
+    """What changes set, by field."""
+    return {change.path: change.value for change in changes}
 
 
 def _task_thing(task_id: str) -> str:

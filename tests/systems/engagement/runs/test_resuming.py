@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
+from tablewright.model import attr
 from tablewright.runtime.errors import StateConflict
 from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.store.flow.driver import Request, Response
-from tablewright.systems.engagement.model import Candidate, Run, RunState, Slot
+from tablewright.systems.engagement.model import Candidate, Rejection, Run, RunState, Slot
 from tablewright.systems.engagement.runs.batch_run import Runs
 from tablewright.systems.engagement.runs.run_records import LEASE, Held
 from tablewright.systems.engagement.scoring.prospects import Prospect
@@ -223,8 +224,10 @@ class _Meddled(EmbeddedBackend):
         if request.operation == "TransactWriteItems" and self.rejects and self.rejects in str(request.body):
             customer, self.rejects = self.rejects, None
             (found,) = [each for each in self._store.iterate(Candidate) if each.customer_id == customer]
-            history = [{"reason": "no", "filter": "manual", "at": self._now}]
-            self._store.update(found, rejected=True, rejection_history=history)
+            history = [Rejection(reason="no", filter="manual", at=self._now)]
+            self._store.update(
+                found, attr(Candidate.rejected).set(True), attr(Candidate.rejection_history).set(history)
+            )
         return super().call(request)
 
 

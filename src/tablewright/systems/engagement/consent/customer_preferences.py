@@ -106,14 +106,14 @@ class CustomerPreferences:
 
     async def get(self, customer_id: str) -> Preferences:
         """What a customer wants; everything, if he has not said anything."""
-        found = await self._store.get(Preferences.of_customer(customer_id=customer_id), consistent=True)
+        found = await self._store.get(Preferences.of_customer(customer_id), consistent=True)
         return found or Preferences(customer_id=customer_id)
 
     async def change(
         self, customer_id: str, change: Change, *, by: str, source: str = "api", seen: Seen = UNSEEN
     ) -> Preferences:
         """Change what a customer wants, and record that; what is so already is not changed."""
-        lookup = Preferences.of_customer(customer_id=customer_id)
+        lookup = Preferences.of_customer(customer_id)
         for _ in range(_ATTEMPTS):
             found = await self._reader.one(lookup, consistent=True)
             if isinstance(found, Unreadable):
@@ -154,12 +154,12 @@ class CustomerPreferences:
         self, customer_id: str, *, limit: int = 100, cursor: str | None = None
     ) -> TolerantPage[PreferenceChange]:
         """Changes of what a customer wants, latest first."""
-        selection = PreferenceChange.of_customer(customer_id=customer_id)
+        selection = PreferenceChange.of_customer(customer_id)
         return await self._reader.page(selection, limit=limit, cursor=cursor)
 
     async def of_each(self, items: Sequence[Candidate | ChannelEntry]) -> list[Preferences | Unreadable | None]:
         """What the customer of each of some items wants."""
-        lookups = {each.customer_id: Preferences.of_customer(customer_id=each.customer_id) for each in items}
+        lookups = {each.customer_id: Preferences.of_customer(each.customer_id) for each in items}
         found = await self._reader.each(list(lookups.values()), consistent=True)
         by_customer = dict(zip(lookups, found, strict=True))
         return [by_customer[each.customer_id] for each in items]

@@ -26,10 +26,9 @@ from datetime import datetime, timedelta
 from enum import Enum, StrEnum, auto
 from hashlib import sha256
 from threading import Event
-from typing import Any
 from uuid import uuid4
 
-from tablewright.model import Lookup, Selection
+from tablewright.model import FieldChange, FieldCondition, Lookup, Selection, attr
 from tablewright.runtime import Invalid, StateConflict
 from tablewright.runtime.mail.mail_transport import Deferred
 from tablewright.store import (
@@ -164,10 +163,10 @@ class _Pass:
 
     def entries(self, channel: Channel) -> Selection[ChannelEntry]:
         """Where the candidates of a channel are."""
-        place = {"program_id": self.program.program_id, "marketplace_id": self.program.marketplace_id}
+        program_id, marketplace_id = self.program.program_id, self.program.marketplace_id
         if self.customer_id is not None:
-            return ChannelEntry.of_customer(customer_id=self.customer_id, **place)
-        return ChannelEntry.top_of_marketplace(**place, channel_id=channel.channel_id)
+            return ChannelEntry.of_customer(self.customer_id, program_id, marketplace_id)
+        return ChannelEntry.top_of_marketplace(program_id, marketplace_id, channel.channel_id)
 
 
 class Deliveries:
@@ -289,7 +288,7 @@ class Deliveries:
         )
         if candidate is None or candidate.rejected or channel.channel_id not in candidate.channels:
             return _Outcome.UNWANTED
-        preferences = self._store.get(Preferences.of_customer(customer_id=entry.customer_id), consistent=True)
+        preferences = self._store.get(Preferences.of_customer(entry.customer_id), consistent=True)
         if preferences is not None:
             # Whatever filters the program has: nobody gets what he does not want.
             asked = Prospect(entry.customer_id, entry.subject, {}, channels=[channel.channel_id])
@@ -312,17 +311,23 @@ class Deliveries:
         message = ChannelMessage(
             claimed.delivery_id, over.program.program_name, channel, candidate, claimed.at, claimed.retries
         )
-        expected = {"claim": claimed.claim}
+        is_ours = attr(Delivery.claim) == claimed.claim
         try:
             self._adapters[channel.carried_by].send(message)
         except AddressRefused as refusal:
-            refused: dict[str, Any] = {"state": DeliveryState.REFUSED, "reason": str(refusal)[:200]}
-            self._undo(over.configuration, claimed, Update(claimed, expect=expected, **refused))
+            refused = Update(
+                claimed,
+                attr(Delivery.state).set(DeliveryState.REFUSED),
+                attr(Delivery.reason).set(str(refusal)[:200]),
+                expect=is_ours,
+            )
+            self._undo(over.configuration, claimed, refused)
             return _Outcome.REFUSED
         except Deferred:
             # The claim stays until its next turn comes, so that it does not stand in the way of others meanwhile.
             with suppress(ConditionFailed, NotFound):
-                self._store.update(claimed, expect=expected, claimed_until=self._clock() + _DEFERRED_FOR)
+                until = self._clock() + _DEFERRED_FOR
+                self._store.update(claimed, attr(Delivery.claimed_until).set(until), expect=is_ours)
             return _Outcome.DEFERRED
         except (Unavailable, EndpointRefused, PolicyRefused, Invalid) as reason:
             self._release(over.configuration, claimed)
@@ -333,7 +338,12 @@ class Deliveries:
             self._release(over.configuration, claimed)
             return _Outcome.FAILED
         try:
-            self._store.update(claimed, expect=expected, state=DeliveryState.SENT, reason=None)
+            self._store.update(
+                claimed,
+                attr(Delivery.state).set(DeliveryState.SENT),
+                attr(Delivery.reason).set(None),
+                expect=is_ours,
+            )
         except (ConditionFailed, NotFound):
             # It took so long that somebody else has taken over; he finds out that it was sent.
             return _Outcome.WAITING
@@ -341,11 +351,11 @@ class Deliveries:
 
     def _release(self, configuration: Configuration, claimed: Delivery) -> None:
         """Have it as it was before it was claimed: not tried, or refused, as the reason says that is left then."""
-        expected = {"claim": claimed.claim}
+        is_ours = attr(Delivery.claim) == claimed.claim
         if claimed.retries:
-            change: Operation = Update(claimed, expect=expected, state=DeliveryState.REFUSED)
+            change: Operation = Update(claimed, attr(Delivery.state).set(DeliveryState.REFUSED), expect=is_ours)
         else:
-            change = Delete(claimed, expect=expected)
+            change = Delete(claimed, expect=is_ours)
         self._undo(configuration, claimed, change)
 
     def _claim(
@@ -375,8 +385,7 @@ class Deliveries:
             if refused is not None:
                 # The reason stays with it, in case that it cannot be tried.
                 delivery = refused
-                expected = {"state": DeliveryState.REFUSED, "claim": refused.claim}
-                claim = Update(refused, expect=expected, **_claimed_again(refused, now))
+                claim = Update(refused, *_claimed_again(refused, now), expect=_is_in(DeliveryState.REFUSED, refused))
             try:
                 self._store.transact(claim, _saved(contacts), _saved(quota))
             except Cancelled as cancelled:
@@ -399,8 +408,12 @@ class Deliveries:
         if found.claimed_until > now:
             return _Outcome.WAITING
         try:
-            expected = {"state": DeliveryState.SENDING, "claim": found.claim}
-            return self._store.update(found, expect=expected, claim=uuid4().hex, claimed_until=now + _CLAIM_LASTS)
+            return self._store.update(
+                found,
+                attr(Delivery.claim).set(uuid4().hex),
+                attr(Delivery.claimed_until).set(now + _CLAIM_LASTS),
+                expect=_is_in(DeliveryState.SENDING, found),
+            )
         except (ConditionFailed, NotFound):
             return _Outcome.WAITING
 
@@ -434,18 +447,19 @@ class Deliveries:
             return
 
     def _contacts(self, customer_id: str) -> Contacts:
-        found = self._store.get(Contacts.of_customer(customer_id=customer_id), consistent=True)
+        found = self._store.get(Contacts.of_customer(customer_id), consistent=True)
         return found or Contacts(customer_id=customer_id)
 
     def _quota(self, configuration: Configuration, channel: Channel, candidate: Candidate, now: datetime) -> Quota:
-        values: dict[str, Any] = {
-            "program_id": candidate.program_id,
-            "marketplace_id": candidate.marketplace_id,
-            "channel_id": channel.channel_id,
-            "day": now.astimezone(configuration.zone).date(),
-        }
-        found = self._store.get(Quota.of_day(**values))
-        return found or Quota(**values, ttl=now + timedelta(days=3))
+        new = Quota(
+            program_id=candidate.program_id,
+            marketplace_id=candidate.marketplace_id,
+            channel_id=channel.channel_id,
+            day=now.astimezone(configuration.zone).date(),
+            ttl=now + timedelta(days=3),
+        )
+        found = self._store.get(Quota.of_day(new.program_id, new.marketplace_id, new.channel_id, new.day))
+        return found or new
 
 
 def _count(summary: Summary, outcome: _Outcome) -> None:
@@ -473,15 +487,20 @@ def _cause(reason: Exception) -> Cause:
     return Cause.UNAVAILABLE if isinstance(reason, Unavailable) else Cause.POLICY
 
 
-def _claimed_again(refused: Delivery, now: datetime) -> dict[str, Any]:
-    return {
-        "state": DeliveryState.SENDING,
-        "claim": uuid4().hex,
-        "claimed_until": now + _CLAIM_LASTS,
-        "at": now,
-        "day": now.date(),
-        "retries": refused.retries + 1,
-    }
+def _is_in(state: DeliveryState, delivery: Delivery) -> list[FieldCondition]:
+    """That a delivery is in a state, and nobody else has claimed it."""
+    return [attr(Delivery.state) == state, attr(Delivery.claim) == delivery.claim]
+
+
+def _claimed_again(refused: Delivery, now: datetime) -> list[FieldChange]:
+    return [
+        attr(Delivery.state).set(DeliveryState.SENDING),
+        attr(Delivery.claim).set(uuid4().hex),
+        attr(Delivery.claimed_until).set(now + _CLAIM_LASTS),
+        attr(Delivery.at).set(now),
+        attr(Delivery.day).set(now.date()),
+        attr(Delivery.retries).set(refused.retries + 1),
+    ]
 
 
 def _saved(entity: Contacts | Quota) -> Operation:

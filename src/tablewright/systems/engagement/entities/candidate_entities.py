@@ -83,8 +83,15 @@ class Candidate(Entity, table=candidates, naming=camel_case):
         GSI2SK="CREATED#{metadata.created}#CUSTOMER#{customer_id}",
     )
 
-    by_subject = Get(many=True)
-    of_day = Query("ProgramDateIndex", expected=100)
+    @Get(many=True)
+    def by_subject(
+        self, customer_id: str, program_id: str, marketplace_id: str, subject__type: str, subject__id: str
+    ) -> None:
+        """A candidate."""
+
+    @Query("ProgramDateIndex", expected=100)
+    def of_day(self, program_id: str, metadata__day: date) -> None:
+        """The candidates of a program that were made on a day, in that order."""
 
 
 class ChannelEntry(Entity, table=candidates, naming=camel_case):
@@ -108,10 +115,29 @@ class ChannelEntry(Entity, table=candidates, naming=camel_case):
         GSI3SK="SCORE#{score:number}#CUSTOMER#{customer_id}",
     )
 
-    by_channel = Get()
-    of_customer = Query(expected=5)
-    top = Query("ProgramChannelIndex", newest_first=True, expected=100)
-    top_of_marketplace = Query("MarketplaceChannelIndex", newest_first=True, expected=100)
+    @Get()
+    def by_channel(
+        self,
+        customer_id: str,
+        program_id: str,
+        marketplace_id: str,
+        channel_id: str,
+        subject__type: str,
+        subject__id: str,
+    ) -> None:
+        """A candidate in the list of a channel."""
+
+    @Query(expected=5)
+    def of_customer(self, customer_id: str, program_id: str, marketplace_id: str) -> None:
+        """The lists of channels that a customer is in, of a program."""
+
+    @Query("ProgramChannelIndex", newest_first=True, expected=100)
+    def top(self, program_id: str, channel_id: str) -> None:
+        """The candidates of a channel, best score first."""
+
+    @Query("MarketplaceChannelIndex", newest_first=True, expected=100)
+    def top_of_marketplace(self, program_id: str, marketplace_id: str, channel_id: str) -> None:
+        """The candidates of a channel in a marketplace, best score first."""
 
 
 class Score(Entity, table=scores, naming=camel_case):
@@ -127,5 +153,10 @@ class Score(Entity, table=scores, naming=camel_case):
 
     keys = Keys(PK="CUSTOMER#{customer_id}#SUBJECT#{subject_id}", SK="MODEL#{model_id}")
 
-    by_model = Get(many=True)
-    of_subject = Query(expected=3)
+    @Get(many=True)
+    def by_model(self, customer_id: str, subject_id: str, model_id: str) -> None:
+        """What a model found."""
+
+    @Query(expected=3)
+    def of_subject(self, customer_id: str, subject_id: str) -> None:
+        """What all models found for a customer and a subject."""

@@ -53,9 +53,26 @@ class Delivery(Entity, table=candidates, naming=camel_case):
         GSI2SK="CREATED#{at}#CUSTOMER#{customer_id}",
     )
 
-    by_candidate = Get(many=True, consistent=True)
-    of_customer = Query(expected=5)
-    of_day = Query("ProgramDateIndex", expected=100)
+    @Get(many=True, consistent=True)
+    def by_candidate(
+        self,
+        customer_id: str,
+        program_id: str,
+        marketplace_id: str,
+        channel_id: str,
+        subject__type: str,
+        subject__id: str,
+        candidate_created: datetime,
+    ) -> None:
+        """The delivery of a candidate through a channel."""
+
+    @Query(expected=5)
+    def of_customer(self, customer_id: str, program_id: str, marketplace_id: str) -> None:
+        """What a customer was sent, or is being sent, of a program."""
+
+    @Query("ProgramDateIndex", expected=100)
+    def of_day(self, program_id: str, day: date) -> None:
+        """What was sent for a program on a day, in that order."""
 
 
 class QuietHours(Stored):
@@ -78,7 +95,9 @@ class Preferences(Entity, table=candidates, naming=camel_case):
 
     keys = Keys(PK="CUSTOMER#{customer_id}", SK="PREFERENCES")
 
-    of_customer = Get(many=True)
+    @Get(many=True)
+    def of_customer(self, customer_id: str) -> None:
+        """What a customer wants."""
 
 
 class PreferenceChange(Entity, table=candidates, naming=camel_case):
@@ -94,7 +113,9 @@ class PreferenceChange(Entity, table=candidates, naming=camel_case):
 
     keys = Keys(PK="CUSTOMER#{customer_id}", SK="PREFERENCES#{number:08}")
 
-    of_customer = Query(newest_first=True, expected=5)
+    @Query(newest_first=True, expected=5)
+    def of_customer(self, customer_id: str) -> None:
+        """The changes of what a customer wants, newest first."""
 
 
 class Contacts(Entity, table=candidates, naming=camel_case):
@@ -107,7 +128,9 @@ class Contacts(Entity, table=candidates, naming=camel_case):
 
     keys = Keys(PK="CUSTOMER#{customer_id}", SK="CONTACTS")
 
-    of_customer = Get(many=True)
+    @Get(many=True)
+    def of_customer(self, customer_id: str) -> None:
+        """When a customer was reached lately."""
 
 
 class Quota(Entity, table=candidates, naming=camel_case):
@@ -123,4 +146,6 @@ class Quota(Entity, table=candidates, naming=camel_case):
 
     keys = Keys(PK="QUOTA#PROGRAM#{program_id}#MARKETPLACE#{marketplace_id}", SK="CHANNEL#{channel_id}#{day}")
 
-    of_day = Get(consistent=True)
+    @Get(consistent=True)
+    def of_day(self, program_id: str, marketplace_id: str, channel_id: str, day: date) -> None:
+        """How many were sent through a channel in a day."""

@@ -41,8 +41,13 @@ class Program(Entity, table=programs, naming=camel_case):
         GSI1SK="PROGRAM#{program_id}",
     )
 
-    by_id = Get()
-    of_marketplace = Query("MarketplaceIndex", expected=20)
+    @Get()
+    def by_id(self, program_id: str, marketplace_id: str) -> None:
+        """A program of a marketplace."""
+
+    @Query("MarketplaceIndex", expected=20)
+    def of_marketplace(self, marketplace_id: str) -> None:
+        """The programs of a marketplace."""
 
     @property
     def configuration(self) -> Configuration:
@@ -75,5 +80,10 @@ class ProgramVersion(Entity, table=programs, naming=camel_case):
 
     keys = Keys(PK="PROGRAM#{program_id}#MARKETPLACE#{marketplace_id}", SK="VERSION#{number:08}")
 
-    by_number = Get()
-    of_program = Query(newest_first=True, expected=20)
+    @Get()
+    def by_number(self, program_id: str, marketplace_id: str, number: int) -> None:
+        """A program as it was in a version."""
+
+    @Query(newest_first=True, expected=20)
+    def of_program(self, program_id: str, marketplace_id: str) -> None:
+        """All versions of a program, newest first."""

@@ -84,8 +84,13 @@ class Run(Entity, table=programs, naming=camel_case):
 
     keys = Keys(PK="PROGRAM#{program_id}#MARKETPLACE#{marketplace_id}", SK="RUN#{run_id}")
 
-    by_id = Get(consistent=True)
-    of_program = Query(newest_first=True, expected=20)
+    @Get(consistent=True)
+    def by_id(self, program_id: str, marketplace_id: str, run_id: str) -> None:
+        """A run."""
+
+    @Query(newest_first=True, expected=20)
+    def of_program(self, program_id: str, marketplace_id: str) -> None:
+        """The runs of a program, newest first."""
 
 
 class FailedCustomer(Entity, table=candidates, naming=camel_case):
@@ -109,7 +114,9 @@ class FailedCustomer(Entity, table=candidates, naming=camel_case):
         PK="RUN#{run_id}#PROGRAM#{program_id}#MARKETPLACE#{marketplace_id}", SK="FAILED#{connector:04}#{digest}"
     )
 
-    of_run = Query(expected=10)
+    @Query(expected=10)
+    def of_run(self, program_id: str, marketplace_id: str, run_id: str) -> None:
+        """The customers that a run could not deal with."""
 
     @property
     def place(self) -> tuple[str, str, str]:
@@ -135,8 +142,13 @@ class Slot(Entity, table=programs, naming=camel_case):
         GSI2SK="{until}#{program_id}#{marketplace_id}",
     )
 
-    of_program = Get(consistent=True)
-    held_until = Query("DueIndex", range="until", expected=5)
+    @Get(consistent=True)
+    def of_program(self, program_id: str, marketplace_id: str) -> None:
+        """The slot of a program."""
+
+    @Query("DueIndex", range="until", expected=5)
+    def held_until(self, *, until: datetime | None = None) -> None:
+        """The slots that are held, by the end of their lease."""
 
 
 class ScheduleKind(StrEnum):
@@ -161,5 +173,10 @@ class Schedule(Entity, table=programs, naming=camel_case):
         GSI2SK="{due}#{program_id}#{marketplace_id}",
     )
 
-    of_program = Get(consistent=True)
-    due_until = Query("DueIndex", range="due", expected=10)
+    @Get(consistent=True)
+    def of_program(self, program_id: str, marketplace_id: str, kind: ScheduleKind) -> None:
+        """A schedule of a program."""
+
+    @Query("DueIndex", range="due", expected=10)
+    def due_until(self, *, until: datetime | None = None) -> None:
+        """What is due, the first first."""

@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable
 from datetime import datetime
 
+from tablewright.model import attr
 from tablewright.runtime import Invalid, ResourceNotFound, StateConflict, TooManyRequests
 from tablewright.store import (
     Cancelled,
@@ -145,26 +146,24 @@ class Runner:
                 _log.error("a schedule could not be carried out", exc_info=error, extra={"system": "engagement"})
 
     def _due(self, schedule: Schedule, now: datetime) -> None:
-        seen = schedule.due
-        following = next_due(schedule.cron, schedule.time_zone, now)
-        program = self._reader.one(
-            Program.by_id(program_id=schedule.program_id, marketplace_id=schedule.marketplace_id), consistent=True
-        )
+        unchanged = attr(Schedule.due) == schedule.due
+        following = attr(Schedule.due).set(next_due(schedule.cron, schedule.time_zone, now))
+        program = self._reader.one(Program.by_id(schedule.program_id, schedule.marketplace_id), consistent=True)
         # One that cannot be read does nothing until it is put again; that has been noted.
         if not isinstance(program, Program) or not program.enabled:
-            self._store.update(schedule, expect={"due": seen}, due=following)
+            self._store.update(schedule, following, expect=unchanged)
             return
         if schedule.kind is ScheduleKind.DELIVERY:
             self.require_room()
-            self._store.update(schedule, expect={"due": seen}, due=following)
+            self._store.update(schedule, following, expect=unchanged)
             self._begin(lambda: self._deliver(program), "engagement.deliveries")
             return
         self.require_room()
         try:
-            held = self._runs.begin(program, "schedule", Update(schedule, expect={"due": seen}, due=following))
+            held = self._runs.begin(program, "schedule", Update(schedule, following, expect=unchanged))
         except StateConflict:
             # One is going on still: this one is left out.
-            self._store.update(schedule, expect={"due": seen}, due=following)
+            self._store.update(schedule, following, expect=unchanged)
             return
         self.launch(held)
 

@@ -28,8 +28,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from threading import Event
-from typing import Any
 
+from tablewright.model import FieldChange, attr
 from tablewright.runtime import Invalid
 from tablewright.store import (
     AlreadyExists,
@@ -51,6 +51,7 @@ from tablewright.systems.engagement.model import (
     ProgramVersion,
     Run,
     RunState,
+    Slot,
 )
 from tablewright.systems.engagement.runs.customer_batches import (
     Planned,
@@ -63,7 +64,7 @@ from tablewright.systems.engagement.runs.customer_batches import (
 )
 from tablewright.systems.engagement.runs.failed_customers import Place, among, failed_before, failed_customer
 from tablewright.systems.engagement.runs.heartbeat import kept
-from tablewright.systems.engagement.runs.run_records import ENDED, LEASE, Held, Ledger
+from tablewright.systems.engagement.runs.run_records import ENDED, LEASE, Held, Ledger, is_held
 from tablewright.systems.engagement.scoring.outages import Patience, Paused
 from tablewright.systems.engagement.scoring.pipeline import Assessment, Pipeline, Plan
 from tablewright.systems.engagement.scoring.prospects import Prospect
@@ -82,6 +83,8 @@ _FIRST_WAIT = 0.02
 _MAX_WAIT = 0.5
 _CONTESTED = "other requests keep changing the candidate"
 _LOOK_EVERY = 1.0
+# What every write of a run expects of its record.
+_GOES_ON = attr(Run.state) == RunState.RUNNING, attr(Run.requested).is_(None)
 
 ReportRun = Callable[[Run], None]
 
@@ -236,9 +239,14 @@ class Runs(Ledger):
             counts = work.run.counts.model_copy(update={"without_id": work.run.counts.without_id + source.without_id})
             checkpoint = Checkpoint(connector=connector, customer_id="")
             source.without_id = 0
-            self._record(work, {"counts": counts, "checkpoint": checkpoint, "updated": self._clock()}, [])
+            changes = [
+                attr(Run.counts).set(counts),
+                attr(Run.checkpoint).set(checkpoint),
+                attr(Run.updated).set(self._clock()),
+            ]
+            self._record(work, changes, [])
 
-    def _record(self, work: _Work, changes: dict[str, Any], operations: Sequence[Operation]) -> None:
+    def _record(self, work: _Work, changes: Sequence[FieldChange], operations: Sequence[Operation]) -> None:
         """Change the record of a run, beside what is written of customers."""
         for attempt in range(_ATTEMPTS):
             try:
@@ -253,9 +261,13 @@ class Runs(Ledger):
         """Have the record say what a run waits for."""
         if held.run.waiting_for == reason:
             return
-        expected = {"state": RunState.RUNNING, "requested": None}
         try:
-            self._store.update(held.run, expect=expected, waiting_for=reason[:500], updated=self._clock())
+            self._store.update(
+                held.run,
+                attr(Run.waiting_for).set(reason[:500]),
+                attr(Run.updated).set(self._clock()),
+                expect=_GOES_ON,
+            )
         except (ConditionFailed, NotFound):
             raise _Asked from None
 
@@ -362,17 +374,17 @@ class Runs(Ledger):
         connector: int,
         batch: Sequence[Planned],
         former: Mapping[Place, FailedCustomer] | None,
-    ) -> dict[str, Any]:
+    ) -> list[FieldChange]:
         if former is None:
             return record_behind(run, connector, batch, self._clock())
         tried = [former[each.assessment.prospect.place] for each in batch]
         return record_after_retry(run, batch, tried, self._clock())
 
-    def _commit(self, held: Held, changes: dict[str, Any], operations: Sequence[Operation]) -> None:
-        run, slot = held.run, held.slot
+    def _commit(self, held: Held, changes: Sequence[FieldChange], operations: Sequence[Operation]) -> None:
+        run, slot, until = held.run, held.slot, self._clock() + self._lease
         self._store.transact(
-            Update(slot, expect={"owner": slot.owner}, until=self._clock() + self._lease, taken_over=0),
-            Update(run, expect={"state": RunState.RUNNING, "requested": None}, **changes),
+            Update(slot, attr(Slot.until).set(until), attr(Slot.taken_over).set(0), expect=is_held(slot)),
+            Update(run, *changes, expect=_GOES_ON),
             *operations,
         )
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
-from typing import Any
 
+from tablewright.model import FieldChange, attr
 from tablewright.store import Cancelled, Operation
 from tablewright.systems.engagement.model import MAX_SAMPLES, Checkpoint, FailedCustomer, Run, Sample
 from tablewright.systems.engagement.scoring.pipeline import Assessment
@@ -73,23 +73,23 @@ def reason_of(assessment: Assessment) -> str:
     return (assessment.error or "")[:_MAX_REASON_LENGTH]
 
 
-def record_behind(run: Run, connector: int, batch: Sequence[Planned], now: datetime) -> dict[str, Any]:
-    """The record of a run behind a batch."""
+def record_behind(run: Run, connector: int, batch: Sequence[Planned], now: datetime) -> list[FieldChange]:
+    """The changes of the record of a run behind a batch."""
     customer, type_, id_ = batch[-1].assessment.prospect.place
     checkpoint = Checkpoint(connector=connector, customer_id=customer, subject_type=type_, subject_id=id_)
-    return {"checkpoint": checkpoint, **_counted(run, batch, len(batch), (), now)}
+    return [attr(Run.checkpoint).set(checkpoint), *_counted(run, batch, len(batch), (), now)]
 
 
 def record_after_retry(
     run: Run, batch: Sequence[Planned], former: Sequence[FailedCustomer], now: datetime
-) -> dict[str, Any]:
-    """The record of a run after customers who had failed were tried again; those who are not in the batch are gone."""
+) -> list[FieldChange]:
+    """The same after customers who had failed were tried again; those who are not in the batch are gone."""
     return _counted(run, batch, len(batch) - len(former), former, now)
 
 
 def _counted(
     run: Run, batch: Sequence[Planned], read: int, former: Sequence[FailedCustomer], now: datetime
-) -> dict[str, Any]:
+) -> list[FieldChange]:
     assessed = [each.assessment for each in batch]
     failed = [each for each in assessed if each.error is not None]
     rejected = sum(each.is_rejected for each in batch)
@@ -116,11 +116,11 @@ def _counted(
         Sample(customer_id=each.prospect.customer_id[:_MAX_SAMPLE_ID_LENGTH], reason=reason_of(each))
         for each in failed[:MAX_SAMPLES]
     ]
-    return {
-        "counts": counts,
-        "errors": dict(+errors),
-        "samples": samples[:MAX_SAMPLES],
-        "total": run.total,
-        "waiting_for": None,
-        "updated": now,
-    }
+    return [
+        attr(Run.counts).set(counts),
+        attr(Run.errors).set(dict(+errors)),
+        attr(Run.samples).set(samples[:MAX_SAMPLES]),
+        attr(Run.total).set(run.total),
+        attr(Run.waiting_for).set(None),
+        attr(Run.updated).set(now),
+    ]

@@ -64,7 +64,7 @@ def failed_before(reader: TolerantReader, run: Run) -> Iterator[tuple[int, dict[
 
 def failures(reader: TolerantReader, program_id: str, marketplace_id: str, run_id: str) -> Iterator[FailedCustomer]:
     """All failed customers of a run, in the order of connectors."""
-    selection = FailedCustomer.of_run(run_id=run_id, program_id=program_id, marketplace_id=marketplace_id)
+    selection = FailedCustomer.of_run(program_id, marketplace_id, run_id)
     cursor = None
     while True:
         page = reader.page(selection, limit=_PAGE, cursor=cursor)

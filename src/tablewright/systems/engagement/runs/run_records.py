@@ -16,6 +16,7 @@ from itertools import islice
 from typing import Literal
 from uuid import uuid4
 
+from tablewright.model import FieldCondition, attr
 from tablewright.runtime import UNSEEN, ResourceNotFound, Seen, StateConflict
 from tablewright.runtime.audit import Audit, own_error
 from tablewright.store import (
@@ -104,7 +105,7 @@ class Ledger:
         """Why a run could not begin."""
         if not any(isinstance(reason, AlreadyExists) for reason in cancelled.reasons):
             return cancelled
-        slot = self._store.get(Slot.of_program(program_id=program_id, marketplace_id=marketplace_id))
+        slot = self._store.get(Slot.of_program(program_id, marketplace_id))
         if slot is None:
             return StateConflict("another run has just ended; try again")
         if slot.until <= self._clock():
@@ -117,9 +118,7 @@ class Ledger:
         StateConflict for any other, and if the program is not enabled.
         """
         seen.require(run)
-        program = self._store.get(
-            Program.by_id(program_id=run.program_id, marketplace_id=run.marketplace_id), consistent=True
-        )
+        program = self._store.get(Program.by_id(run.program_id, run.marketplace_id), consistent=True)
         if program is None or not program.enabled:
             raise StateConflict(f"program {run.program_id} is disabled; enable it first")
         if run.state in RESUMABLE or (run.state is RunState.COMPLETED and run.counts.failed):
@@ -127,12 +126,12 @@ class Ledger:
             entry = self._entry(run, run.state, RunState.RUNNING)
             change = Update(
                 run,
-                expect={"state": run.state, **seen.unchanged(run)},
-                state=RunState.RUNNING,
-                attempt=run.attempt + 1,
-                requested=None,
-                failure=None,
-                finished=None,
+                attr(Run.state).set(RunState.RUNNING),
+                attr(Run.attempt).set(run.attempt + 1),
+                attr(Run.requested).set(None),
+                attr(Run.failure).set(None),
+                attr(Run.finished).set(None),
+                expect=[attr(Run.state) == run.state, *seen.unchanged(run)],
             )
             try:
                 self._store.transact(change, Create(slot), entry)
@@ -145,7 +144,7 @@ class Ledger:
             raise StateConflict(f"run {run.run_id} is completed, and no customer failed")
         if run.state is not RunState.RUNNING:
             raise StateConflict(f"run {run.run_id} is {run.state}")
-        found = self._store.get(Slot.of_program(program_id=run.program_id, marketplace_id=run.marketplace_id))
+        found = self._store.get(Slot.of_program(run.program_id, run.marketplace_id))
         if found is None or found.run_id != run.run_id or found.until > self._clock():
             raise StateConflict(f"run {run.run_id} is in progress")
         return self.take_over(found)
@@ -155,10 +154,10 @@ class Ledger:
         try:
             self._store.update(
                 slot,
-                expect={"owner": slot.owner, "until": slot.until},
-                owner=uuid4().hex,
-                until=self._clock() + self._lease,
-                taken_over=slot.taken_over + 1,
+                attr(Slot.owner).set(uuid4().hex),
+                attr(Slot.until).set(self._clock() + self._lease),
+                attr(Slot.taken_over).set(slot.taken_over + 1),
+                expect=[attr(Slot.owner) == slot.owner, attr(Slot.until) == slot.until],
             )
         except (ConditionFailed, NotFound, Conflict):
             raise StateConflict(f"run {slot.run_id} is in progress") from None
@@ -173,16 +172,21 @@ class Ledger:
         """Have everything that was cut short taken up at once, by somebody who knows that nobody else is there."""
         for slot in self._reader.page(Slot.held_until(), limit=1_000).items:
             if slot.until > self._clock():
-                self._store.update(slot, expect={"owner": slot.owner}, until=self._clock())
+                self._store.update(slot, attr(Slot.until).set(self._clock()), expect=is_held(slot))
 
     def request(self, run: Run, wish: Literal["stop", "cancel"], seen: Seen = UNSEEN) -> Run:
         """Stop or cancel a run at its next transaction; at once, if no process is executing it."""
         seen.require(run)
-        expect = {"state": run.state, **seen.unchanged(run)}
+        expect = [attr(Run.state) == run.state, *seen.unchanged(run)]
         if run.state is not RunState.RUNNING:
             if wish == "cancel" and run.state in RESUMABLE:
                 entry = self._entry(run, run.state, RunState.CANCELLED)
-                change = Update(run, expect=expect, state=RunState.CANCELLED, finished=self._clock())
+                change = Update(
+                    run,
+                    attr(Run.state).set(RunState.CANCELLED),
+                    attr(Run.finished).set(self._clock()),
+                    expect=expect,
+                )
                 try:
                     with own_error():
                         self._store.transact(change, entry)
@@ -192,36 +196,35 @@ class Ledger:
             raise StateConflict(f"run {run.run_id} is {run.state}")
         try:
             with own_error():
-                self._store.transact(Update(run, expect=expect, requested=wish), self._entry(run, run.state, wish))
+                change = Update(run, attr(Run.requested).set(wish), expect=expect)
+                self._store.transact(change, self._entry(run, run.state, wish))
         except ConditionFailed:
             raise seen.outrun(f"run {run.run_id} has just ended") from None
-        slot = self._store.get(Slot.of_program(program_id=run.program_id, marketplace_id=run.marketplace_id))
+        slot = self._store.get(Slot.of_program(run.program_id, run.marketplace_id))
         if slot is not None and slot.run_id == run.run_id and slot.until <= self._clock():
             self.end(self.take_over(slot), ENDED[wish])
         return self.get(run)
 
     def forget(self, program_id: str, marketplace_id: str, run_id: str, seen: Seen = UNSEEN) -> None:
         """Delete the record of a run that nobody carries out, whether or not it can be read; what it wrote stays."""
-        place = {"program_id": program_id, "marketplace_id": marketplace_id}
-        lookup = Run.by_id(**place, run_id=run_id)
-        run = self._reader.one(lookup)
-        slot = self._reader.one(Slot.of_program(**place))
+        lookup, place = Run.by_id(program_id, marketplace_id, run_id), Slot.of_program(program_id, marketplace_id)
+        run, slot = self._reader.one(lookup), self._reader.one(place)
         operations: list[Operation] = []
         if run is not None:
             # Not one that somebody resumes meanwhile; what cannot be read, nobody can.
-            expected = None
+            expected: list[FieldCondition] = []
             if isinstance(run, Run):
                 seen.require(run)
-                expected = {"state": run.state, **seen.unchanged(run)}
+                expected = [attr(Run.state) == run.state, *seen.unchanged(run)]
             operations.append(Delete(lookup, expect=expected))
         if isinstance(slot, Slot):
             if slot.run_id == run_id:
                 if slot.until > self._clock():
                     raise StateConflict(f"run {run_id} is in progress; stop it first")
-                operations.append(Delete(slot, expect={"owner": slot.owner}))
+                operations.append(Delete(slot, expect=is_held(slot)))
         elif slot is not None and run is not None:
             # Nobody can hold what cannot be read.
-            operations.append(Delete(Slot.of_program(**place)))
+            operations.append(Delete(place))
         if not operations:
             raise ResourceNotFound(f"there is no run {run_id} of program {program_id}")
         before = run.state if isinstance(run, Run) else "unreadable"
@@ -243,9 +246,7 @@ class Ledger:
         return self._audit.changed(thing, {name: before}, **{name: after})
 
     def get(self, run: Run | Slot) -> Run:
-        found = self._store.get(
-            Run.by_id(program_id=run.program_id, marketplace_id=run.marketplace_id, run_id=run.run_id)
-        )
+        found = self._store.get(Run.by_id(run.program_id, run.marketplace_id, run.run_id))
         if found is None:
             raise ResourceNotFound(f"there is no run {run.run_id}")
         return found
@@ -262,9 +263,9 @@ class Ledger:
     def renewed(self, held: Held, lease: timedelta) -> bool:
         """Whether the slot is still held here, for as long from now. It is called from another thread, too."""
         run = held.run
-        place = Slot.of_program(program_id=run.program_id, marketplace_id=run.marketplace_id)
+        place = Slot.of_program(run.program_id, run.marketplace_id)
         try:
-            self._store.update(place, expect={"owner": held.slot.owner}, until=self._clock() + lease)
+            self._store.update(place, attr(Slot.until).set(self._clock() + lease), expect=is_held(held.slot))
         except (ConditionFailed, NotFound):
             return False
         return True
@@ -274,18 +275,23 @@ class Ledger:
         reason = None if failure is None else failure[:500]
         change = Update(
             held.run,
-            expect={"state": RunState.RUNNING},
-            state=state,
-            requested=None,
-            waiting_for=None,
-            failure=reason,
-            finished=now,
-            total=held.run.total,
+            attr(Run.state).set(state),
+            attr(Run.requested).set(None),
+            attr(Run.waiting_for).set(None),
+            attr(Run.failure).set(reason),
+            attr(Run.finished).set(now),
+            attr(Run.total).set(held.run.total),
+            expect=attr(Run.state) == RunState.RUNNING,
         )
         try:
-            self._store.transact(change, Delete(held.slot, expect={"owner": held.slot.owner}))
+            self._store.transact(change, Delete(held.slot, expect=is_held(held.slot)))
         except Cancelled as cancelled:
             if isinstance(cancelled.reasons[1], ConditionFailed | NotFound):
                 _log.warning("a run is carried out elsewhere", extra={"system": "engagement"})
                 return
             raise
+
+
+def is_held(slot: Slot) -> FieldCondition:
+    """That nobody else has taken a slot since."""
+    return attr(Slot.owner) == slot.owner

@@ -124,7 +124,7 @@ def _frequency(settings: dict[str, Any]) -> Filter:
     frequency = _settings(Frequency, FREQUENCY, settings)
 
     def left_out(prospects: Sequence[Prospect], context: FilterContext) -> list[str | None]:
-        lookups = [Contacts.of_customer(customer_id=each.customer_id) for each in prospects]
+        lookups = [Contacts.of_customer(each.customer_id) for each in prospects]
         found = context.store.get_many(lookups)
         reason = f"reached {frequency.most} times in {frequency.days:g} days"
         return [reason if frequency.is_reached(each, context.now) else None for each in found]
@@ -157,7 +157,7 @@ def _preference(settings: dict[str, Any]) -> Filter:
         raise Invalid("preference has no settings", field="filterChain")
 
     def left_out(prospects: Sequence[Prospect], context: FilterContext) -> list[str | None]:
-        lookups = [Preferences.of_customer(customer_id=each.customer_id) for each in prospects]
+        lookups = [Preferences.of_customer(each.customer_id) for each in prospects]
         found = context.store.get_many(lookups, consistent=True)
         return [unwanted(each, context.program_id, prospect) for each, prospect in zip(found, prospects, strict=True)]
 
