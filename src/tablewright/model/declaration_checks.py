@@ -175,6 +175,16 @@ def _check_markers(schema: Schema) -> None:
     for spec in schema.unique:
         if spec.types - {"NULL", None} not in (set(), {"S"}, {"N"}, {"B"}):
             raise ModelError(f"{entity}.{spec.name} is unique, so it must be text, a number or bytes")
+        for name in spec.marker(Unique).together:
+            if name == spec.name:
+                raise ModelError(f"{entity}.{spec.name} cannot be unique together with itself")
+            location = schema.locate(name, f"{entity}.{spec.name}, Unique")
+            large = location.parts[0] in {each.attribute for each in schema.large}
+            if location.types - {"NULL", None} - {"S", "N", "B"} or location.parts[0] in schema.unstored.names or large:
+                raise ModelError(
+                    f"{entity}.{spec.name} is unique together with {name}, which must be stored as text, a number or "
+                    "bytes"
+                )
         table.internal_key("unique")
     for spec in schema.numbered:
         if spec.types != {"N"}:

@@ -118,7 +118,23 @@ class Unique:
     Each value has a guard item, which is written in the same transaction and names the item that has the value.
 
         email: Annotated[str, Unique()]
+        number: Annotated[int, Unique("tenant")]                   together with another field: for each tenant
+        handle: Annotated[str, Unique(scope="handles")]            among all entities of the table with this scope
+        login: Annotated[str, Unique(ignore_case=True)]            Ada and ada are the same
+
+    An item that lacks one of the fields has no such value.
     """
+
+    together: tuple[str, ...]
+    scope: str | None
+    ignore_case: bool
+
+    def __init__(self, *together: str, scope: str | None = None, ignore_case: bool = False) -> None:
+        if scope == "":
+            raise ModelError("Unique(scope=''): name what the entities share")
+        object.__setattr__(self, "together", together)
+        object.__setattr__(self, "scope", scope)
+        object.__setattr__(self, "ignore_case", ignore_case)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,14 +169,20 @@ class Numbered:
     """A number that the store assigns at creation: 1, 2, 3, ... among items with the same values of the fields ``per``.
 
     The sequence is an item of its own, updated in the same transaction, so there are neither gaps nor duplicates.
+    Fields of several entities of a table share one by its name.
 
         number: Annotated[int, Numbered("ticket_id")] = 0
+        number: Annotated[int, Numbered("repository", sequence="tickets")] = 0     of issues and pull requests
     """
 
     per: tuple[str, ...]
+    sequence: str | None
 
-    def __init__(self, *per: str) -> None:
+    def __init__(self, *per: str, sequence: str | None = None) -> None:
+        if sequence == "":
+            raise ModelError("Numbered(sequence=''): name what the entities share")
         object.__setattr__(self, "per", per)
+        object.__setattr__(self, "sequence", sequence)
 
 
 # The attribute with the references to an item's large values that are in blobs.

@@ -214,10 +214,31 @@ class Schema(KeyLayout, Generic[E_co]):
 
     # -- guards and sequences -----------------------------------------------------------------------------------
 
+    def guard_value(self, spec: FieldSpec, item: Mapping[str, AttributeValue]) -> AttributeValue | None:
+        """The unique value of an item: that of the field, or a list of those that are unique together."""
+        value = non_null_at(item, spec.attribute)
+        marker: Unique = spec.marker(Unique)
+        if value is None or not (marker.together or marker.ignore_case):
+            return value
+        values = [value, *(non_null_at(item, self.path(name)) for name in marker.together)]
+        if marker.ignore_case:
+            values = [{"S": each["S"].casefold()} if each is not None and "S" in each else each for each in values]
+        if None in values:
+            return None
+        return {"L": values} if marker.together else values[0]
+
     def guard_key(self, spec: FieldSpec, value: AttributeValue) -> Item:
         """The key of the guard of a unique value."""
-        ((_, content),) = value.items()
-        return self.table.internal_key("unique", self.type_name, spec.attribute, content)
+        scope = spec.marker(Unique).scope
+        owner = (self.type_name, spec.attribute) if scope is None else ("", scope)
+        contents = [content for each in value.get("L", (value,)) for content in each.values()]
+        return self.table.internal_key("unique", *owner, *contents)
+
+    @cached_property
+    def guarded_attributes(self) -> frozenset[str]:
+        """The attributes that guards follow from, without the expiry."""
+        together = (self.path(name) for spec in self.unique for name in spec.marker(Unique).together)
+        return frozenset([*(spec.attribute for spec in self.unique), *(path.partition(".")[0] for path in together)])
 
     def sequence_key(self, spec: FieldSpec, item: Item) -> Item:
         """The key of the sequence that numbers a field, for the group that an item is in."""
@@ -229,7 +250,9 @@ class Schema(KeyLayout, Generic[E_co]):
                     f"{self.entity.__name__}.{spec.name} is numbered per {name}, which has no value; give it one"
                 )
             group.extend(value.values())
-        return self.table.internal_key("count", self.type_name, spec.attribute, *group)
+        name = spec.marker(Numbered).sequence
+        owner = (self.type_name, spec.attribute) if name is None else ("", name)
+        return self.table.internal_key("count", *owner, *group)
 
     # -- markers ------------------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tablewright.model import ItemWrite, Numbered, Schema, Write
+from tablewright.model import ItemWrite, Numbered, Schema, Unique, Write
 from tablewright.model.items.field_spec import FieldSpec
 
 __all__ = [
@@ -94,7 +94,8 @@ def internal_items(write: Write) -> list[InternalItems]:
         # A guard expires with its owner.
         outlives = schema.expiry is not None and schema.expiry.attribute in changed
         for spec in schema.unique:
-            replaced = item_write.action == "update" and spec.attribute in changed
+            sources = {spec.attribute, *(schema.path(name) for name in spec.marker(Unique).together)}
+            replaced = item_write.action == "update" and not sources.isdisjoint(changed)
             if item_write.action == "update" and not (replaced or outlives or is_move(item_write)):
                 continue
             guard = guards.setdefault((schema, spec.attribute), {"taken": 0, "released": 0})

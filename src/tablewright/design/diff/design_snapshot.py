@@ -248,8 +248,11 @@ def _marks(info: FieldInfo) -> dict[str, Any]:
     for mark in info.metadata:
         if isinstance(mark, Unique):
             found["unique"] = True
+            # Which guard a value has.
+            if mark.together or mark.scope is not None or mark.ignore_case:
+                found["guard"] = [*mark.together, mark.scope, mark.ignore_case]
         elif isinstance(mark, Numbered):
-            found["numbered"] = list(mark.per)
+            found["numbered"] = [*mark.per, *([] if mark.sequence is None else [f"sequence {mark.sequence}"])]
         elif isinstance(mark, VersionMarker):
             found["version"] = True
         elif isinstance(mark, Stamp):

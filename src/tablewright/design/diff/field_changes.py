@@ -140,7 +140,7 @@ def _unique(place: str, owner: str) -> DesignChange:
 
 
 def _marks(place: str, owner: str, old: Described, new: Described) -> Iterator[DesignChange]:
-    if new.get("unique") and not old.get("unique"):
+    if new.get("unique") and (not old.get("unique") or old.get("guard") != new.get("guard")):
         yield _unique(place, owner)
     elif old.get("unique") and not new.get("unique"):
         yield DesignChange(Impact.FREE, place, "no longer unique", ("its guards stay until they are deleted by hand",))

@@ -41,6 +41,7 @@ from tablewright.model import (
     Query,
     Schema,
     Table,
+    Unique,
     schemas_of,
 )
 from tablewright.model.items.field_spec import FieldSpec
@@ -158,7 +159,7 @@ def _meaning(schema: Schema, spec: FieldSpec) -> str:
         if spec is known:
             parts.append(text)
     if spec in schema.unique:
-        parts.append("unique")
+        parts.append(_uniqueness(spec.marker(Unique)))
     if spec in schema.numbered:
         per = spec.marker(Numbered).per
         parts.append("numbered" + (f" for each {', '.join(per)}" if per else ""))
@@ -174,6 +175,12 @@ def _meaning(schema: Schema, spec: FieldSpec) -> str:
         if isinstance(default, str | int | float | Decimal) and default != "":
             parts.append(f"by default {default}")
     return "; ".join(filter(None, parts))
+
+
+def _uniqueness(marker: Unique) -> str:
+    together = f" together with {' and '.join(marker.together)}" if marker.together else ""
+    scope = "" if marker.scope is None else f" among {marker.scope}"
+    return f"unique{together}{scope}{' in any case' if marker.ignore_case else ''}"
 
 
 def _has_key(schema: Schema, attribute: str) -> bool:

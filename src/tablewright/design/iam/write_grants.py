@@ -76,7 +76,7 @@ def _actions_of_update(schema: Schema, item_write: ItemWrite) -> Iterator[tuple[
     changed = {schema.locate(path, name).parts[0] for path in item_write.changed}
     key = schema.table.key
     identity = {source for attribute in key for source in schema.sources(attribute)}
-    guards = {spec.attribute for spec in schema.unique}
+    guards = set(schema.guarded_attributes)
     if guards and schema.expiry is not None:
         guards.add(schema.expiry.attribute)
     # Fields that can be parsed from the primary key are known without a read.

@@ -142,7 +142,7 @@ def guard_finding(schema: Schema, item: Item, wanted: Item, stored: Item | None)
     spec = next(
         spec
         for spec in schema.unique
-        if (value := item.get(spec.attribute)) is not None
+        if (value := schema.guard_value(spec, item)) is not None
         and all(wanted[name] == part for name, part in schema.guard_key(spec, value).items())
     )
     holder = None if stored is None else describe_item(schema, stored[OWNER]["M"])

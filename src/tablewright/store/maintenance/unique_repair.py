@@ -50,10 +50,11 @@ def _guard(repair_pass: RepairPass, schema: Schema, key: Item, guard_key: Item) 
         checks = [_unchanged_check(repair_pass, schema, key, item)]
         if owner is not None and owner != key:
             (other,) = yield from _snapshot(repair_pass, owner)
-            if other is not None and guard_at(schema, other, guard_key) is not None:
+            holder = schema if other is None else _schema_of_owner(repair_pass, other) or schema
+            if other is not None and guard_at(holder, other, guard_key) is not None:
                 repair_pass.report([replace(finding, fault=Fault.DUPLICATE)], Remedy.LEFT)
                 return
-            checks.append(_unchanged_check(repair_pass, schema, owner, other))
+            checks.append(_unchanged_check(repair_pass, holder, owner, other))
         if not repair_pass.repairs:
             repair_pass.report([finding], Remedy.FOUND)
             return

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tablewright.dynamo import Item, non_null_at
-from tablewright.model import Lookup, schema_of
+from tablewright.dynamo import Item
+from tablewright.model import Lookup, Unique, schema_of
 from tablewright.model.items.field_spec import FieldSpec
 from tablewright.store.context import Context
 from tablewright.store.errors import Conflict
@@ -26,7 +26,7 @@ _ATTEMPTS = 10
 def unique_field(lookup: Lookup[Any]) -> FieldSpec | None:
     """The unique field that a lookup is by, if by nothing else."""
     for spec in schema_of(lookup.entity).unique:
-        if set(lookup.values) == {spec.name}:
+        if set(lookup.values) == {spec.name, *spec.marker(Unique).together}:
             return spec
     return None
 
@@ -35,7 +35,9 @@ def get_by_guard(context: Context, lookup: Lookup[Any], spec: FieldSpec) -> Flow
     """The item that has a unique value, read consistently; None if there is none, or it has expired."""
     schema = schema_of(lookup.entity)
     pattern = f"{lookup.entity.__name__}.{lookup.name}"
-    value = schema.encode_values(lookup.values)[spec.attribute]
+    value = schema.guard_value(spec, schema.encode_values(lookup.values))
+    if value is None:
+        return None
     table = context.name_of(schema.table)
 
     def read(key: Item) -> Flow[Item | None]:
@@ -51,7 +53,7 @@ def get_by_guard(context: Context, lookup: Lookup[Any], spec: FieldSpec) -> Flow
             return None
         owner: Item = guard[OWNER]["M"]
         item = yield from read(owner)
-        if item is not None and non_null_at(item, spec.attribute) == value:
+        if item is not None and schema.guard_value(spec, item) == value:
             return item if is_visible(schema, item, context.clock()) else None
         owners.append(owner)
     if all(owner == owners[0] for owner in owners):

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from tablewright.dynamo import AttributeValue, Item, non_null_at
+from tablewright.dynamo import AttributeValue, Item
 from tablewright.dynamo.expressions.builder import Condition, any_of, equals, missing, with_expressions
 from tablewright.model import Schema
 from tablewright.model.items.field_spec import FieldSpec
@@ -81,8 +81,8 @@ def guard_changes(
     """What happens to the guards of an item that is changed from one state to another; None: it is not there."""
     changes = []
     for spec in schema.unique:
-        old = None if before is None else non_null_at(before, spec.attribute)
-        new = None if after is None else non_null_at(after, spec.attribute)
+        old = None if before is None else schema.guard_value(spec, before)
+        new = None if after is None else schema.guard_value(spec, after)
         expiry = expiry_of(schema, after)
         if old is not None and old != new:
             changes.append(GuardChange(schema, spec, old, key_before, None))

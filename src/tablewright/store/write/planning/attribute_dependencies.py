@@ -43,7 +43,7 @@ def dependencies(schema: Schema) -> Dependencies:
         rule = schema.key_rules.get(attribute)
         fixed |= {attribute} if rule is None else {part.name for part in rule.fields if part.reversible}
     fixed_names = frozenset(name for name in fixed if "." not in name)
-    guards = {spec.attribute for spec in schema.unique}
+    guards = set(schema.guarded_attributes)
     if guards and schema.expiry is not None:
         guards.add(schema.expiry.attribute)
     return Dependencies(
