@@ -124,7 +124,7 @@ class Settings(BaseSettings):
     # -- identity
     issuer: str | None = Field(None, description="issuer of tokens, such as a Cognito user pool")
     audience: str | None = Field(None, description="client id that tokens are issued for")
-    jwks_url: str | None = Field(None, description="URL of the issuer's keys (default: its /.well-known/jwks.json)")
+    jwks_url: str | None = Field(None, description="URL of the issuer's keys (default: as it says itself)")
     roles: dict[str, list[str]] = Field(
         default_factory=dict, description="roles (tasks:Admins) of the issuer's groups and scopes, by their names"
     )

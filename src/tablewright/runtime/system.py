@@ -310,8 +310,8 @@ def _identity(
             raise SettingsError(
                 "an issuer needs an audience: set TABLEWRIGHT_AUDIENCE to the client that tokens are for"
             )
-        url = settings.jwks_url or settings.issuer.rstrip("/") + "/.well-known/jwks.json"
-        fetch = tokens.keys_at(url)
+        url = settings.jwks_url
+        fetch = tokens.keys_of(settings.issuer) if url is None else tokens.keys_at(url)
         return None, tokens.Verifier(
             settings.issuer, settings.audience, fetch, roles=roles, groups_claim=settings.groups_claim, clock=clock
         )

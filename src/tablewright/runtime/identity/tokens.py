@@ -65,23 +65,47 @@ def keys_at(url: str) -> FetchKeys:
     """Fetches the keys of an issuer from a URL."""
 
     async def fetch() -> Keys:
-        import httpx
-
-        try:
-            # httpx limits each step, this limits the whole.
-            async with (
-                asyncio.timeout(_FETCH_TIMEOUT),
-                httpx.AsyncClient(timeout=_FETCH_TIMEOUT, follow_redirects=False) as client,
-            ):
-                response = await client.get(url)
-                response.raise_for_status()
-                if len(response.content) > _MAX_KEY_SET_BYTES:
-                    raise ValueError("too many keys")
-                return parse_keys(response.json())
-        except (httpx.HTTPError, httpx.InvalidURL, TimeoutError, ValueError) as error:
-            raise ServiceUnavailable(_NO_KEYS) from error
+        return parse_keys(await _fetched(url))
 
     return fetch
+
+
+def keys_of(issuer: str) -> FetchKeys:
+    """Fetches the keys of an issuer from where Cognito has them, or from where its description says that they are."""
+    base = issuer.rstrip("/")
+
+    async def fetch() -> Keys:
+        found = await _fetched(f"{base}/.well-known/jwks.json", missing={})
+        if not parse_keys(found):
+            described = await _fetched(f"{base}/.well-known/openid-configuration")
+            url = described.get("jwks_uri") if isinstance(described, dict) else None
+            if not isinstance(url, str) or described.get("issuer") != issuer:
+                raise ServiceUnavailable(_NO_KEYS)
+            found = await _fetched(url)
+        return parse_keys(found)
+
+    return fetch
+
+
+async def _fetched(url: str, *, missing: Any = None) -> Any:
+    """JSON from an issuer; ``missing`` is what there is instead, if it says that there is nothing."""
+    import httpx
+
+    try:
+        # httpx limits each step, this limits the whole.
+        async with (
+            asyncio.timeout(_FETCH_TIMEOUT),
+            httpx.AsyncClient(timeout=_FETCH_TIMEOUT, follow_redirects=False) as client,
+        ):
+            response = await client.get(url)
+            if response.status_code == 404 and missing is not None:
+                return missing
+            response.raise_for_status()
+            if len(response.content) > _MAX_KEY_SET_BYTES:
+                raise ValueError("too many keys")
+            return response.json()
+    except (httpx.HTTPError, httpx.InvalidURL, TimeoutError, ValueError) as error:
+        raise ServiceUnavailable(_NO_KEYS) from error
 
 
 def parse_keys(key_set: Any) -> Keys:
