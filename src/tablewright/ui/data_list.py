@@ -2,7 +2,7 @@
 
     tasks = DataList(read=page_of_tasks, key=lambda task: task["taskId"], row=draw_row, nothing=draw_empty)
     await tasks.load()
-    await tasks.change(task)          drawn again where it stands; first, if it is new
+    tasks.change(task)                drawn again where it stands; first, if it is new
     tasks.remove("t-1")
 
 ``read`` is given a cursor (None at first) and returns items and the next cursor. The next page is read when its place
@@ -16,7 +16,7 @@ from typing import Generic, TypeVar
 
 from nicegui import ui
 
-from tablewright.ui.components import box, button, failed, text
+from tablewright.ui.components import box, button, failed, set_attribute, text
 from tablewright.ui.feedback import said
 from tablewright.ui.texts import Texts
 
@@ -47,7 +47,7 @@ class DataList(Generic[T]):
         self._cursor: str | None = None
         self.items: dict[str, T] = {}
         self._elements: dict[str, ui.element] = {}
-        self._body = box(classes, role="list")
+        self._body = box(classes)
         self._end = box("tw-more")
         self._loads = 0
 
@@ -96,6 +96,7 @@ class DataList(Generic[T]):
         else:
             if not self.items:
                 self._body.clear()
+                set_attribute(self._body, "role", "list")
             self._add(item)
             self._elements[key].move(self._body, 0)
 
@@ -135,6 +136,8 @@ class DataList(Generic[T]):
 
     def _finish(self) -> None:
         self._end.clear()
+        # A list without items is none to a screen reader.
+        set_attribute(self._body, "role", "list" if self.items else None)
         if not self.items and self._cursor is None:
             with self._body:
                 self._nothing()

@@ -38,6 +38,7 @@ __all__ = ["Page", "Shell"]
 
 OnNavigate = Callable[..., Awaitable[None]]
 OnText = Callable[[str], Awaitable[object] | object]
+OnDrop = Callable[[str, str, str], Awaitable[object]]
 
 
 @dataclass(slots=True)
@@ -86,7 +87,7 @@ class Page:
         self._navigate: OnNavigate | None = None
         self._search: OnText | None = None
         self._typed: OnText | None = None
-        self._drop: Callable[[str, str], Awaitable[object]] | None = None
+        self._drop: OnDrop | None = None
         self._opening: asyncio.Task[None] | None = None
         speak(t, self.leave)
         unwatch = shell.sessions.watch(session, self.leave)
@@ -152,8 +153,8 @@ class Page:
         """Be given what somebody searches for; ``typed`` is called as they type."""
         self._search, self._typed = handler, typed
 
-    def on_drop(self, handler: Callable[[str, str], Awaitable[object]]) -> None:
-        """Be given the card that was dragged, and the lane that it was dropped on."""
+    def on_drop(self, handler: OnDrop) -> None:
+        """Be given the card that was dragged, the lane that it was dropped on, and the version that was seen."""
         self._drop = handler
 
     async def live(self, table: Table, on_change: OnChange) -> None:
@@ -315,8 +316,8 @@ class Page:
     async def _dropped(self, event: GenericEventArguments) -> None:
         drop, args = self._drop, event.args
         if drop is not None and isinstance(args, dict):
-            card, lane = str(args.get("card", "")), str(args.get("lane", ""))
-            await guarded(lambda: drop(card, lane))()
+            card, lane, version = (str(args.get(name, "")) for name in ("card", "lane", "version"))
+            await guarded(lambda: drop(card, lane, version))()
 
     def _following(self, is_live: bool) -> None:
         if not self.client.is_deleted:

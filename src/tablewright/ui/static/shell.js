@@ -95,6 +95,7 @@
   });
 
   // Dragging: a card with data-card onto a lane with data-lane; data-onto says which lanes take it.
+  // data-version is sent along: what somebody saw when they took it.
   let card = null;
   const takes = (lane) => card !== null && (card.dataset.onto || "").split(" ").includes(lane.dataset.lane);
   addEventListener("dragstart", (event) => {
@@ -119,7 +120,7 @@
     const lane = event.target.closest?.("[data-lane]");
     if (!lane || !takes(lane)) return;
     event.preventDefault();
-    emit("tw-drop", { card: card.dataset.card, lane: lane.dataset.lane });
+    emit("tw-drop", { card: card.dataset.card, lane: lane.dataset.lane, version: card.dataset.version ?? "" });
   });
   addEventListener("dragend", () => {
     card?.removeAttribute("data-dragged");

@@ -143,6 +143,7 @@ class _Board:
             data_go=True,
             data_row=True,
             data_card=task["taskId"],
+            data_version=task["updatedAt"],
             data_onto=" ".join(FOLLOWING[status]) if may_move else "",
             draggable="true" if may_move and FOLLOWING[status] else "false",
         ):
@@ -159,16 +160,14 @@ class _Board:
                 elif status is not Status.CLOSED:
                     text(page.t("tasks.nobody"))
 
-    async def drop(self, task_id: str, lane: str) -> None:
-        """Move a card that was dragged, if it is still the one that was seen."""
-        task = next((each.items[task_id] for each in self._lanes.values() if task_id in each.items), None)
-        if task is None or lane not in FOLLOWING[Status(task["status"])]:
-            return
+    async def drop(self, task_id: str, lane: str, version: str) -> None:
+        """Move a card that was dragged, if it is still the one that was seen when it was taken."""
         now = await self._page.api.call("get_task", taskId=task_id)
-        if now.body["updatedAt"] != task["updatedAt"] or now.body["status"] != task["status"]:
-            who = now.body["updatedBy"]
-            toast(self._page.t("tasks.moved_meanwhile", title=task["title"], who=who), bad=True)
-        else:
+        task = now.body
+        if task["updatedAt"] != version:
+            said = self._page.t("tasks.moved_meanwhile", title=task["title"], who=task["updatedBy"])
+            toast(said, bad=True)
+        elif lane in FOLLOWING[Status(task["status"])]:
             await move_task(self._page, task, Status(lane), now.etag)
         await self._refresh(task_id)
         self._count()

@@ -1,0 +1,196 @@
+"""The screens of Tasks, as a team uses them."""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.ui.screen_browser import DESK, PHONE, Screens, overflow, serious_problems
+
+pytestmark = pytest.mark.requirement("AP8")
+
+
+def lane(page: Page, status: str) -> str:
+    return f".tw-lane[data-lane={status}]"
+
+
+def create(page: Page, title: str, priority: str = "HIGH") -> None:
+    page.keyboard.press("n")
+    page.fill("[role=dialog] input[name=title]", title)
+    page.fill("[role=dialog] textarea[name=description]", "What is to be done.")
+    page.select_option("[role=dialog] select", priority)
+    page.click("[role=dialog] [data-submit]")
+    page.wait_for_selector("[role=dialog]", state="detached")
+
+
+def drag(page: Page, title: str, status: str) -> None:
+    page.drag_and_drop(f".tw-tile:has-text('{title}')", lane(page, status))
+
+
+def unique(text: str) -> str:
+    return f"{text} {uuid4().hex[:6]}"
+
+
+def test_a_task_from_its_creation_to_its_end(screens: Screens) -> None:
+    page = screens.sign_in("ada", "/tasks")
+    title = unique("Rotate the keys")
+    create(page, title)
+    expect(page.locator(f"{lane(page, 'OPEN')} .tw-tile:has-text('{title}')")).to_be_visible()
+    page.click(f".tw-tile:has-text('{title}')")
+    page.select_option(".tw-drawer select", "grace")
+    page.wait_for_selector(".tw-drawer .tw-avatar[title=grace]")
+    page.click(".tw-drawer button:has-text('Start')")
+    page.wait_for_selector(f"{lane(page, 'IN_PROGRESS')} .tw-tile:has-text('{title}')")
+    page.click(".tw-drawer button:has-text('Complete')")
+    page.wait_for_selector(f"{lane(page, 'COMPLETED')} .tw-tile:has-text('{title}')")
+    # There is no way back from here, so it is asked.
+    page.click(".tw-drawer button:has-text('Close')")
+    page.click("[role=alertdialog] button:has-text('Close')")
+    page.wait_for_selector(f"{lane(page, 'CLOSED')} .tw-tile:has-text('{title}')")
+    activity = page.inner_text(".tw-drawer")
+    assert "ada assigned it to grace" in activity
+    assert "ada: in progress → completed" in activity
+
+
+def test_two_browsers_see_each_other_within_a_second(screens: Screens) -> None:
+    ada, grace = screens.sign_in("ada", "/tasks"), screens.sign_in("grace", "/tasks/list?status=OPEN")
+    title = unique("Seen at once")
+    create(ada, title)
+    expect(grace.locator(f".tw-item:has-text('{title}')")).to_be_visible(timeout=1_000)
+    drag(ada, title, "IN_PROGRESS")
+    expect(grace.locator(f".tw-item:has-text('{title}')")).to_have_count(0, timeout=2_000)
+
+
+def test_a_card_is_dragged_and_the_move_is_undone(screens: Screens) -> None:
+    page = screens.sign_in("ada", "/tasks")
+    title = unique("Drag me")
+    create(page, title)
+    drag(page, title, "IN_PROGRESS")
+    page.wait_for_selector(f"{lane(page, 'IN_PROGRESS')} .tw-tile:has-text('{title}')")
+    page.click(f".tw-toast:has-text('{title}') .tw-toast-undo")
+    page.wait_for_selector(f"{lane(page, 'OPEN')} .tw-tile:has-text('{title}')")
+
+
+def test_a_card_that_somebody_else_moved_goes_where_it_belongs_and_that_is_said(screens: Screens) -> None:
+    ada = screens.sign_in("ada", "/tasks")
+    title = unique("Whose is it")
+    create(ada, title)
+    other = screens.sign_in("admin", "/tasks")
+    # Ada has taken the card when it is moved by somebody else, and drops it after that.
+    ada.hover(f".tw-tile:has-text('{title}')")
+    ada.mouse.down()
+    ada.hover(lane(ada, "CLOSED"))
+    drag(other, title, "IN_PROGRESS")
+    ada.wait_for_selector(f"{lane(ada, 'IN_PROGRESS')} .tw-tile:has-text('{title}')")
+    ada.hover(f"{lane(ada, 'CLOSED')} .tw-lane-head")
+    ada.mouse.up()
+    ada.wait_for_selector(f".tw-toast-bad:has-text('{title}” was changed by admin meanwhile')")
+    assert ada.locator("[role=alertdialog]").count() == 0
+    assert ada.locator(f"{lane(ada, 'IN_PROGRESS')} .tw-tile:has-text('{title}')").count() == 1
+
+
+def test_a_lane_that_cannot_follow_takes_no_card(screens: Screens) -> None:
+    page = screens.sign_in("ada", "/tasks")
+    title = unique("Not so fast")
+    create(page, title)
+    drag(page, title, "COMPLETED")
+    page.wait_for_timeout(300)
+    assert page.locator(f"{lane(page, 'OPEN')} .tw-tile:has-text('{title}')").count() == 1
+
+
+def test_members_see_all_and_move_their_own(screens: Screens) -> None:
+    page = screens.sign_in("grace", "/tasks")
+    assert page.locator("text=New task").count() == 0
+    assert page.locator(".tw-tab:has-text('People')").count() == 0
+    own, other = (page.locator(f".tw-tile:has-text('{title}')") for title in ("Deploy the new", "Write the release"))
+    assert own.get_attribute("draggable") == "true"
+    assert other.get_attribute("draggable") == "false"
+    other.click()
+    page.wait_for_selector(".tw-drawer h2")
+    assert page.locator(".tw-drawer button:has-text('Start')").count() == 0
+    # Not by its address either.
+    page.goto("/app/tasks/people")
+    page.wait_for_selector("text=This is not open to you")
+
+
+def test_mine_are_those_that_are_assigned_to_me(screens: Screens) -> None:
+    page = screens.sign_in("linus", "/tasks/mine")
+    assert page.locator(".tw-item").count() >= 1
+    assert page.locator(".tw-item:has-text('Deploy the new release')").count() == 1
+    assert page.locator(".tw-item:has-text('Write the release notes')").count() == 0
+
+
+def test_a_task_opens_beside_the_list_and_has_an_address(screens: Screens) -> None:
+    page = screens.sign_in("ada", "/tasks/list")
+    page.click(".tw-item:has-text('Write the release notes')")
+    page.wait_for_selector("h2:has-text('Write the release notes')")
+    address = page.url
+    assert page.locator(".tw-item[aria-current]").count() == 1
+    page.keyboard.press("Escape")
+    page.wait_for_selector("text=Choose a task")
+    page.go_back()
+    page.wait_for_selector("h2:has-text('Write the release notes')")
+    other = screens.sign_in("grace", "/")
+    other.goto(address)
+    other.wait_for_selector("h2:has-text('Write the release notes')")
+
+
+def test_people_are_added_changed_deactivated_and_back(screens: Screens) -> None:
+    page = screens.sign_in("ada", "/tasks/people")
+    name = f"joan-{uuid4().hex[:6]}"
+    page.click("button:has-text('New person')")
+    page.fill("[role=dialog] input[name=userId]", name)
+    page.fill("[role=dialog] input[name=email]", "not an address")
+    page.click("[role=dialog] [data-submit]")
+    page.wait_for_selector("[role=dialog] .tw-invalid .tw-field-error")
+    page.fill("[role=dialog] input[name=email]", "joan@example.org")
+    page.click("[role=dialog] [data-submit]")
+    row = page.locator(f"tr:has-text('{name}')")
+    row.get_by_role("button", name="Edit").click()
+    page.click("[role=dialog] button:has-text('Admin')")
+    page.click("[role=dialog] [data-submit]")
+    expect(row).to_contain_text("Admin")
+    row.get_by_role("button", name="Deactivate").click()
+    expect(row).to_have_count(0)
+    page.click(f".tw-toast:has-text('{name}') .tw-toast-undo")
+    expect(row).to_have_count(1)
+
+
+@pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
+@pytest.mark.parametrize("path", ["/tasks/board", "/tasks/list", "/tasks/mine", "/tasks/people"])
+def test_every_view_is_accessible_and_fits(screens: Screens, path: str, size: dict[str, int]) -> None:
+    page = screens.sign_in("ada", path, viewport=size)
+    assert overflow(page) == 0
+    assert serious_problems(page) == []
+
+
+def test_values_that_are_html_or_right_to_left_are_text(screens: Screens) -> None:
+    page = screens.sign_in("ada", "/tasks")
+    title = unique("<img src=x onerror=alert(1)> שלום {{7*7}}")
+    page.on("dialog", lambda _: pytest.fail("a script ran"))
+    create(page, title)
+    page.wait_for_selector(".tw-tile:has-text('onerror')")
+    page.click(".tw-tile:has-text('onerror')")
+    page.wait_for_selector(".tw-drawer h2:has-text('{{7*7}}')")
+    assert page.locator("img[src=x]").count() == 0
+
+
+def test_the_start_page_has_what_waits_for_somebody_and_follows(screens: Screens) -> None:
+    grace, ada = screens.sign_in("grace", "/"), screens.sign_in("ada", "/tasks")
+    title = unique("For Grace")
+    before = int(grace.inner_text(".tw-card .tw-pill"))
+    create(ada, title)
+    ada.click(f".tw-tile:has-text('{title}')")
+    ada.select_option(".tw-drawer select", "grace")
+    expect(grace.locator(".tw-card .tw-pill").first).to_have_text(str(before + 1), timeout=2_000)
+
+
+def test_the_screens_speak_italian(screens: Screens) -> None:
+    page = screens.sign_in("ada", "/tasks", locale="it-IT")
+    page.wait_for_selector("button:has-text('Nuova attività')")
+    assert page.evaluate("document.documentElement.lang") == "it"
+    page.click("summary[aria-label='Il tuo account']")
+    page.click("text=English")
+    page.wait_for_selector("button:has-text('New task')")
