@@ -215,8 +215,7 @@ def _migrate(options: argparse.Namespace) -> int:
 
 def _opened(options: argparse.Namespace, design: Design) -> Store:
     from tablewright.cli.database_commands import existing_folder, storage_errors
-    from tablewright.design import DesignError
-    from tablewright.design.table_names import table_name
+    from tablewright.design import DesignError, table_name
     from tablewright.store import Store
 
     try:

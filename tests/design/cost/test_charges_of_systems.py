@@ -65,7 +65,7 @@ def operation(store: Store, item_write: ItemWrite, number: int, deleted: dict[ty
         return Delete(there)
     other = fresh(item_write.entity, number + 1)
     stamps = {spec.name for spec in (schema.created, schema.updated) if spec is not None}
-    changed = {path.partition(".")[0] for path in (*item_write.sets, *item_write.appends)}
+    changed = {path.partition(".")[0] for path in item_write.changed}
     names = sorted(changed - stamps)
     return Update(there, **{name: getattr(other, name) for name in names})
 

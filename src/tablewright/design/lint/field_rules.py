@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tablewright.design.lint.field_traits import field_paths, words
 from tablewright.design.lint.lint_context import LintContext
 from tablewright.design.lint.lint_findings import Occurrence, rule
 
+# Things of which a total is money.
+_BILLS = frozenset(["invoice", "order", "cart", "basket", "payment", "bill", "receipt", "purchase", "quote", "sale"])
 _TTL_NAMES = frozenset(["ttl", "time_to_live", "expire_at", "expires_on_ttl", "ttl_seconds"])
 
 
@@ -14,9 +17,10 @@ _TTL_NAMES = frozenset(["ttl", "time_to_live", "expire_at", "expires_on_ttl", "t
 def money_type(context: LintContext) -> Iterator[Occurrence]:
     """Floats round, and text can neither be added to nor compared."""
     for schema in context.schemas:
-        for name in schema.fields:
-            traits = context.traits(schema, name)
-            if not traits.is_money:
+        is_bill = not _BILLS.isdisjoint(words(schema.entity.__name__))
+        for path in field_paths(schema.entity):
+            traits = context.traits(schema, path)
+            if not traits.is_money and not (is_bill and traits.name.split("_")[-1] in ("total", "sum")):
                 continue
             if float in traits.types:
                 why = "is a float: 0.1 + 0.2 is 0.30000000000000004, and sums are off by cents"
@@ -25,9 +29,9 @@ def money_type(context: LintContext) -> Iterator[Occurrence]:
             else:
                 continue
             yield Occurrence(
-                f"{schema.entity.__name__}.{name}",
-                f"{name} {why}.",
-                f"Declare {name}: Decimal, which is stored exactly as DynamoDB's numbers are, or an int of cents.",
+                f"{schema.entity.__name__}.{path}",
+                f"{path} {why}.",
+                f"Declare {path}: Decimal, which is stored exactly as DynamoDB's numbers are, or an int of cents.",
                 context.where(schema.entity),
                 None if float in traits.types else "warning",
             )

@@ -27,6 +27,8 @@ from tablewright.model.values.attribute_codec import Epoch, resolve_alias
 
 _VALIDATORS = (AfterValidator, BeforeValidator, PlainValidator, WrapValidator)
 
+_DEEPEST = 4
+
 # UTF-8 takes up to four bytes for a character.
 WIDEST_CHARACTER = 4
 _WIDEST_NUMBER, _TIME, _DAY, _UUID = 21, 27, 10, 36
@@ -48,7 +50,7 @@ _MONEY = frozenset(
 _MONEY_UNITS = frozenset(["eur", "usd", "gbp", "chf", "cents", "due", "paid", "net", "gross", "total", "value"])
 _TALLIES = re.compile(
     r"(?:^|_)(?:count|counter|counts|stock|balance|quantity|qty|views|likes|votes|points|hits|downloads|plays|remaining|"
-    r"followers|inventory|seats|visits|usage|credits)$|^(?:num|number_of|total)_"
+    r"followers|visitors|clicks|impressions|subscribers|participants|attendees|shares|sold|inventory|seats|visits|usage|credits)$|^(?:num|number_of|total)_"
 )
 _SORTABLE = re.compile(r"ulid|ksuid|uuid_?v?[167]|snowflake|object_?id|xid|timestamp|\btime\b|sortable", re.IGNORECASE)
 _GENERIC = re.compile(r"(?:[gl]si)?[-_]?\d*[-_]?(?:pk|sk|partition_?key|sort_?key|hash_?key|range_?key)[-_]?\d*")
@@ -79,10 +81,13 @@ class FieldTraits:
     is_unique: bool = False
     is_version: bool = False
     is_many: bool = False
-    # The number of values, if known.
+    # The number of values, if known, and the texts that are stored for them, in the order of their declaration.
     choices: int | None = None
+    words: tuple[str, ...] = ()
     # The maximum number of bytes; None without a limit.
     most_bytes: int | None = None
+    # The largest value of a whole number, if that is declared.
+    most: int | None = None
     # Whether it may be None when the item is written; not if the store sets it.
     is_optional: bool = False
     # Whether the text has one length, or a pattern: its writer has thought of its form.
@@ -158,9 +163,14 @@ class FieldTraits:
         return counted and not (self.is_numbered or self.is_counted) and _TALLIES.search(self.name) is not None
 
     @property
+    def is_sortable_id(self) -> bool:
+        """An id that sorts by time, by what is said of it."""
+        return _SORTABLE.search(f"{self.origin} {self.name}") is not None
+
+    @property
     def is_random_id(self) -> bool:
         """An id that says nothing of when it was made, as far as is known."""
-        if _SORTABLE.search(self.origin) or _SORTABLE.search(self.name):
+        if self.is_sortable_id:
             return False
         if self.is_certainly_random:
             return True
@@ -170,7 +180,7 @@ class FieldTraits:
 
     @property
     def is_certainly_random(self) -> bool:
-        return not _SORTABLE.search(self.origin) and (UUID in self.types or "uuid4" in self.origin)
+        return not self.is_sortable_id and (UUID in self.types or "uuid4" in self.origin)
 
     @property
     def is_email(self) -> bool:
@@ -198,7 +208,7 @@ def traits_of(schema: Schema, path: str) -> FieldTraits:
     first, *rest = path.split(".")
     info: FieldInfo | None = schema.entity.model_fields.get(first)
     for step in rest:
-        model = None if info is None else _model(info.annotation)
+        model = None if info is None else _inner_model(info.annotation)
         info = None if model is None else model.model_fields.get(step)
     if info is None:
         return FieldTraits(path, frozenset(), is_field=False)
@@ -216,12 +226,22 @@ def traits_of(schema: Schema, path: str) -> FieldTraits:
         is_version=any(isinstance(marker, VersionMarker) for marker in markers),
         is_many=spec is not None and bool(spec.types & {"L", "SET"}),
         choices=_choices(info.annotation),
+        words=_words(info.annotation),
         most_bytes=most_bytes(info.annotation, tuple(info.metadata)),
+        most=_largest(markers),
         is_optional=_is_optional(info, markers),
         is_formatted=_is_formatted(markers),
         is_normalised=_is_normalised(schema, first, [*markers, *info.metadata]),
         origin=_origin(info),
     )
+
+
+def _largest(markers: list[Any]) -> int | None:
+    """The upper bound that markers declare."""
+    flat = [each for marker in markers for each in (marker.metadata if isinstance(marker, FieldInfo) else [marker])]
+    bounds = [marker.le for marker in flat if isinstance(getattr(marker, "le", None), int)]
+    bounds += [marker.lt - 1 for marker in flat if isinstance(getattr(marker, "lt", None), int)]
+    return min(bounds, default=None)
 
 
 def _origin(info: FieldInfo) -> str:
@@ -276,6 +296,24 @@ def _is_normalised(schema: Schema, name: str, markers: list[Any]) -> bool:
     )
 
 
+def field_paths(model: type[BaseModel], prefix: str = "", depth: int = 0) -> Iterator[str]:
+    """The fields of a model, and those of models inside of them, also in lists and maps."""
+    for name, info in model.model_fields.items():
+        yield f"{prefix}{name}"
+        inner = _inner_model(info.annotation)
+        if inner is not None and inner is not model and depth < _DEEPEST:
+            yield from field_paths(inner, f"{prefix}{name}.", depth + 1)
+
+
+def _inner_model(annotation: Any) -> type[BaseModel] | None:
+    """The model that an annotation is, or has in a list or a map."""
+    found = _model(annotation)
+    if found is not None:
+        return found
+    annotation = resolve_alias(annotation)
+    return next((inner for each in get_args(annotation) if (inner := _inner_model(each)) is not None), None)
+
+
 def _leaves(annotation: Any, markers: tuple[Any, ...] = ()) -> Iterator[tuple[type, tuple[Any, ...]]]:
     """The types of a union, each with its annotations; without None."""
     annotation = resolve_alias(annotation)
@@ -311,6 +349,21 @@ def _choices(annotation: Any) -> int | None:
     if isinstance(annotation, type) and issubclass(annotation, Enum):
         return len(annotation)
     return 2 if annotation is bool else None
+
+
+def _words(annotation: Any) -> tuple[str, ...]:
+    """The texts that a literal or an enum is stored as."""
+    annotation = resolve_alias(annotation)
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Literal:
+        return tuple(value for value in arguments if isinstance(value, str))
+    if origin is Annotated:
+        return _words(arguments[0])
+    if origin in (Union, UnionType):
+        return tuple(word for argument in arguments for word in _words(argument))
+    if isinstance(annotation, type) and issubclass(annotation, Enum):
+        return tuple(member.value for member in annotation if isinstance(member.value, str))
+    return ()
 
 
 # -- sizes ----------------------------------------------------------------------------------------------------------

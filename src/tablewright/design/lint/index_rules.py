@@ -12,19 +12,18 @@ from tablewright.model import Index, Query, Schema, Table, schemas_of
 from tablewright.model.values.attribute_codec import encode
 
 
-def _attributes(table: Table, index: Index | None) -> tuple[str, ...]:
-    return table.key if index is None else index.attributes
-
-
 def _same_entries(context: LintContext, table: Table, one: Index, other: Index | None) -> bool:
-    """Whether an index has the same keys as another one, or as the table, for every entity in either."""
-    first, second = _attributes(table, one), _attributes(table, other)
-    if len(first) != len(second):
+    """Whether another index, or the table, has all entries of an index, under the same keys for every entity.
+
+    An index without a sort key is in no particular order, so that one with the same partitions has all it has.
+    """
+    partition = table.key[:1] if other is None else other.partition
+    sort = table.key[1:] if other is None else other.sort
+    if len(one.partition) != len(partition) or (one.sort and len(one.sort) != len(sort)):
         return False
-    if other is not None and len(one.partition) != len(other.partition):
-        return False
-    if first == second:
-        return True
+    if not one.sort and sort and one.include is not None:
+        return False  # it is small, which may be what it is for
+    mine, theirs = (*one.partition, *one.sort), (*partition, *(sort if one.sort else ()))
     found = False
     for schema in schemas_of(table):
         if not schema.covers(one):
@@ -34,9 +33,19 @@ def _same_entries(context: LintContext, table: Table, one: Index, other: Index |
         if other is not None and not schema.covers(other):
             return False
         found = True
-        if [_key(context, schema, name) for name in first] != [_key(context, schema, name) for name in second]:
+        if [_key(context, schema, name) for name in mine] != [_key(context, schema, name) for name in theirs]:
+            return False
+        if not one.sort and other is not None and not all(_is_always_there(context, schema, name) for name in sort):
             return False
     return found
+
+
+def _is_always_there(context: LintContext, schema: Schema, attribute: str) -> bool:
+    """Whether every item has a key attribute."""
+    template = context.key_template(schema, attribute)
+    if template is None or template.is_sparse:
+        return False
+    return not any(context.traits(schema, name).is_optional for name in template.fields)
 
 
 def _key(context: LintContext, schema: Schema, attribute: str) -> object:
@@ -53,12 +62,15 @@ def _key(context: LintContext, schema: Schema, attribute: str) -> object:
 def equal_indexes(context: LintContext) -> Iterator[Occurrence]:
     """Both are written, stored and paid for, and one would do."""
     for table in context.design.tables:
-        for one, other in combinations(table.indexes, 2):
+        for first, second in combinations(table.indexes, 2):
+            one, other = first, second
+            if not _same_entries(context, table, other, one):
+                one, other = second, first
             if _same_entries(context, table, other, one):
                 yield Occurrence(
                     f"{table.name}/{other.name}",
-                    f"Indexes {one.name} and {other.name} of table {table.name} have the same keys: what one finds, "
-                    "the other finds too, and each write is charged for both.",
+                    f"Indexes {one.name} and {other.name} of table {table.name} have the same keys: "
+                    f"{one.name} finds all that {other.name} does, and each write is charged for both.",
                     f"Remove {other.name}, and read {one.name} instead"
                     + (", with both projections in its include." if one.include != other.include else "."),
                 )

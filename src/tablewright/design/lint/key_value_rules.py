@@ -11,7 +11,7 @@ from tablewright.model import Schema
 from tablewright.model.keys.key_forms import Field
 
 # Names of fields that usually change, if no write is declared.
-_CHANGING = frozenset(["status", "state", "updated", "priority", "assignee", "owner", "score", "rank"])
+_CHANGING = frozenset(["status", "state", "updated", "priority", "assignee", "score", "rank"])
 
 
 def _key_templates(context: LintContext) -> Iterator[tuple[Schema, KeyTemplate]]:
@@ -66,6 +66,25 @@ def unpadded_number(context: LintContext) -> Iterator[Occurrence]:
                         f"{{{part.name}:06}} for integers.",
                         context.where(schema.entity),
                     )
+
+
+@rule("narrow-padding", "A padded number that may have more digits", "error")
+def narrow_padding(context: LintContext) -> Iterator[Occurrence]:
+    """A number that does not fit is refused, or sorts before smaller ones."""
+    for schema, template in _key_templates(context):
+        for part in template.parts:
+            if not isinstance(part, Field) or not part.form.isdigit():
+                continue
+            most = context.traits(schema, part.name).most
+            if most is not None and len(str(most)) > len(f"{0:{part.form}d}"):
+                digits = len(str(most))
+                yield Occurrence(
+                    _place(schema, template.attribute),
+                    f"{template} pads {part.name} to {len(f'{0:{part.form}d}')} digits, and it may be {most:,}, which "
+                    f"has {digits}. Such an item has no place in the order of the others, and is refused.",
+                    f"Write {{{part.name}:0{digits}}}, or {{{part.name}:number}} for any number.",
+                    context.where(schema.entity),
+                )
 
 
 @rule("text-time", "A time that is stored as plain text", "warning")

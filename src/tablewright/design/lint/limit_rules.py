@@ -29,7 +29,9 @@ def unbounded_list(context: LintContext) -> Iterator[Occurrence]:
     """An item has at most 400 KB, and every write is charged for all of it."""
     for schema in context.schemas:
         item_writes = context.item_writes_of(schema)
-        appended = {path: write.name for write, item_write in item_writes for path in item_write.appends}
+        appended = {
+            path: write.name for write, item_write in item_writes for path in (*item_write.appends, *item_write.adds)
+        }
         for name, info in schema.entity.model_fields.items():
             if has_length(info.annotation, tuple(info.metadata)):
                 continue
@@ -203,7 +205,7 @@ def ttl_seconds(context: LintContext) -> Iterator[Occurrence]:
             yield Occurrence(
                 table.name,
                 f"Table {table.name} has {table.ttl} as its time to live, but none of its entities has that "
-                "attribute: nothing ever expires.",
+                "attribute: nothing expires, except records of consumers that keep their checkpoints there.",
                 f"Give the entities that expire a field {table.ttl}: ExpiresAt = None, or remove ttl= from the table.",
-                severity="warning",
+                severity="advice",
             )

@@ -8,6 +8,9 @@ from tablewright.design.lint.lint_context import EntityKey, LintContext
 from tablewright.design.lint.lint_findings import Occurrence, rule
 from tablewright.model import Query, Schema
 
+# Names of fields whose words have an order.
+_RANKS = frozenset(["priority", "severity", "level", "size", "urgency", "importance", "rank", "grade", "weekday"])
+
 
 def _ordered_by(context: LintContext, schema: Schema, pattern: Query, key: EntityKey) -> list[str]:
     """The fields of the sort key that a pattern leaves open, in their order."""
@@ -85,3 +88,40 @@ def no_order(context: LintContext) -> Iterator[Occurrence]:
             f'Sort by the time: give the index a sort key, {sort}="{{{time}}}#{{id}}".',
             context.where(schema.entity),
         )
+
+
+@rule("alphabetical-order", "An order of words that is not the order of what they mean", "warning")
+def alphabetical_order(context: LintContext) -> Iterator[Occurrence]:
+    """As text, high comes before low, and low before medium."""
+    for place, schema, pattern, key in context.queries():
+        fields = _ordered_by(context, schema, pattern, key)
+        if not fields or context.traits(schema, fields[0]).name.split("_")[-1] not in _RANKS:
+            continue
+        values = context.traits(schema, fields[0]).words
+        if len(values) > 2 and list(values) not in (sorted(values), sorted(values, reverse=True)):
+            yield Occurrence(
+                place,
+                f"{place} reads in the order of {fields[0]}, which is alphabetical: {', '.join(sorted(values))}.",
+                f"Store a number for it, such as an IntEnum, and write {{{fields[0]}:number}} in {key.sort[0]}; or "
+                f"take {fields[0]} as a parameter, and merge one read for each of its values.",
+                context.where(schema.entity),
+            )
+
+
+@rule("newest-by-name", "Newest first by something that is not a time", "advice")
+def newest_by_name(context: LintContext) -> Iterator[Occurrence]:
+    """Backwards through the alphabet is not newest first."""
+    for place, schema, pattern, key in context.queries():
+        fields = _ordered_by(context, schema, pattern, key) if pattern.newest_first else []
+        traits = [context.traits(schema, name) for name in fields]
+        if not fields or any(trait.is_ordered or trait.is_sortable_id for trait in traits):
+            continue
+        times = [name for name in schema.fields if context.traits(schema, name).is_instant]
+        if times and traits[0].is_plain_text and not (traits[0].is_formatted or traits[0].is_random_id):
+            yield Occurrence(
+                place,
+                f"{place} reads newest first, but {key.sort[0]} sorts by {fields[0]}: the items come backwards through "
+                f"the alphabet, and {times[0]} does not matter.",
+                f"Sort an index by the time, or leave newest_first out if the order of {fields[0]} is meant.",
+                context.where(schema.entity),
+            )

@@ -166,6 +166,32 @@ def _gap(context: LintContext, place: str, key: EntityKey, wanted: list[str]) ->
         )
 
 
+@rule("over-projection", "An index that projects more than anybody reads", "advice")
+def over_projection(context: LintContext) -> Iterator[Occurrence]:
+    """What an index has is stored and written once more."""
+    readers: dict[tuple[str, str], list[set[str] | None]] = {}
+    for _, schema, pattern, key in [*context.queries(), *context.gets()]:
+        if key.index is not None:
+            projected = set(pattern.project) if isinstance(pattern, Query) and pattern.project else None
+            readers.setdefault((schema.table.name, key.index.name), []).append(projected)
+    gathered = {(collection.members_[0].schema.table.name, gather.index) for _, collection, gather in context.gathers()}
+    for table in context.design.tables:
+        for index in table.indexes:
+            found = readers.get((table.name, index.name), [])
+            read = [fields for fields in found if fields is not None]
+            if index.include is not None or not found or len(read) < len(found) or (table.name, index.name) in gathered:
+                continue
+            wanted = {name.partition(".")[0] for fields in read for name in fields}
+            most = max(len(schema.fields) for schema in schemas_of(table) if schema.covers(index))
+            if 2 * len(wanted) <= most:
+                yield Occurrence(
+                    f"{table.name}/{index.name}",
+                    f"Index {index.name} projects all attributes, and its patterns read {', '.join(sorted(wanted))} "
+                    "only. Every write of another attribute is charged for the index, too, and all is stored twice.",
+                    f"Project what is read: include={sorted(wanted)}.",
+                )
+
+
 @rule("unused-index", "An index that no pattern reads", "warning")
 def unused_index(context: LintContext) -> Iterator[Occurrence]:
     """Every write of an item in it is charged for it."""

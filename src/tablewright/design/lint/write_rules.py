@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from tablewright.design.lint.lint_context import LintContext
 from tablewright.design.lint.lint_findings import Occurrence, rule
+
+_COUNTING = re.compile(r"(?:increment|decrement|increase|decrease|bump|count)\b", re.IGNORECASE)
 
 
 @rule("phantom-item", "An update that creates a missing item", "error")
@@ -128,7 +131,9 @@ def counter_set(context: LintContext) -> Iterator[Occurrence]:
         if item_write.action != "update" or schema.version is not None:
             continue  # a version lets only one of them through
         for path in item_write.sets:
-            if context.traits(schema, path).is_tally:
+            traits = context.traits(schema, path)
+            counts = _COUNTING.match(write.name) is not None and traits.types == {int} and not traits.is_numbered
+            if traits.is_tally or counts:
                 entity = item_write.entity.__name__
                 yield Occurrence(
                     f"{write.name}.{path}",

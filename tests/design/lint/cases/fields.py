@@ -3,7 +3,7 @@
 from decimal import Decimal
 from typing import Annotated, Any
 
-from pydantic import StringConstraints
+from pydantic import BaseModel, Field, StringConstraints
 
 from tablewright.model import Design, Entity, ExpiresAt, ItemWrite, Table, Version, Write
 from tests.design.lint.cases.case import Case, design_of, entity
@@ -11,6 +11,19 @@ from tests.design.lint.cases.case import Case, design_of, entity
 
 def priced(name: str, kind: Any) -> Design:
     return design_of(entity("Product", Table("products", "id"), {"id": str, name: kind}))
+
+
+def carts(of_line: Any, of_all: Any = Decimal) -> Design:
+    class Line(BaseModel):
+        sku: str
+        price: of_line
+
+    class Cart(Entity, table=Table("carts", "cart_id")):
+        cart_id: str
+        total: of_all
+        lines: list[Line] = Field(default_factory=list, max_length=50)
+
+    return design_of(Cart)
 
 
 def sessions(kind: Any, ttl: str | None) -> Design:
@@ -21,12 +34,12 @@ def sessions(kind: Any, ttl: str | None) -> Design:
     return design_of(Session)
 
 
-def counted(how: str, name: str = "comment_count", *, versioned: bool = False) -> Design:
+def counted(how: str, name: str = "comment_count", write: str = "comment", *, versioned: bool = False) -> Design:
     table = Table("posts", "id")
     lock: dict[str, Any] = {"version": Version} if versioned else {}
     Post = entity("Post", table, {"id": str, name: int, **lock}, **({"version": 0} if versioned else {}))
     update = ItemWrite(Post, "update", adds=[name]) if how == "adds" else ItemWrite(Post, "update", sets=[name])
-    return Design("Posts", tables=[table], writes=[Write("comment", update)])
+    return Design("Posts", tables=[table], writes=[Write(write, update)])
 
 
 AMOUNT = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,9}\.[0-9]{2}$")]
@@ -46,10 +59,18 @@ CASES = [
         lambda: priced("amount_eur", float | None),
         lambda: priced("amount_cents", int),
     ),
+    Case("money-type", "Cart.lines.price", lambda: carts(float), lambda: carts(Decimal), "error"),
+    Case("money-type", "Cart.total", lambda: carts(Decimal, float), lambda: carts(Decimal), "error"),
     Case("money-type", "Product.balance", lambda: priced("balance", str), lambda: priced("balance", AMOUNT), "warning"),
     Case("money-type", "Product.price", lambda: priced("price", float), lambda: priced("price_rate", float)),
     Case("ttl-not-enabled", "Session.ttl", lambda: sessions(int | None, None), lambda: sessions(ExpiresAt, "ttl")),
     Case("counter-set", "comment.comment_count", lambda: counted("sets"), lambda: counted("adds")),
+    Case(
+        "counter-set",
+        "count.pages",
+        lambda: counted("sets", "pages", "count"),
+        lambda: counted("adds", "pages"),
+    ),
     Case("counter-set", "comment.stock", lambda: counted("sets", "stock"), lambda: counted("adds", "stock")),
     Case(
         "counter-set", "comment.total_likes", lambda: counted("sets", "total_likes"), lambda: counted("sets", "pages")

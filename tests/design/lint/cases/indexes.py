@@ -45,7 +45,30 @@ def found(fixed: Any, states: Any) -> Design:
     return design_of(Order)
 
 
+def projected(include: list[str] | None, *, whole: bool = False) -> Design:
+    table = Table("posts", "post_id", indexes=[GlobalIndex("byAuthor", "author", "post_id", include=include)])
+
+    class Post(Entity, table=table):
+        post_id: str
+        author: str
+        title: str
+        text: str
+        summary: str
+
+        @Query("byAuthor", project=["post_id", "title"])
+        def titles(self, author: str) -> None: ...
+
+        if whole:
+
+            @Query("byAuthor")
+            def of_author(self, author: str) -> None: ...
+
+    return design_of(Post)
+
+
 CASES = [
+    Case("over-projection", "posts/byAuthor", lambda: projected(None), lambda: projected(["title"])),
+    Case("over-projection", "posts/byAuthor", lambda: projected(None), lambda: projected(None, whole=True)),
     Case(
         "equal-indexes",
         "orders/two",
@@ -63,6 +86,18 @@ CASES = [
         "orders/two",
         lambda: orders([ONE, TWO], **CITY, GSI2PK="CITY#{city}", GSI2SK="{order_id}"),
         lambda: orders([ONE, TWO], **CITY, GSI2PK=when("CITY#{city}", state=State.OPEN), GSI2SK="{order_id}"),
+    ),
+    Case(
+        "equal-indexes",
+        "orders/short",
+        lambda: orders([GlobalIndex("short", "GSI1PK"), ONE], **CITY),
+        lambda: orders([GlobalIndex("short", "GSI1PK", include=["state"]), ONE], **CITY),
+    ),
+    Case(
+        "index-like-table",
+        "orders/short",
+        lambda: orders([GlobalIndex("short", "GSI1PK")], GSI1PK="SHOP#{shop}"),
+        lambda: orders([GlobalIndex("short", "GSI1PK")], GSI1PK="CITY#{city}"),
     ),
     Case(
         "index-like-table",

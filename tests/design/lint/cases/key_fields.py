@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Annotated, Any
 
-from pydantic import StringConstraints, field_validator
+from pydantic import Field, StringConstraints, field_validator
 
 from tablewright.model import (
     CreatedAt,
@@ -197,6 +197,18 @@ CASES = [
         lambda: tickets(datetime | None),
         lambda: tickets(datetime | None, GSI1PK=when("QUEUE#{queue}", status="open")),
         "warning",
+    ),
+    Case(
+        "narrow-padding",
+        "Revision.SK",
+        lambda: revisions(Annotated[int, Field(ge=0, le=99_999)], "{revision:03}"),
+        lambda: revisions(Annotated[int, Field(ge=0, le=999)], "{revision:03}"),
+    ),
+    Case(
+        "narrow-padding",
+        "Revision.SK",
+        lambda: revisions(Annotated[int, Field(ge=0, lt=10_000)], "{revision:03}"),
+        lambda: revisions(Annotated[int, Field(ge=0, lt=10_000)], "{revision:number}"),
     ),
     Case("float-in-key", "Offer.rate", lambda: prices(float, None), lambda: prices(int, None)),
     Case("float-in-key", "Offer.rate", lambda: prices(float, "{rate:number}"), lambda: prices(int, "{rate:number}")),

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from uuid import UUID, uuid4
 
 from pydantic import Field
@@ -22,6 +22,49 @@ def orders(kind: Any, sort: str = "ORDER#{order_id}", *, timed: bool = True) -> 
     keys = Keys(PK="CUSTOMER#{customer_id}", SK=sort)
     fields = {"customer_id": str, "order_id": kind, **extra}
     return design_of(entity("Order", Table("orders", "PK", "SK"), fields, keys=keys, recent=Query(newest_first=True)))
+
+
+class Priority(StrEnum):
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+
+
+def ranked(kind: Any, sort: str, *, required: bool = False) -> Design:
+    table = Table("issues", "id", indexes=[GlobalIndex("byTeam", "team", "GSI1SK")])
+
+    class Issue(Entity, table=table):
+        id: str
+        team: str
+        priority: kind
+
+        keys = Keys(GSI1SK=sort)
+
+        if required:
+
+            @Query("byTeam")
+            def of_team(self, team: str, priority: str) -> None: ...
+        else:
+
+            @Query("byTeam")
+            def of_team(self, team: str) -> None: ...
+
+    return design_of(Issue)
+
+
+def photos(sort: str, *, reverse: bool = True) -> Design:
+    class Photo(Entity, table=Table("photos", "PK", "SK")):
+        album: str
+        photo_id: str
+        title: str
+        taken_at: datetime
+
+        keys = Keys(PK="ALBUM#{album}", SK=sort)
+
+        @Query(newest_first=reverse)
+        def recent(self, album: str) -> None: ...
+
+    return design_of(Photo)
 
 
 def new_ulid() -> str:
@@ -103,6 +146,27 @@ CASES = [
         lambda: orders(str, timed=False),
         lambda: orders(Annotated[str, Field(description="begins with the time")]),
         "advice",
+    ),
+    Case(
+        "alphabetical-order",
+        "Issue.of_team",
+        lambda: ranked(Literal["low", "medium", "high"], "{priority}#{id}"),
+        lambda: ranked(int, "{priority:02}#{id}"),
+    ),
+    Case(
+        "alphabetical-order",
+        "Issue.of_team",
+        lambda: ranked(Priority, "{priority}#{id}"),
+        lambda: ranked(Priority, "{priority}#{id}", required=True),
+    ),
+    Case(
+        "newest-by-name",
+        "Photo.recent",
+        lambda: photos("{title}#{photo_id}"),
+        lambda: photos("{taken_at}#{title}#{photo_id}"),
+    ),
+    Case(
+        "newest-by-name", "Photo.recent", lambda: photos("{title}#{photo_id}"), lambda: photos("{title}", reverse=False)
     ),
     Case("no-order", "Log.latest", lambda: sorted_by((), None), lambda: sorted_by(["GSI1SK"], "{at}#{id}")),
     Case("no-order", "Log.latest", lambda: sorted_by(["GSI1SK"], "LOG"), lambda: sorted_by(["GSI1SK"], "LOG#{at}")),
