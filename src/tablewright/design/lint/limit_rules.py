@@ -202,10 +202,12 @@ def ttl_seconds(context: LintContext) -> Iterator[Occurrence]:
                 "warning" if unmarked else None,
             )
         if not any(table.ttl in schema.by_attribute for schema in schemas_of(table)) and table.entities:
+            # Consumers of another table may keep their checkpoints here, which expire.
+            is_checkpointed = any(other.stream is not None and other is not table for other in context.design.tables)
             yield Occurrence(
                 table.name,
                 f"Table {table.name} has {table.ttl} as its time to live, but none of its entities has that "
-                "attribute: nothing expires, except records of consumers that keep their checkpoints there.",
+                "attribute: nothing ever expires.",
                 f"Give the entities that expire a field {table.ttl}: ExpiresAt = None, or remove ttl= from the table.",
-                severity="advice",
+                severity="advice" if is_checkpointed else "warning",
             )
