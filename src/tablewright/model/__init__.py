@@ -7,7 +7,7 @@ declarations  AttributeName, KeyOnly, Unique, Version, CreatedAt, UpdatedAt, Exp
 naming        camel_case, pascal_case, snake_case
 patterns      Get, Query and what they give: Lookup, Selection
 field_expressions  attr, present: fields in conditions, filters and changes
-projections   Projection: some fields of an entity, for reads
+derived/      Projection: some fields of an entity, for reads; CountOf, SumOf: counters of its items
 collection    Collection, CollectionQuery and what it gives: CollectionSelection
 schema        Schema: a declaration, compiled; schema_of
 design        Design: a whole system, with what is written, by whom, how often: Write, ItemWrite, RequiredRead,
@@ -33,6 +33,8 @@ from tablewright.model.declarations import (
     Version,
     computed,
 )
+from tablewright.model.derived.counters import CountOf, SumOf
+from tablewright.model.derived.projections import Projection
 from tablewright.model.design import (
     AcceptedFinding,
     CostClaim,
@@ -52,7 +54,6 @@ from tablewright.model.keys.key_rules import Keys, first_of, raw, sharded, when
 from tablewright.model.keys.key_template import Template
 from tablewright.model.naming import camel_case, pascal_case, snake_case
 from tablewright.model.patterns import Get, Lookup, Query, Selection
-from tablewright.model.projections import Projection
 from tablewright.model.schema import Schema, retired_schemas_of, schema_of, schemas_of
 from tablewright.model.table import GlobalIndex, Index, LocalIndex, Table
 from tablewright.model.values.attribute_codec import EpochMillis, EpochSeconds
@@ -65,6 +66,7 @@ __all__ = [
     "CollectionQuery",
     "CollectionSelection",
     "CostClaim",
+    "CountOf",
     "CreatedAt",
     "Design",
     "Entity",
@@ -93,6 +95,7 @@ __all__ = [
     "Schema",
     "Selection",
     "Stamp",
+    "SumOf",
     "Table",
     "Template",
     "TemplateError",

@@ -26,6 +26,7 @@ from pydantic import BaseModel, ConfigDict
 from tablewright.dynamo import Item
 from tablewright.model.declaration_checks import check_fields, check_schema
 from tablewright.model.declarations import Computed, Upgrades
+from tablewright.model.derived.counters import attach_counters, counters_of
 from tablewright.model.errors import ModelError
 from tablewright.model.field_conditions import FieldPath
 from tablewright.model.keys.key_rules import Keys
@@ -102,9 +103,11 @@ class Entity(_WithFieldPaths):
             check_fields(cls)
             schema = Schema(cls, table, naming, type_name or cls.__name__)
             check_schema(schema)
+            counters = counters_of(schema)
             cls.schema_ = schema
             schema.filters = filters_of(schema)
             schema.join_table()
+            attach_counters(schema, counters)
 
     @classmethod
     def of(cls, item: Item) -> Self:

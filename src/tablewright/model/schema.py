@@ -66,6 +66,11 @@ class Schema(KeyLayout, Generic[E_co]):
         # The other entities of the table whose items can have the key of one of this, so that only the type attribute
         # distinguishes them.
         self.key_collisions: list[Schema] = []
+        # The counters that are kept because of items of this entity, and those that this entity has (see ``counters``).
+        self.counters: tuple[Any, ...] = ()
+        self.counts: tuple[Any, ...] = ()
+        # Whether other items are written with each of its items: guards of unique values, counters.
+        self.needs_upkeep = bool(self.unique)
         # What the store compiles from the access patterns; kept here, so that it lives as long as the entity.
         self.query_templates: dict[Any, Any] = {}
         self._compile()
@@ -190,6 +195,8 @@ class Schema(KeyLayout, Generic[E_co]):
             return "unique fields"
         if self.numbered:
             return "numbered fields"
+        if self.needs_upkeep:
+            return "counters that its transactions keep"
         return f"keys that {self.key_collisions[0].entity.__name__} can have too" if self.key_collisions else None
 
     # -- schema versions ----------------------------------------------------------------------------------------

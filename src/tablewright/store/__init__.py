@@ -81,6 +81,7 @@ from tablewright.store.streams.change_records import (
 from tablewright.store.streams.checkpoint import Checkpoint, CheckpointTable, DeadLetter
 from tablewright.store.streams.consumer import Consumer
 from tablewright.store.streams.consumer_settings import ConsumerSettings, Handler, PassResult
+from tablewright.store.streams.counter_handler import counter_handler
 from tablewright.store.streams.effects import Effects
 from tablewright.store.streams.rebuild import RebuildProgress
 from tablewright.store.streams.stream_tail import AsyncStreamTail
@@ -187,6 +188,7 @@ __all__ = [
     "changes_in",
     "changes_of",
     "check_blobs",
+    "counter_handler",
     "entity_filter",
     "offloaded_sizes",
     "readable_filter",

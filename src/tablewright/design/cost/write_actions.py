@@ -2,7 +2,8 @@
 
     actions(design.writes["book"])      Actions(items=2, internal=1, checks=0)
 
-An item that moves is deleted and put. Guards of unique values and counters of numbered fields are items of the store.
+An item that moves is deleted and put. Guards of unique values, counters of numbered fields, and counters that count the
+entity in its transactions are further items.
 """
 
 from __future__ import annotations
@@ -106,6 +107,7 @@ def internal_items(write: Write) -> list[InternalItems]:
         if item_write.action in ("create", "put"):
             # Items of one transaction share a counter.
             counters += [InternalItems(schema, not _creates_group(write, spec), 1) for spec in schema.numbered]
+        counters += _kept_counters(schema, item_write, changed)
     found: list[InternalItems] = []
     for (schema, attribute), guard in guards.items():
         replaces = any(
@@ -118,6 +120,19 @@ def internal_items(write: Write) -> list[InternalItems]:
         count = guard["taken"] + guard["released"] if replaces else max(guard["taken"], guard["released"])
         found.append(InternalItems(schema, False, count))
     return found + counters
+
+
+def _kept_counters(schema: Schema, item_write: ItemWrite, changed: frozenset[str]) -> list[InternalItems]:
+    """The items of counters that a write changes in its transaction; two if an item comes to count for another."""
+    found: dict[Schema, int] = {}
+    for counter in schema.counters:
+        is_update = item_write.action == "update"
+        if counter.kept_by != "transaction" or (is_update and changed.isdisjoint(counter.sources)):
+            continue
+        grouped_by = {path.partition(".")[0] for _, path in counter.group}
+        items = 2 if is_update and not changed.isdisjoint(grouped_by) else 1
+        found[counter.schema] = max(found.get(counter.schema, 0), items)
+    return [InternalItems(kept, False, item_write.count * items) for kept, items in found.items()]
 
 
 def _creates_group(write: Write, spec: FieldSpec) -> bool:

@@ -20,14 +20,25 @@ def of_touch(write: Write, item_write: ItemWrite, tenant: Tenant | None, indirec
         needed.append(("GetItem", f"the {item_write.entity.__name__} found by an index"))
     leading: tuple[str, ...] = ()
     if tenant is not None:
-        if schema.unique or schema.numbered:
+        if schema.needs_upkeep or schema.numbered:
             raise DesignError(
-                f"{write.name} cannot be limited to a tenant: {item_write.entity.__name__} has unique or numbered "
-                "fields, whose guards and counters are shared by all tenants; use another role"
+                f"{write.name} cannot be limited to a tenant: {item_write.entity.__name__} has unique, numbered or "
+                "counted fields, whose guards and counters are shared by all tenants; use another role"
             )
         leading = leading_keys(write.name, schema, None, {}, tenant)
     for action, reason in needed:
         yield Grant(action, place, f"{write.name}: {reason}" if reason else write.name, leading)
+    for counter in _kept_counters(schema, item_write):
+        reason = f"{write.name}: counters of {counter.entity.__name__}"
+        yield Grant("UpdateItem", Resource(counter.table), reason, leading)
+
+
+def _kept_counters(schema: Schema, item_write: ItemWrite) -> list[Schema]:
+    """The entities whose counters a write changes in its transaction."""
+    changed = {schema.path(path).partition(".")[0] for path in (*item_write.sets, *item_write.appends)}
+    kept = [counter for counter in schema.counters if counter.kept_by == "transaction"]
+    touched = [each.schema for each in kept if item_write.action != "update" or changed & each.sources]
+    return list(dict.fromkeys(touched))
 
 
 def of_check(write: str, schema: Schema, tenant: Tenant | None, indirect: bool) -> Iterator[Grant]:
@@ -58,8 +69,8 @@ def _actions(schema: Schema, item_write: ItemWrite, in_batch: bool) -> Iterator[
             yield "UpdateItem", f"counters of {name}"
     elif item_write.action == "delete":
         yield "DeleteItem", ""
-        if schema.unique:
-            yield "GetItem", f"unique values of the {name}"
+        if schema.needs_upkeep:
+            yield "GetItem", f"unique values of the {name}" if schema.unique else f"what the {name} counts for"
     else:
         yield "UpdateItem", ""
         yield from _actions_of_update(schema, item_write)
@@ -95,6 +106,9 @@ def _actions_of_update(schema: Schema, item_write: ItemWrite) -> Iterator[tuple[
     needed = sources - whole
     if guards & changed:
         needed |= guards
+    for counter in schema.counters:
+        if counter.kept_by == "transaction" and counter.sources & changed:
+            needed |= counter.sources
     if schema.large:
         needed |= {spec.attribute for spec in schema.large}
         yield "BatchGetItem", f"items of {name} whose blobs were replaced meanwhile"

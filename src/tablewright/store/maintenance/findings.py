@@ -27,6 +27,7 @@ class Fault(StrEnum):
     STRAY_GUARD = "guard without an owner"
     DUPLICATE = "unique value that another item has"
     SEQUENCE = "sequence behind its items"
+    COUNTER = "counter"
     BLOB = "blob of a large value"
     UNREADABLE = "item that is not valid as its entity"
 

@@ -50,7 +50,7 @@ from tablewright.store.write.planning.operation import Attempt, Operation, Plann
 from tablewright.store.write.planning.preconditions import Precondition
 from tablewright.store.write.planning.write_target import key_in
 from tablewright.store.write.put import Create, managed_values, number_draws, whole_item_plan
-from tablewright.store.write.unique_values import guard_changes
+from tablewright.store.write.upkeep import upkeep_changes
 
 __all__ = ["replace_retired", "retired_form"]
 
@@ -247,7 +247,7 @@ class _Replacement:
         if self.form.large:
             offload = Offload(self.repair_pass.context)
             placement = Placement({}, superseded=offload.superseded(self.form, references(self.stored)))
-        guards = guard_changes(self.form, self.form.upgrade(self.whole), self._key, None, self._key)
+        guards = upkeep_changes(self.form, self.form.upgrade(self.whole), self._key, None, self._key)
         delete = action("Delete", self.repair_pass.at(self._key), self._unchanged)
         return Planned(self.form, "repair", WritePlan([delete], guards, placement=placement))
 
@@ -283,8 +283,8 @@ class _InPlace(Operation):
             item = placement.item
         body = {"TableName": attempt.context.name_of(schema.table), "Item": item}
         guards = [
-            *guard_changes(self.form, self.form.upgrade(self.before), key, None, key),
-            *guard_changes(schema, None, key, item, key),
+            *upkeep_changes(self.form, self.form.upgrade(self.before), key, None, key),
+            *upkeep_changes(schema, None, key, item, key),
         ]
         return whole_item_plan(action("Put", body, self.unchanged), guards, entity, values, placement)
 

@@ -33,6 +33,7 @@ from tablewright.store.errors import AlreadyExists, BlobLost
 from tablewright.store.flow.driver import Flow, Request
 from tablewright.store.flow.retry import backoff, retrying
 from tablewright.store.item_description import describe_item
+from tablewright.store.maintenance.counter_repair import counters_of_pass
 from tablewright.store.maintenance.findings import Fault, Finding, Progress, Remedy, Report, compared
 from tablewright.store.maintenance.repair_pass import MAX_REPAIR_ATTEMPTS, Changed, RepairPass, has_changed
 from tablewright.store.maintenance.retired_items import replace_retired, retired_form
@@ -113,6 +114,8 @@ class _Verification(RepairPass):
             yield from self._page(response["Items"])
             self.done += len(response["Items"])
             start = response.get("LastEvaluatedKey")
+            if start is None:
+                yield from counters_of_pass(self)
             cursor = None if start is None else seal(b"", read, [start])
             progress = Progress(self.done, self.found, self.repaired, total, cursor)
             if on_progress is not None:

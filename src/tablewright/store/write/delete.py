@@ -48,7 +48,8 @@ from tablewright.store.write.planning.write_target import (
     read_target,
     version_read,
 )
-from tablewright.store.write.unique_values import guard_changes, guarded_values
+from tablewright.store.write.unique_values import guarded_values
+from tablewright.store.write.upkeep import upkeep_changes
 
 
 @dataclass(frozen=True, slots=True, init=False, eq=False)
@@ -84,7 +85,7 @@ class Delete(Operation):
             if error is not None:
                 raise error
             preconditions = assumptions([*live_conditions(context, schema), *all_equal(stored)])
-        if schema.unique:
+        if schema.needs_upkeep:
             preconditions += assumptions([exists(schema.table.partition), *all_equal(guarded_values(schema, stored))])
         placement, before = None, stored
         if schema.large:
@@ -94,11 +95,11 @@ class Delete(Operation):
 
         def result(response: Response) -> bool:
             # A transaction returns no item, but was made under the condition that there is one.
-            old = response.get("Attributes", before if schema.unique else None)
+            old = response.get("Attributes", before if schema.needs_upkeep else None)
             return live_item(context, schema, old) is not None
 
         body = {"TableName": context.name_of(schema.table), "Key": key}
-        guards = guard_changes(schema, schema.upgrade(before), key, None, key) if schema.unique else []
+        guards = upkeep_changes(schema, schema.upgrade(before), key, None, key) if schema.needs_upkeep else []
         return WritePlan([action("Delete", body, preconditions)], guards, result, placement)
 
     def _stored(self, attempt: Attempt) -> Flow[Item | None]:
@@ -108,7 +109,7 @@ class Delete(Operation):
             return None if is_of_another(schema, found.item) else found.item
         if isinstance(target, Entity):
             return schema.encode(target)
-        if target.index is not None or schema.unique:
+        if target.index is not None or schema.needs_upkeep:
             return (yield from read_target(attempt.context, target, "the item"))
         return key_of_lookup(target)
 

@@ -21,7 +21,7 @@ from tablewright.store.write.planning.item_conditions import free_members, versi
 from tablewright.store.write.planning.operation import Action, Attempt, WritePlan, action
 from tablewright.store.write.planning.preconditions import Precondition, free_precondition
 from tablewright.store.write.planning.write_target import key_in
-from tablewright.store.write.unique_values import guard_changes
+from tablewright.store.write.upkeep import upkeep_changes
 
 
 def plan_move(
@@ -47,7 +47,7 @@ def plan_move(
         action("Delete", {"TableName": name, "Key": old_key}, preconditions),
         Action("Put", {"TableName": name, "Item": stored, **free_members(attempt.context, schema)}, [free]),
     ]
-    guards = guard_changes(schema, before, old_key, after, new_key)
+    guards = upkeep_changes(schema, before, old_key, after, new_key)
     return WritePlan(actions, guards, lambda _: result(whole), placement)
 
 

@@ -67,7 +67,8 @@ from tablewright.store.write.planning.preconditions import (
 )
 from tablewright.store.write.planning.write_target import key_in, read_item, version_read
 from tablewright.store.write.sequence import Draw
-from tablewright.store.write.unique_values import GuardChange, guard_changes, guarded_values
+from tablewright.store.write.unique_values import guarded_values
+from tablewright.store.write.upkeep import Upkeep, upkeep_changes
 
 E = TypeVar("E", bound=Entity)
 
@@ -121,7 +122,7 @@ def number_draws(schema: Schema, entity: Entity) -> Draws:
 
 def whole_item_plan(
     action: Action,
-    guards: list[GuardChange],
+    guards: list[Upkeep],
     entity: Entity,
     values: Mapping[str, Any],
     placement: Placement | None,
@@ -201,7 +202,7 @@ def plan_creation(
         "Item": item,
         **free_members(attempt.context, schema),
     }
-    guards = guard_changes(schema, None, key, item, key)
+    guards = upkeep_changes(schema, None, key, item, key)
     return whole_item_plan(Action("Put", body, [free]), guards, entity, values, placement)
 
 
@@ -239,7 +240,7 @@ class Put(EntityOperation):
         before = schema.encode(entity) if expected else None
         if found is not None:
             before = live_item(context, schema, found.item)
-        elif self.expect and schema.unique and before is None:
+        elif self.expect and schema.needs_upkeep and before is None:
             before = yield from read_item(context, schema, key, f"{schema.entity.__name__}.put")
 
         def gone(_: Item) -> StoreError:
@@ -257,7 +258,7 @@ class Put(EntityOperation):
         placement = None
         preconditions = [Precondition(each, refusal) for each in self._conditions(context, expected, before)]
         if self.expect:
-            if before is None and (found is not None or schema.unique):
+            if before is None and (found is not None or schema.needs_upkeep):
                 raise gone(key)
             expected_of_it = [
                 *live_preconditions(context, schema, gone),
@@ -273,16 +274,16 @@ class Put(EntityOperation):
             preconditions += assumptions([equals(BLOB_REFERENCES, stored.get(BLOB_REFERENCES))])
             before = yield from whole_if_older(context, schema, before)
         body = {"TableName": context.name_of(schema.table), "Item": item}
-        guards = guard_changes(schema, before and schema.upgrade(before), key, item, key)
+        guards = upkeep_changes(schema, before and schema.upgrade(before), key, item, key)
         return whole_item_plan(action("Put", body, preconditions), guards, entity, values, placement)
 
     def _conditions(self, context: Context, expected: int | None, before: Item | None) -> list[Condition]:
         """What may be stored: an item of this version and with these unique values; or none, or any of the entity."""
         schema = self.schema
-        if schema.unique and before is None:
+        if schema.needs_upkeep and before is None:
             return [free_condition(context, schema)]
         version = [] if expected is None else [version_condition(schema, expected)]
-        if schema.unique and before is not None:
+        if schema.needs_upkeep and before is not None:
             return [*version, *live_conditions(context, schema), *all_equal(guarded_values(schema, before))]
         if expected:
             return [*version, *live_conditions(context, schema)]
@@ -316,7 +317,7 @@ def create(context: Context, entity: E, *, replacing: FieldCondition | None = No
 
 def _concerns_others(schema: Schema) -> bool:
     """Whether the write of an item is more than one request: there are guards, sequences or blobs as well."""
-    return bool(schema.unique or schema.numbered or schema.large)
+    return bool(schema.needs_upkeep or schema.numbered or schema.large)
 
 
 def _written(context: Context, schema: Schema, entity: E, name: str, condition: Mapping[str, Any]) -> Flow[E]:

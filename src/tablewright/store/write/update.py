@@ -67,7 +67,7 @@ from tablewright.store.write.planning.write_target import (
     version_read,
 )
 from tablewright.store.write.sequence import Draw, counted_attributes
-from tablewright.store.write.unique_values import guard_changes
+from tablewright.store.write.upkeep import upkeep_changes
 
 E = TypeVar("E", bound=Entity)
 ReturnValues = Literal["ALL_NEW", "ALL_OLD"]
@@ -230,7 +230,7 @@ class Update(Operation):
     def _reads_old(self) -> bool:
         """Whether the item as it was has to be read: a transaction does not return it, nor any write its blobs."""
         schema = self.schema
-        return self.returns_old and bool(schema.unique or schema.numbered or schema.large)
+        return self.returns_old and bool(schema.needs_upkeep or schema.numbered or schema.large)
 
     def _read_old(self, context: Context) -> Flow[Item]:
         """The item as it is; that it was the same when it is written is assumed."""
@@ -441,7 +441,7 @@ class Update(Operation):
                 actions.sets[attribute] = derived[attribute]
             else:
                 actions.removes.append(attribute)
-        guards = guard_changes(schema, stored, key, after, key) if guarded else []
+        guards = upkeep_changes(schema, stored, key, after, key) if guarded else []
         preconditions = self._preconditions(context, key)
         if draft.impact.needed:
             needed = schema.stored_names(draft.impact.needed)
@@ -512,7 +512,7 @@ class Update(Operation):
         item = after if placement is None else placement.item
         result = after if placement is None else placement.whole(after)
         put = action("Put", {"TableName": context.name_of(schema.table), "Item": item}, same)
-        guards = guard_changes(schema, before, key, after, key)
+        guards = upkeep_changes(schema, before, key, after, key)
         return WritePlan([put], guards, lambda _: self._result(result, before), placement)
 
 

@@ -12,6 +12,7 @@ from functools import lru_cache
 
 from tablewright.dynamo.expressions.builder import UpdateActions, attribute_of
 from tablewright.model import Schema
+from tablewright.model.derived.counters import Counter
 from tablewright.store.write.sequence import counted_attributes
 
 
@@ -25,7 +26,7 @@ class Dependencies:
     fixed: frozenset[str]
     # Each key attribute of an index.
     indexes: Mapping[str, frozenset[str]]
-    # The guards of unique fields.
+    # The guards of unique fields, and the counters that transactions keep.
     guards: frozenset[str]
     # Those of indexes' keys that have a default, which a missing attribute stands for.
     defaults: tuple[str, ...]
@@ -35,8 +36,13 @@ class Dependencies:
         return [attribute for attribute, sources in self.indexes.items() if not sources.isdisjoint(changed)]
 
 
-@lru_cache(maxsize=1024)
 def dependencies(schema: Schema) -> Dependencies:
+    """What follows from which attributes of an entity; a counter of it may be declared at any time."""
+    return _dependencies(schema, schema.counters)
+
+
+@lru_cache(maxsize=1024)
+def _dependencies(schema: Schema, counters: tuple[Counter, ...]) -> Dependencies:
     key = schema.table.key
     fixed: set[str] = set()
     for attribute in key:
@@ -46,6 +52,9 @@ def dependencies(schema: Schema) -> Dependencies:
     guards = set(schema.guarded_attributes)
     if guards and schema.expiry is not None:
         guards.add(schema.expiry.attribute)
+    for counter in counters:
+        if counter.kept_by == "transaction":
+            guards |= counter.sources
     return Dependencies(
         identity=frozenset(source for attribute in key for source in schema.sources(attribute)),
         fixed=fixed_names,
@@ -70,19 +79,21 @@ def impact_of(schema: Schema, actions: UpdateActions, *, has_model_validators: b
     """The impact of actions; validators of a whole model have to see all of the item."""
     in_part = (*actions.adds, *actions.appends, *actions.deletes, *actions.computed)
     operands = tuple(actions.operands) if actions.computed else ()
-    return _impact(schema, (*actions.sets, *actions.removes), in_part, operands, has_model_validators)
+    replaced = (*actions.sets, *actions.removes)
+    return _impact(schema, schema.counters, replaced, in_part, operands, has_model_validators)
 
 
 @lru_cache(maxsize=4096)
 def _impact(
     schema: Schema,
+    counters: tuple[Counter, ...],
     replaced: tuple[str, ...],
     in_part: tuple[str, ...],
     operands: tuple[str, ...],
     has_model_validators: bool,
 ) -> Impact:
     """``operands`` are the attributes that values are computed from, which have to be known if a key follows."""
-    follow = dependencies(schema)
+    follow = _dependencies(schema, counters)
     changed = frozenset(map(attribute_of, (*replaced, *in_part)))
     affected = follow.affected(changed)
     sources: set[str] = set()

@@ -20,7 +20,7 @@ from tablewright.store.errors import Conflict, LimitExceeded, ServiceError, Stor
 from tablewright.store.flow.driver import Flow, Request, Response
 from tablewright.store.flow.retry import retrying
 from tablewright.store.write.planning.operation import Action, WritePlan
-from tablewright.store.write.unique_values import GuardChange
+from tablewright.store.write.upkeep import CounterChange, Upkeep
 
 CONDITION_FAILED = "ConditionalCheckFailedException"
 _CANCELLED = "TransactionCanceledException"
@@ -36,7 +36,7 @@ class Refused:
     """Why an action of a plan was not done: its condition failed (and this is stored), or another error."""
 
     plan: int
-    by: Action | GuardChange
+    by: Action | Upkeep
     found: Item | None
     error: StoreError | None = None
 
@@ -62,22 +62,33 @@ def commit(
     return _commit_all(context, actions, guards, pattern)
 
 
-def _merged(guards: list[tuple[int, GuardChange]]) -> tuple[list[tuple[int, GuardChange]], list[Refused]]:
-    """One change for each guard, as a transaction may touch an item only once; refused if two plans take the same."""
+def _merged(guards: list[tuple[int, Upkeep]]) -> tuple[list[tuple[int, Upkeep]], list[Refused]]:
+    """One change for each guard or counter, as a transaction may touch an item only once.
+
+    Refused if two plans take the same guard.
+    """
     if len(guards) < 2:
         return guards, []
-    merged: dict[tuple[str, str], tuple[int, GuardChange]] = {}
+    merged: dict[tuple[str, str], tuple[int, Upkeep]] = {}
     refused = []
     for number, change in guards:
         owner, known = merged.get(change.identity, (number, None))
         if known is None:
             merged[change.identity] = number, change
+        elif isinstance(known, CounterChange) or isinstance(change, CounterChange):
+            assert isinstance(known, CounterChange)
+            assert isinstance(change, CounterChange)
+            merged[change.identity] = owner, known.merged(change)
         elif known.after is not None and change.after is not None:
             refused.append(Refused(number, change, None))
         else:
             taker = owner if known.after is not None else number
             merged[change.identity] = taker, known.merged(change)
-    return list(merged.values()), refused
+    return [each for each in merged.values() if not _changes_nothing(each[1])], refused
+
+
+def _changes_nothing(change: Upkeep) -> bool:
+    return isinstance(change, CounterChange) and change.changes_nothing
 
 
 def _commit_one(context: Context, number: int, action: Action, pattern: str) -> Flow[Committed]:
@@ -97,7 +108,7 @@ def _commit_one(context: Context, number: int, action: Action, pattern: str) -> 
 def _commit_all(
     context: Context,
     actions: Sequence[tuple[int, Action]],
-    guards: list[tuple[int, GuardChange]],
+    guards: list[tuple[int, Upkeep]],
     pattern: str,
 ) -> Flow[Committed]:
     guards, refused = _merged(guards)
@@ -106,7 +117,7 @@ def _commit_all(
     if not actions and not guards:
         return {}, []
     if len(actions) + len(guards) > MAX_TRANSACTION_ACTIONS:
-        guarded = f" and {len(guards)} guards of unique values" if guards else ""
+        guarded = f" and {len(guards)} guards of unique values and counters" if guards else ""
         raise LimitExceeded(
             f"a transaction has at most {MAX_TRANSACTION_ACTIONS} actions; this has {len(actions)}{guarded}"
         )
@@ -124,7 +135,7 @@ def _commit_all(
     except ServiceError as error:
         if error.code != _CANCELLED:
             raise in_words(error) from None
-        origins: list[tuple[int, Action | GuardChange]] = [*actions, *guards]
+        origins: list[tuple[int, Action | Upkeep]] = [*actions, *guards]
         for (number, by), reason in zip(origins, error.details.get("CancellationReasons", ()), strict=False):
             code = reason.get("Code", "None")
             if code != "None":

@@ -40,6 +40,7 @@ from tablewright.store.write.planning.operation import (
 from tablewright.store.write.planning.preconditions import refusal_of
 from tablewright.store.write.sequence import Draw, Identity, Sequences
 from tablewright.store.write.unique_values import GuardChange
+from tablewright.store.write.upkeep import CounterChange
 
 # How often a write is planned before it is given up.
 MAX_PLAN_ATTEMPTS = 12
@@ -251,7 +252,7 @@ def _reasons(refused: Sequence[Refused], attempts: Sequence[Attempt]) -> list[St
 
 
 def _reason(refused: Refused, attempt: Attempt) -> StoreError:
-    if isinstance(refused.by, GuardChange):
+    if isinstance(refused.by, GuardChange | CounterChange):
         return refused.by.refusal()
     error = refusal_of(refused.by.preconditions, refused.found)
     if error is not None:

@@ -30,7 +30,7 @@ from tablewright.store.context import Context
 from tablewright.store.flow.driver import Flow, Request, Response, Sleep
 from tablewright.store.write.planning.preconditions import Precondition
 from tablewright.store.write.sequence import Draw
-from tablewright.store.write.unique_values import GuardChange
+from tablewright.store.write.upkeep import Upkeep
 
 
 # Not frozen, though no field is ever changed: every write makes some.
@@ -91,7 +91,7 @@ class WritePlan:
     """What one attempt at an operation does to its table."""
 
     actions: Sequence[Action]
-    guards: Sequence[GuardChange] = ()
+    guards: Sequence[Upkeep] = ()
     # The result, given the response of a single request, or an empty one after a transaction.
     result: Callable[[Response], Any] = lambda _: None
     # Where large values go. With them, a result may have to be loaded, given whether the caller wants it.
