@@ -86,9 +86,8 @@ class DeclaredCollectionQuery(CollectionQuery, Generic[P]):
         assert self.signature is not None
         return self.signature.bound(owner, self._bound)
 
-    def _bound(self, owner: type[C], signature: PatternSignature) -> Callable[..., CollectionSelection[C]]:
-        def gather(*given: Any, **named: Any) -> CollectionSelection[C]:
-            values = signature.values(owner, given, named)
+    def _bound(self, owner: type[C], _: PatternSignature) -> Callable[[dict[str, Any]], CollectionSelection[C]]:
+        def gather(values: dict[str, Any]) -> CollectionSelection[C]:
             return CollectionSelection(
                 owner, self.name, self.index, values, self.newest_first, self.consistent, self.load_large
             )

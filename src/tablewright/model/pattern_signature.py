@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, TypeVar, get_origin
 
 from tablewright.model.errors import ModelError
@@ -39,10 +39,7 @@ class PatternSignature:
             )
         self.parameters = {each.name: each for each in parameters}
         self.names = tuple(self.parameters)
-        self.positional = tuple(each.name for each in parameters if each.kind is _KINDS[0])
         self.required = frozenset(each.name for each in parameters if each.default is each.empty)
-        optional = [each for each in parameters if each.default is not each.empty]
-        self.defaults = {each.name: each.default for each in optional if each.default is not None}
         self.returns_filter = self.signature.return_annotation not in (None, "None", self.signature.empty)
         # Parameters that only the filter uses; known once the key is.
         self.filtered_by: frozenset[str] = frozenset()
@@ -50,35 +47,50 @@ class PatternSignature:
         self.several = frozenset(each.name for each in parameters if _takes_several(each.annotation))
         self._bound: dict[type, Callable[..., Any]] = {}
 
-    def bound(self, owner: type, make: Callable[[Any, PatternSignature], Callable[..., R]]) -> Callable[..., R]:
-        """The pattern as a function of an entity class, with its signature and documentation."""
-        function = self._bound.get(owner)
+    def bound(
+        self, owner: type, make: Callable[[Any, PatternSignature], Callable[[dict[str, Any]], R]]
+    ) -> Callable[..., R]:
+        """The pattern as a function of an entity class, with its signature and documentation.
+
+        ``make`` gives what is called with the values of each call, by parameter.
+        """
+        function: Callable[..., R] | None = self._bound.get(owner)
         if function is None:
-            function = make(owner, self)
-            parameters = list(self.parameters.values())
+            function = self._compiled(make(owner, self))
             function.__name__ = self.declaration.__name__
             function.__qualname__ = f"{owner.__name__}.{self.declaration.__name__}"
             function.__doc__ = inspect.cleandoc(self.declaration.__doc__ or "") or None
+            parameters = list(self.parameters.values())
             function.__signature__ = self.signature.replace(parameters=parameters)  # type: ignore[attr-defined]
             self._bound[owner] = function
         return function
 
-    def values(self, owner: type, given: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
-        """The values of a call, by parameter; raises TypeError as a call of the declared function would."""
-        values = dict(zip(self.positional, given, strict=False)) if given else {}
-        if len(given) > len(self.positional) or not values.keys().isdisjoint(named):
-            self._refuse(owner, given, named)
-        values.update(named)
-        if not (self.required <= values.keys() <= self.parameters.keys()):
-            self._refuse(owner, given, named)
-        return {**self.defaults, **values} if self.defaults else values
+    def _compiled(self, finish: Callable[[dict[str, Any]], R]) -> Callable[..., R]:
+        """A function that takes the parameters, and calls another one with their values; None is the same as not given.
 
-    def _refuse(self, owner: type, given: tuple[Any, ...], named: Mapping[str, Any]) -> None:
-        try:
-            self.signature.bind(owner, *given, **named)
-        except TypeError as error:
-            takes = ", ".join(self.names)
-            raise TypeError(f"{owner.__name__}.{self.declaration.__name__}: {error}; it takes {takes}") from None
+        It is compiled, as those of dataclasses are: every read begins here, and Python checks the arguments in no time.
+        """
+        known: dict[str, Any] = {"finish__": finish}
+        taken, always, others = [], [], []
+        for each in self.parameters.values():
+            if each.kind is _KINDS[1] and "*" not in taken:
+                taken.append("*")
+            if each.default is not each.empty:
+                known[f"{each.name}__"] = each.default
+                taken.append(f"{each.name}={each.name}__")
+            else:
+                taken.append(each.name)
+            if each.default is None:
+                others.append(f"    if {each.name} is not None: values__[{each.name!r}] = {each.name}")
+            else:
+                always.append(f"{each.name!r}: {each.name}")
+        head = f"def pattern({', '.join(taken)}):"
+        if others:
+            lines = [head, f"    values__ = {{{', '.join(always)}}}", *others, "    return finish__(values__)"]
+        else:
+            lines = [head, f"    return finish__({{{', '.join(always)}}})"]
+        exec("\n".join(lines), known)
+        return known["pattern"]  # type: ignore[no-any-return]
 
 
 def _takes_several(annotation: Any) -> bool:

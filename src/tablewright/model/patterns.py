@@ -191,12 +191,9 @@ class DeclaredGet(Get, Generic[P]):
         assert self.signature is not None
         return self.signature.bound(owner, self._bound)
 
-    def _bound(self, owner: type[E], signature: PatternSignature) -> Callable[..., Lookup[E]]:
-        def lookup(*given: Any, **named: Any) -> Lookup[E]:
-            values = signature.values(owner, given, named)
-            return Lookup(owner, self.name, self.index, values, self.consistent, self.load_large)
-
-        return lookup
+    def _bound(self, owner: type[E], _: PatternSignature) -> Callable[[dict[str, Any]], Lookup[E]]:
+        name, index, consistent, load_large = self.name, self.index, self.consistent, self.load_large
+        return lambda values: Lookup(owner, name, index, values, consistent, load_large)
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,17 +204,17 @@ class DeclaredQuery(Query, Generic[P]):
         assert self.signature is not None
         return self.signature.bound(owner, self._bound)
 
-    def _bound(self, owner: type[E], signature: PatternSignature) -> Callable[..., Selection[E]]:
-        is_bounded = self.range is not None and not _BOUNDS.isdisjoint(signature.names)
+    def _bound(self, owner: type[E], signature: PatternSignature) -> Callable[[dict[str, Any]], Selection[E]]:
+        fixed = self.fixed
+        bounding = frozenset[str]() if self.range is None else _BOUNDS.intersection(signature.names)
 
-        def select(*given: Any, **named: Any) -> Selection[E]:
-            values = signature.values(owner, given, named)
+        def select(values: dict[str, Any]) -> Selection[E]:
             condition = None
             if signature.returns_filter:
                 condition = signature.declaration(owner, **values)
                 values = {name: value for name, value in values.items() if name not in signature.filtered_by}
-            bounds = _bounds(owner, self, values) if is_bounded else {}
-            return Selection(owner, self, {**self.fixed, **values} if self.fixed else values, bounds, condition)
+            bounds = {} if bounding.isdisjoint(values) else _bounds(owner, self, values)
+            return Selection(owner, self, {**fixed, **values} if fixed else values, bounds, condition)
 
         return select
 
