@@ -133,7 +133,7 @@ def test_policies_are_written_by_role(capsys: pytest.CaptureFixture[str]) -> Non
     status, out, err = run(capsys, "iam", DESK, "--json", "--account", "123456789012", "--environment", "dev")
     assert (status, err) == (0, "")
     policies = json.loads(out)
-    assert list(policies) == ["api", "runtime"]
+    assert list(policies) == ["api", "desk", "runtime"]
     policy = policies["api"]
     table = "arn:aws:dynamodb:us-east-1:123456789012:table/dev-itsm-tickets"
     assert [(statement["Action"], statement["Resource"]) for statement in policy["Statement"]] == [

@@ -27,7 +27,7 @@ from tests.systems.harness import Served, serving
 REQUESTS, CONSUMERS, MAINTENANCE = "AKIAREQUESTS", "AKIACONSUMERS", "AKIAMAINTENANCE"
 ADMINISTRATOR = "AKIAADMINISTRATOR"
 # What a process that serves has; the other roles are those of consumers, maintenance and customers.
-OF_REQUESTS = ("api", "runtime")
+OF_REQUESTS = ("api", "desk", "runtime")
 OF_CUSTOMERS = ("customer",)
 
 Policy = dict[str, Any]

@@ -36,8 +36,12 @@ def _made(served: Served, posted: Sequence[MakePost], changed_: Sequence[MakeCha
 
 
 def service_desk(served: Served) -> None:
-    _made(served, [posts.a_ticket, posts.a_comment], [changes.a_desk_status, changes.a_comment])
+    desk = [changes.a_desk_status, changes.a_desk_assignment, changes.a_desk_priority, changes.a_taken_ticket]
+    _made(served, [posts.a_ticket, posts.a_comment], [*desk, changes.a_comment])
     agent = served.client("sam", "Agents", path="/servicedesk")
+    for params in ({}, {"assignee": "sam"}, {"unassigned": "true"}):
+        ok(agent.get("/queue", params=params))
+    ok(agent.get(f"/numbers/{open_ticket(agent)['number']}"))
     ticket = open_ticket(agent, "caller-1")
     ok(agent.get(f"/tickets/{ticket['ticket_id']}"))
     ok(served.client("dora", "Admins", path="/servicedesk").get(f"/tickets/{ticket['ticket_id']}/audit"))

@@ -75,6 +75,26 @@ def a_desk_status(served: Served) -> Change:
     return Change(agent, ticket, "PATCH", ticket, lambda number: {"status": ("closed", "open")[number % 2]})
 
 
+def a_desk_assignment(served: Served) -> Change:
+    agent = served.client("sam", "Agents", path="/servicedesk")
+    ticket = f"/tickets/{open_ticket(agent)['ticket_id']}"
+    return Change(agent, ticket, "PUT", f"{ticket}/assignee", lambda number: {"assignee": f"agent-{number}"})
+
+
+def a_desk_priority(served: Served) -> Change:
+    agent = served.client("sam", "Agents", path="/servicedesk")
+    ticket = f"/tickets/{open_ticket(agent)['ticket_id']}"
+    return Change(
+        agent, ticket, "PUT", f"{ticket}/priority", lambda number: {"priority": ("P1", "P2", "P4")[number % 3]}
+    )
+
+
+def a_taken_ticket(served: Served) -> Change:
+    agent = served.client("sam", "Agents", path="/servicedesk")
+    ticket = f"/tickets/{open_ticket(agent)['ticket_id']}"
+    return Change(agent, ticket, "POST", f"{ticket}/take", _always(None))
+
+
 def a_comment(served: Served) -> Change:
     agent = served.client("sam", "Agents", path="/servicedesk")
     ticket = f"/tickets/{open_ticket(agent)['ticket_id']}"

@@ -38,6 +38,9 @@ def service_desk(served: Served) -> Story:
     agent.post(f"{path}/comments", json={"comment_text": "it is worse"})
     sam.patch(path, json={"status": "in_progress"})
     sam.post(f"{path}/comments", json={"comment_text": "looking"}, headers={"Idempotency-Key": uuid4().hex})
+    sam.post(f"{path}/take")
+    sam.put(f"{path}/priority", json={"priority": "P1"})
+    sam.put(f"{path}/assignee", json={"assignee": "kim"})
     sam.patch(path, json={"status": "resolved"})
     comments = agent.get(path).json()["comments"]
     assert [each["added_by"] for each in comments] == ["ivr", "sam"]
@@ -50,6 +53,9 @@ def service_desk(served: Served) -> Story:
             ("ivr", "add_comment", {"comment_text": (None, "it is worse")}),
             ("sam", "change_status", {"status": ("open", "in_progress")}),
             ("sam", "add_comment", {"comment_text": (None, "looking")}),
+            ("sam", "take", {"assignee": (None, "sam")}),
+            ("sam", "set_priority", {"priority": ("P3", "P1")}),
+            ("sam", "assign", {"assignee": ("sam", "kim")}),
             ("sam", "change_status", {"status": ("in_progress", "resolved")}),
         ],
     )

@@ -12,6 +12,9 @@ from tests.systems.tagged_changes import Change, MakeChange
 
 CHANGES = [
     changes.a_desk_status,
+    changes.a_desk_assignment,
+    changes.a_desk_priority,
+    changes.a_taken_ticket,
     changes.a_comment,
     changes.a_support_status,
     changes.an_escalation,

@@ -1,9 +1,10 @@
-"""Service Desk: the table is the one of the document, to the letter."""
+"""Service Desk: the table is the one of the document, and the queue's indexes and attributes are beside it."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from uuid import UUID
 
 import httpx
 import pytest
@@ -15,11 +16,13 @@ from tablewright.systems.servicedesk.caller_ids import CallerIds
 from tablewright.systems.servicedesk.model import design, tickets
 from tablewright.systems.servicedesk.service import ServiceDesk
 from tablewright.systems.servicedesk.servicedesk_system import system
+from tablewright.systems.servicedesk.ticket_numbers import number_of
 from tests.systems import raw
 from tests.systems.harness import Served, serving
 from tests.systems.servicedesk.desk import open_ticket, stored
 
-ATTRIBUTES = [{"AttributeName": name, "AttributeType": "S"} for name in ("ticket_id", "caller_id", "created_at")]
+OURS = ("queue", "queue_order", "agent_queue", "number")
+ATTRIBUTES = [{"AttributeName": name, "AttributeType": "S"} for name in ("ticket_id", "caller_id", "created_at", *OURS)]
 KEY = [{"AttributeName": "ticket_id", "KeyType": "HASH"}]
 INDEX = {
     "IndexName": "CallerIdIndex",
@@ -34,12 +37,15 @@ TAGS = [{"Key": "Environment", "Value": "PoC"}, {"Key": "Project", "Value": "AI-
 
 @pytest.mark.requirement("SD1")
 def test_the_table_is_created_by_the_request_of_the_document() -> None:
-    assert tickets.create_request() == {
+    request = tickets.create_request()
+    index, *ours = request.pop("GlobalSecondaryIndexes")
+    assert index == INDEX
+    assert [each["IndexName"] for each in ours] == ["QueueIndex", "AssigneeIndex", "NumberIndex"]
+    assert request == {
         "TableName": "poc-itsm-tickets",
         "AttributeDefinitions": ATTRIBUTES,
         "KeySchema": KEY,
         "BillingMode": "PAY_PER_REQUEST",
-        "GlobalSecondaryIndexes": [INDEX],
         "Tags": TAGS,
     }
 
@@ -68,18 +74,20 @@ def test_the_table_that_is_there_is_that_table(served: Served) -> None:
     assert sorted(table["AttributeDefinitions"], key=str) == sorted(ATTRIBUTES, key=str)
     assert table["KeySchema"] == KEY
     assert table["BillingModeSummary"]["BillingMode"] == "PAY_PER_REQUEST"
-    (index,) = table["GlobalSecondaryIndexes"]
+    (index,) = [each for each in table["GlobalSecondaryIndexes"] if each["IndexName"] == "CallerIdIndex"]
     assert {name: index[name] for name in INDEX} == INDEX
     assert table["TableArn"].split(":")[3] == "us-east-1"
 
 
 @pytest.mark.requirement("SD1")
-def test_an_item_has_the_seven_attributes_and_who_wrote_it(agent: httpx.Client, served: Served) -> None:
+def test_an_item_has_the_seven_attributes_and_what_the_queue_needs(agent: httpx.Client, served: Served) -> None:
     ticket = open_ticket(agent)
     agent.post(f"/tickets/{ticket['ticket_id']}/comments", json={"comment_text": "Tried restarting"})
     ticket = agent.patch(f"/tickets/{ticket['ticket_id']}", json={"status": "in_progress"}).json()
     (comment,) = ticket["comments"]
-    assert stored(served, ticket) == {
+    found = stored(served, ticket)
+    assert found.pop("queue")["S"].startswith("QUEUE")
+    assert found == {
         "ticket_id": {"S": ticket["ticket_id"]},
         "caller_id": {"S": "poc-user-001"},
         "issue_description": {"S": "My laptop won't turn on"},
@@ -98,6 +106,10 @@ def test_an_item_has_the_seven_attributes_and_who_wrote_it(agent: httpx.Client, 
             ]
         },
         "created_by": {"S": "sam"},
+        "number": {"S": number_of(UUID(ticket["ticket_id"]))},
+        "priority": {"S": "P3"},
+        "first_answered_at": {"S": comment["added_at"]},
+        "queue_order": {"S": f"P3#{ticket['created_at']}"},
     }
 
 
@@ -108,7 +120,8 @@ def test_a_new_item_has_an_empty_list_of_comments(agent: httpx.Client, served: S
 
 def test_lint_finds_what_was_accepted_and_nothing_else() -> None:
     assert [(finding.rule, finding.place, bool(finding.accepted)) for finding in lint(design)] == [
-        ("unbounded-list", "Ticket.comments", True)
+        ("unbounded-list", "Ticket.comments", True),
+        ("filter-reads-most", "Ticket.unassigned", True),
     ]
 
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Annotated, Any, NotRequired
 from uuid import UUID
 
-from fastapi import Depends, Query
+from fastapi import Depends, Path, Query
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, with_config
 from typing_extensions import TypedDict
 
@@ -27,9 +27,10 @@ from tablewright.runtime import (
 from tablewright.runtime.audit import AuditPage
 from tablewright.runtime.http.json_values import Said
 from tablewright.systems.response_views import page_end
-from tablewright.systems.servicedesk.model import Comment, Status, Ticket
+from tablewright.systems.servicedesk.model import Comment, Priority, QueuedTicket, Status, Ticket, answer_due
 from tablewright.systems.servicedesk.roles import ADMINS, AGENTS, VOICE_AGENTS
 from tablewright.systems.servicedesk.service import ServiceDesk, Written
+from tablewright.systems.servicedesk.ticket_numbers import number_of
 from tablewright.systems.system_router import SystemRouter, UnreadableList
 from tablewright.systems.unreadable_log import UnreadableItem
 
@@ -55,6 +56,11 @@ _EXAMPLE: dict[str, Any] = {
     "updated_at": "2026-02-09T12:20:25.343883Z",
     "comments": [],
     "created_by": "voice-agent",
+    "number": "TK-4F7-K9Q-2",
+    "priority": "P3",
+    "assignee": "sam",
+    "first_answered_at": "2026-02-09T12:31:07.104511Z",
+    "answer_due": "2026-02-09T16:20:25.343883Z",
     "masked": [],
 }
 
@@ -79,6 +85,16 @@ class StatusChange(Strict):
     expected: Status | None = Field(None, description="the status that the change is based on; 409 if it is another")
 
 
+class Assignment(Strict):
+    assignee: Annotated[Said, Field(max_length=200, examples=["sam"])] | None = Field(
+        description="the `sub` of whoever gets it; null for nobody"
+    )
+
+
+class PriorityChange(Strict):
+    priority: Priority = Field(description="P1 urgent, P2 high, P3 normal, P4 low")
+
+
 class CommentView(TypedDict):
     """What somebody added to a ticket."""
 
@@ -99,9 +115,35 @@ class TicketView(TypedDict):
     updated_at: Time
     comments: list[CommentView]
     created_by: Annotated[str | None, Field(description="the `sub` of whoever opened it")]
+    number: Annotated[str, Field(description="to be spoken; the last character is a check")]
+    priority: Priority
+    assignee: Annotated[str | None, Field(description="the `sub` of whoever has it")]
+    first_answered_at: Annotated[Time | None, Field(description="when a person first added a comment")]
+    answer_due: Annotated[Time | None, Field(description="by when a person has to answer, until somebody has")]
     masked: NotRequired[
         Annotated[list[str], Field(description="the kinds of secrets that were masked in the text that was just sent")]
     ]
+
+
+class QueuedView(TypedDict):
+    """A ticket in a list of the queue, without its comments."""
+
+    ticket_id: UUID
+    number: str
+    caller_id: str
+    issue_description: str
+    status: Status
+    priority: Priority
+    assignee: str | None
+    created_at: Time
+    created_by: str | None
+    answer_due: Time | None
+
+
+class QueuePage(TypedDict):
+    tickets: list[QueuedView]
+    cursor: NotRequired[Annotated[str | None, Field(description="for what comes later; null when there is no more")]]
+    unreadable: list[UnreadableItem]
 
 
 class TicketPage(TypedDict):
@@ -136,7 +178,8 @@ async def add_comment(
 ) -> TicketView:
     """Add a comment to a ticket."""
     responder = Responder(_written, agent.user_id, idempotency_key)
-    return await desk.add_comment(ticket_id, body.comment_text, responder, changing.seen)
+    is_answer = agent.has(AGENTS, ADMINS)
+    return await desk.add_comment(ticket_id, body.comment_text, responder, changing.seen, is_answer=is_answer)
 
 
 @router.get("/tickets", responses=documented(400), tags=["tickets"])
@@ -167,6 +210,49 @@ async def change_status(ticket_id: UUID, body: StatusChange, desk: Desk, _: Pers
     return _view(changing.of(ticket))
 
 
+@router.get("/numbers/{number}", responses=documented(400, 404, 409), tags=["tickets"])
+async def get_by_number(
+    number: Annotated[Said, Path(max_length=50, examples=["TK-4F7-K9Q-2"])], desk: Desk, _: Agent, reading: Reading
+) -> TicketView:
+    """The ticket with a number, as a caller says it: blanks, dashes and small letters do not matter.
+
+    A number whose check character is wrong was misheard, and is refused with 400.
+    """
+    return _view(reading.of(await desk.by_number(number)))
+
+
+@router.get("/queue", responses=documented(400), tags=["queue"])
+async def queue(
+    desk: Desk,
+    person: Person,
+    assignee: Annotated[Said | None, Query(max_length=200, description="only what this person has")] = None,
+    unassigned: Annotated[bool, Query(description="only what nobody has")] = False,
+    limit: Limit = 25,
+    cursor: Cursor = None,
+) -> QueuePage:
+    """Tickets that are open or in progress: the most urgent first, and the oldest of them."""
+    page = await desk.queue(assignee=assignee, unassigned=unassigned, limit=limit, cursor=cursor)
+    return {"tickets": [_queued(ticket) for ticket in page.items], **page_end(page)}
+
+
+@router.post("/tickets/{ticket_id}/take", responses=documented(404, 409), tags=["queue"])
+async def take(ticket_id: UUID, desk: Desk, _: Person, changing: Changing) -> TicketView:
+    """Take a ticket that nobody has; it is in progress from then on."""
+    return _view(changing.of(await desk.take(ticket_id, changing.seen)))
+
+
+@router.put("/tickets/{ticket_id}/assignee", responses=documented(404, 409), tags=["queue"])
+async def assign(ticket_id: UUID, body: Assignment, desk: Desk, _: Person, changing: Changing) -> TicketView:
+    """Give a ticket to somebody, or to nobody."""
+    return _view(changing.of(await desk.assign(ticket_id, body.assignee, changing.seen)))
+
+
+@router.put("/tickets/{ticket_id}/priority", responses=documented(404, 409), tags=["queue"])
+async def set_priority(ticket_id: UUID, body: PriorityChange, desk: Desk, _: Person, changing: Changing) -> TicketView:
+    """Say how soon a ticket needs an answer: P1 within 15 minutes, P2 an hour, P3 four hours, P4 a day."""
+    return _view(changing.of(await desk.set_priority(ticket_id, body.priority, changing.seen)))
+
+
 @router.get("/tickets/{ticket_id}/audit", responses=documented(400, 404), tags=["tickets"])
 async def audit(ticket_id: UUID, desk: Desk, _: Admin, limit: Limit = 50, cursor: Cursor = None) -> AuditPage:
     """Who changed what of a ticket, when and by which call, newest first. Admins only."""
@@ -193,8 +279,33 @@ def _view(ticket: Ticket, masked: Sequence[str] = ()) -> TicketView:
         "updated_at": _time(ticket.updated_at),
         "comments": [_comment(comment) for comment in ticket.comments],
         "created_by": ticket.created_by,
+        "number": _number(ticket),
+        "priority": ticket.priority,
+        "assignee": ticket.assignee,
+        "first_answered_at": ticket.first_answered_at and _time(ticket.first_answered_at),
+        "answer_due": (due := answer_due(ticket)) and _time(due),
         "masked": [*masked],
     }
+
+
+def _queued(ticket: QueuedTicket) -> QueuedView:
+    return {
+        "ticket_id": ticket.ticket_id,
+        "number": _number(ticket),
+        "caller_id": ticket.caller_id,
+        "issue_description": ticket.issue_description,
+        "status": ticket.status,
+        "priority": ticket.priority,
+        "assignee": ticket.assignee,
+        "created_at": _time(ticket.created_at),
+        "created_by": ticket.created_by,
+        "answer_due": (due := answer_due(ticket)) and _time(due),
+    }
+
+
+def _number(ticket: Ticket | QueuedTicket) -> str:
+    # One that another program wrote has none of its own.
+    return ticket.number or number_of(ticket.ticket_id)
 
 
 def _comment(comment: Comment) -> CommentView:

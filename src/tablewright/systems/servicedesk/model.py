@@ -2,11 +2,19 @@
 
 One table, ``poc-itsm-tickets``; the prefix marks it as no production system. A ticket is found by its id, and the
 tickets of a caller newest first. Comments lie inside their ticket, which bounds a ticket at 400 KB of them.
+
+The document has seven attributes. What people at the desk need comes beside them: number, priority, assignee, and when
+a person answered first. Tickets that are open or in progress are in the queue, by priority and age:
+
+    CallerIdIndex    tickets of a caller, newest first
+    QueueIndex       the queue, spread over shards
+    AssigneeIndex    of the queue, what somebody has
+    NumberIndex      the ticket that a caller names by its number
 """
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from uuid import UUID
 
@@ -21,6 +29,8 @@ from tablewright.model import (
     Get,
     GlobalIndex,
     ItemWrite,
+    Keys,
+    Projection,
     Query,
     Table,
     Traffic,
@@ -28,16 +38,37 @@ from tablewright.model import (
     Volume,
     Write,
     attr,
+    sharded,
+    when,
 )
 from tablewright.runtime.audit import READ_AUDIT, RECORD_CHANGE
 from tablewright.runtime.idempotency import KEEP_RESPONSE
 from tablewright.runtime.identity.deny_list import CHECK_CALLER
 from tablewright.runtime.internal_tables import internal_table
 
+# What a list of the queue shows. Comments are not among it: each would be a write to two more indexes.
+_LISTED = [
+    "ticket_id",
+    "number",
+    "caller_id",
+    "issue_description",
+    "status",
+    "priority",
+    "assignee",
+    "created_at",
+    "created_by",
+    "first_answered_at",
+]
+
 tickets = Table(
     "poc-itsm-tickets",
     "ticket_id",
-    indexes=[GlobalIndex("CallerIdIndex", "caller_id", "created_at")],
+    indexes=[
+        GlobalIndex("CallerIdIndex", "caller_id", "created_at"),
+        GlobalIndex("QueueIndex", "queue", "queue_order", include=_LISTED[1:]),
+        GlobalIndex("AssigneeIndex", "agent_queue", "queue_order", include=_LISTED[1:]),
+        GlobalIndex("NumberIndex", "number", include=[]),
+    ],
     tags={"Environment": "PoC", "Project": "AI-L1-Support"},
 )
 
@@ -56,6 +87,28 @@ FOLLOWING = {
     Status.RESOLVED: frozenset({Status.CLOSED, Status.OPEN}),
     Status.CLOSED: frozenset({Status.OPEN}),
 }
+
+
+IN_QUEUE = (Status.OPEN, Status.IN_PROGRESS)
+QUEUE_SHARDS = 4
+
+
+class Priority(StrEnum):
+    """How soon a ticket needs an answer; in the order of their names."""
+
+    P1 = "P1"
+    P2 = "P2"
+    P3 = "P3"
+    P4 = "P4"
+
+
+FIRST_ANSWER = {
+    Priority.P1: timedelta(minutes=15),
+    Priority.P2: timedelta(hours=1),
+    Priority.P3: timedelta(hours=4),
+    Priority.P4: timedelta(days=1),
+}
+"""How long a caller waits for the first answer of a person, at most."""
 
 
 class Comment(BaseModel):
@@ -80,6 +133,17 @@ class Ticket(Entity, table=tickets):
     comments: list[Comment] = Field(default_factory=list)
     # Beyond the seven of the document: who opened it, by the sub of the token.
     created_by: str | None = None
+    number: str | None = None
+    priority: Priority = Priority.P3
+    # The sub of whoever has it.
+    assignee: str | None = None
+    first_answered_at: datetime | None = None
+
+    keys = Keys(
+        queue=sharded(when("QUEUE", status=[*IN_QUEUE]), QUEUE_SHARDS),
+        queue_order="{priority}#{created_at}",
+        agent_queue=when("AGENT#{assignee}", status=[*IN_QUEUE]),
+    )
 
     @Get()
     def by_id(self, ticket_id: UUID) -> None:
@@ -94,7 +158,49 @@ class Ticket(Entity, table=tickets):
         self, caller_id: str, *, since: datetime | None = None, until: datetime | None = None
     ) -> FieldCondition:
         """The tickets of a caller that are open or in progress, newest first."""
-        return attr(self.status).is_in(Status.OPEN, Status.IN_PROGRESS)
+        return attr(self.status).is_in(*IN_QUEUE)
+
+    @Query("QueueIndex", project=_LISTED, expected=25)
+    def in_queue(self) -> None:
+        """The queue: the most urgent first, and the oldest of them."""
+
+    @Query("QueueIndex", project=_LISTED, expected=25)
+    def unassigned(self) -> FieldCondition:
+        """Of the queue, what nobody has."""
+        return attr(self.assignee).absent()
+
+    @Query("AssigneeIndex", project=_LISTED, expected=10)
+    def of_agent(self, assignee: str) -> None:
+        """Of the queue, what somebody has."""
+
+    @Query("NumberIndex", project=["ticket_id"], expected=1)
+    def by_number(self, number: str) -> None:
+        """The id of the ticket with a number."""
+
+
+class QueuedTicket(Projection[Ticket]):
+    """A ticket in a list of the queue."""
+
+    ticket_id: UUID
+    number: str | None
+    caller_id: str
+    issue_description: str
+    status: Status
+    priority: Priority
+    assignee: str | None
+    created_at: CreatedAt
+    created_by: str | None
+    first_answered_at: datetime | None
+
+
+def answer_due(ticket: Ticket | QueuedTicket) -> datetime | None:
+    """By when a person has to answer; None once somebody has, or if the ticket is done."""
+    if ticket.first_answered_at is not None or ticket.status not in IN_QUEUE or ticket.created_at is None:
+        return None
+    try:
+        return ticket.created_at + FIRST_ANSWER[ticket.priority]
+    except OverflowError:  # of the last day of the year 9999
+        return None
 
 
 design = Design(
@@ -105,11 +211,19 @@ design = Design(
     writes=[
         Write("create ticket", ItemWrite(Ticket, "create")),
         Write("add comment", ItemWrite(Ticket, "update", sets=["updated_at"], appends=["comments"])),
+        Write(
+            "answer",
+            ItemWrite(Ticket, "update", sets=["updated_at", "first_answered_at"], appends=["comments"]),
+        ),
         Write("change status", ItemWrite(Ticket, "update", sets=["status", "updated_at"])),
+        Write("take", ItemWrite(Ticket, "update", sets=["status", "assignee", "updated_at"])),
+        Write("assign", ItemWrite(Ticket, "update", sets=["assignee", "updated_at"])),
+        Write("set priority", ItemWrite(Ticket, "update", sets=["priority", "updated_at"])),
         KEEP_RESPONSE,
         RECORD_CHANGE,
     ],
     roles={
+        # What the document allows, and what people at the desk need beside it.
         "api": [
             "Ticket.by_id",
             "Ticket.of_caller",
@@ -117,6 +231,16 @@ design = Design(
             "create ticket",
             "add comment",
             "change status",
+        ],
+        "desk": [
+            "Ticket.in_queue",
+            "Ticket.unassigned",
+            "Ticket.of_agent",
+            "Ticket.by_number",
+            "answer",
+            "take",
+            "assign",
+            "set priority",
         ],
         "runtime": [CHECK_CALLER, READ_AUDIT, "keep response", "record change"],
     },
@@ -126,12 +250,19 @@ design = Design(
         "Ticket.by_id": Traffic(per_second=2, peak=20),
         "add comment": Traffic(per_second=1, peak=10),
         "Ticket.of_caller": Traffic(per_second=0.5, peak=5),
+        "Ticket.in_queue": Traffic(per_second=1, peak=5),
+        "answer": Traffic(per_second=0.5, peak=5),
     },
     accepted=[
         AcceptedFinding(
             "unbounded-list",
             "Ticket.comments",
             "the document keeps comments inside their ticket; a comment that would take it past 400 KB is refused",
-        )
+        ),
+        AcceptedFinding(
+            "filter-reads-most",
+            "Ticket.unassigned",
+            "the queue has what waits for an answer, of which most has nobody yet; what is done has left it",
+        ),
     ],
 )

@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 from uuid import UUID, uuid4
 
-from tablewright.model import attr
-from tablewright.runtime import UNSEEN, Idempotency, ResourceNotFound, Responder, Seen, StateConflict, TooLarge
+from tablewright.model import FieldChange, FieldCondition, attr
+from tablewright.runtime import UNSEEN, Idempotency, Invalid, ResourceNotFound, Responder, Seen, StateConflict, TooLarge
 from tablewright.runtime.audit import Audit, AuditPage, Recorded, own_error
 from tablewright.runtime.identity.actor import acting
 from tablewright.store import (
@@ -26,7 +26,8 @@ from tablewright.store import (
 )
 from tablewright.systems.servicedesk.caller_ids import CallerIds
 from tablewright.systems.servicedesk.masking.secret_spans import Masked, mask
-from tablewright.systems.servicedesk.model import FOLLOWING, Comment, Status, Ticket
+from tablewright.systems.servicedesk.model import FOLLOWING, IN_QUEUE, Comment, Priority, QueuedTicket, Status, Ticket
+from tablewright.systems.servicedesk.ticket_numbers import number_of, parse_number
 from tablewright.systems.unreadable_log import UnreadableLog
 
 R = TypeVar("R")
@@ -64,8 +65,10 @@ class ServiceDesk:
     async def create(self, caller: str, issue: str, responder: Responder[Written, R]) -> R:
         """Open a ticket; the response to it."""
         cleaned = await _cleaned(issue)
+        ticket_id = uuid4()
         ticket = Ticket(
-            ticket_id=uuid4(),
+            ticket_id=ticket_id,
+            number=number_of(ticket_id),
             caller_id=self._caller_ids.of(caller),
             issue_description=cleaned.text,
             created_by=acting.get().user_id,
@@ -87,8 +90,35 @@ class ServiceDesk:
             raise ResourceNotFound(f"there is no ticket {ticket_id}")
         return ticket
 
-    async def add_comment(self, ticket_id: UUID, text: str, responder: Responder[Written, R], seen: Seen = UNSEEN) -> R:
-        """Append a comment to a ticket that is there; the response to both.
+    async def by_number(self, text: str) -> Ticket:
+        """The ticket that somebody names by its number."""
+        number = parse_number(text)
+        if number is None:
+            raise Invalid(f"{text} is no ticket number: a character was misheard or left out; ask for it again")
+        async for found in self._store.iterate(Ticket.by_number(number)):
+            return await self.get(found.ticket_id)
+        raise ResourceNotFound(f"there is no ticket {number}")
+
+    async def queue(
+        self, *, assignee: str | None = None, unassigned: bool = False, limit: int = 25, cursor: str | None = None
+    ) -> TolerantPage[QueuedTicket]:
+        """Tickets that are open or in progress, by priority and age: all, what somebody has, or what nobody has."""
+        if assignee is not None:
+            selection = Ticket.of_agent(assignee)
+        else:
+            selection = Ticket.unassigned() if unassigned else Ticket.in_queue()
+        return await self._reader.page(QueuedTicket.of(selection), limit=limit, cursor=cursor)
+
+    async def add_comment(
+        self,
+        ticket_id: UUID,
+        text: str,
+        responder: Responder[Written, R],
+        seen: Seen = UNSEEN,
+        *,
+        is_answer: bool = False,
+    ) -> R:
+        """Append a comment to a ticket that is there; the response to both. The first answer of a person is noted.
 
         Under a key, the response has the comments that were there a moment before, and this one.
         """
@@ -99,8 +129,10 @@ class ServiceDesk:
             ticket, comment = await self.get(ticket_id, consistent=True), self._comment(cleaned)
             seen.require(ticket)
             update = {"comments": [*ticket.comments, comment], "updated_at": comment.added_at}
+            if is_answer and ticket.first_answered_at is None:
+                update["first_answered_at"] = comment.added_at
             written = Written(ticket.model_copy(update=update), cleaned.kinds)
-            change = Update(lookup, attr(Ticket.comments).append(comment), expect=seen.unchanged(ticket))
+            change = Update(lookup, *_commented(comment, is_answer), expect=seen.unchanged(ticket))
             return Outcome(responder.view(written), change, at=comment.added_at)
 
         try:
@@ -108,8 +140,8 @@ class ServiceDesk:
                 # An update would find out that a ticket cannot be read when it is done.
                 found = await self.get(ticket_id, consistent=True)
                 seen.require(found)
-                added = attr(Ticket.comments).append(self._comment(cleaned))
-                ticket = await self._store.update(lookup, added, expect=seen.unchanged(found))
+                changes = _commented(self._comment(cleaned), is_answer and found.first_answered_at is None)
+                ticket = await self._store.update(lookup, *changes, expect=seen.unchanged(found))
                 return responder.view(Written(ticket, cleaned.kinds))
             request = {"ticket_id": ticket_id, "comment_text": cleaned.text}
             return await self._idempotency.execute(self._store, "comment", request, responder, work)
@@ -147,17 +179,53 @@ class ServiceDesk:
         if status not in FOLLOWING[ticket.status]:
             allowed = " or ".join(sorted(FOLLOWING[ticket.status]))
             raise StateConflict(f"ticket {ticket_id} is {ticket.status}; it can become {allowed}, not {status}")
+        same = [attr(Ticket.status) == ticket.status]
+        return await self._write(ticket, seen, same, attr(Ticket.status).set(status), status=status)
+
+    async def take(self, ticket_id: UUID, seen: Seen = UNSEEN) -> Ticket:
+        """Give a ticket that nobody has to the caller, who works on it from then on; of several at once, one wins."""
+        agent = acting.get().user_id
+        ticket = await self._queued(ticket_id, seen)
+        if ticket.assignee not in (None, agent):
+            raise StateConflict(f"ticket {ticket_id} is with {ticket.assignee}; assign it if it has to change hands")
+        same = [attr(Ticket.status) == ticket.status, attr(Ticket.assignee).is_(ticket.assignee)]
+        changes = [attr(Ticket.assignee).set(agent), attr(Ticket.status).set(Status.IN_PROGRESS)]
+        return await self._write(ticket, seen, same, *changes, assignee=agent, status=Status.IN_PROGRESS)
+
+    async def assign(self, ticket_id: UUID, assignee: str | None, seen: Seen = UNSEEN) -> Ticket:
+        """Give a ticket to somebody, or to nobody."""
+        ticket = await self._queued(ticket_id, seen)
+        same = [attr(Ticket.status) == ticket.status, attr(Ticket.assignee).is_(ticket.assignee)]
+        field = attr(Ticket.assignee)
+        change = field.remove() if assignee is None else field.set(assignee)
+        return await self._write(ticket, seen, same, change, assignee=assignee)
+
+    async def set_priority(self, ticket_id: UUID, priority: Priority, seen: Seen = UNSEEN) -> Ticket:
+        """Change how soon a ticket needs an answer."""
+        ticket = await self._queued(ticket_id, seen)
+        same = [attr(Ticket.status) == ticket.status, attr(Ticket.priority) == ticket.priority]
+        return await self._write(ticket, seen, same, attr(Ticket.priority).set(priority), priority=priority)
+
+    async def _queued(self, ticket_id: UUID, seen: Seen) -> Ticket:
+        """A ticket as it was seen, that is in the queue."""
+        ticket = await self.get(ticket_id, consistent=True)
+        seen.require(ticket)
+        if ticket.status not in IN_QUEUE:
+            raise StateConflict(f"ticket {ticket_id} is {ticket.status}; open it again first")
+        return ticket
+
+    async def _write(
+        self, ticket: Ticket, seen: Seen, same: list[FieldCondition], *changes: FieldChange, **audited: Any
+    ) -> Ticket:
+        """Change a ticket that is the same as it was read, with its audit entry; the ticket as it is then."""
+        ticket_id = ticket.ticket_id
+        change = Update(Ticket.by_id(ticket_id), *changes, expect=[*same, *seen.unchanged(ticket)])
         try:
-            change = Update(
-                Ticket.by_id(ticket_id),
-                attr(Ticket.status).set(status),
-                expect=[attr(Ticket.status) == ticket.status, *seen.unchanged(ticket)],
-            )
             with own_error():
-                await self._store.transact(change, self._audit.changed(_thing(ticket_id), ticket, status=status))
+                await self._store.transact(change, self._audit.changed(_thing(ticket_id), ticket, **audited))
             return await self.get(ticket_id, consistent=True)
         except ConditionFailed:
-            raise seen.outrun(f"somebody else changed the status of ticket {ticket_id}; read it again") from None
+            raise seen.outrun(f"somebody else changed ticket {ticket_id}; read it again") from None
         except NotFound:
             raise ResourceNotFound(f"there is no ticket {ticket_id}") from None
 
@@ -171,6 +239,14 @@ class ServiceDesk:
                 text = {"comment_text": comment.comment_text}
                 recorded.append(Recorded(comment.added_by, comment.added_at, "add_comment", text, number))
         return await self._audit.page(self._store, _thing(ticket_id), recorded, limit=limit, cursor=cursor)
+
+
+def _commented(comment: Comment, is_answer: bool) -> list[FieldChange]:
+    """What a comment changes."""
+    changes = [attr(Ticket.comments).append(comment)]
+    if is_answer:
+        changes.append(attr(Ticket.first_answered_at).set_if_absent(comment.added_at))
+    return changes
 
 
 def _thing(ticket_id: UUID) -> str:

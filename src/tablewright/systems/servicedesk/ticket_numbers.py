@@ -1,0 +1,43 @@
+"""Ticket numbers that can be spoken: six characters and a check character, such as TK-4F7-K9Q-2.
+
+A number follows from the id of its ticket, so every ticket has one. The alphabet leaves out what is taken for something
+else on the phone (I, L, O, U, V), and has 31 characters, a prime: with weights that are all different, no character
+that was misheard and no two that changed places give another valid number.
+"""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+__all__ = ["number_of", "parse_number"]
+
+_ALPHABET = "0123456789ABCDEFGHJKMNPQRSTWXYZ"
+_LENGTH = 6
+_BASE = len(_ALPHABET)
+# What people say and write instead.
+_MEANT = str.maketrans({"O": "0", "I": "1", "L": "1"})
+
+
+def number_of(ticket_id: UUID) -> str:
+    """The number of a ticket."""
+    rest = (ticket_id.int >> 98) % _BASE**_LENGTH
+    digits = []
+    for _ in range(_LENGTH):
+        rest, digit = divmod(rest, _BASE)
+        digits.append(digit)
+    return _formatted("".join(_ALPHABET[digit] for digit in digits))
+
+
+def parse_number(text: str) -> str | None:
+    """The number that somebody typed or said, as it is written; None if it cannot be one."""
+    typed = "".join(char for char in text.upper() if char.isalnum())
+    characters = typed.removeprefix("TK").translate(_MEANT)
+    if len(characters) != _LENGTH + 1 or not set(characters) <= set(_ALPHABET):
+        return None
+    number = _formatted(characters[:_LENGTH])
+    return number if number[-1] == characters[-1] else None
+
+
+def _formatted(characters: str) -> str:
+    total = sum(weight * _ALPHABET.index(char) for weight, char in enumerate(characters, 1))
+    return f"TK-{characters[:3]}-{characters[3:]}-{_ALPHABET[total % _BASE]}"
