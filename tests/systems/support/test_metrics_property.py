@@ -124,8 +124,8 @@ class Office:
         sums: dict[tuple[str, str], int | Decimal] = defaultdict(int)
         for kind in (Ticket, Feedback):
             for item in self.store.iterate(kind, consistent=True):
-                for name, amounts in contribution(item).items():
-                    for field, amount in amounts.items():
+                for name, worth in contribution(item).items():
+                    for field, amount in worth._asdict().items():
                         sums[name, field] += amount
         return {place: number for place, number in sums.items() if number}
 

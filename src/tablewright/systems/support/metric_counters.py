@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from decimal import Decimal
+from typing import NamedTuple
 
 from tablewright.model import Entity, attr
 from tablewright.store import AnyChange, Change, Effects, entity_filter
@@ -22,7 +23,20 @@ SATISFACTION = "customer_satisfaction"
 # What operators think of the help that tickets got.
 OPERATOR_RATING = "operator_rating"
 
-Amounts = dict[str, dict[str, int | Decimal]]
+
+class Worth(NamedTuple):
+    """What an item adds to a metric, by its fields."""
+
+    count_value: int = 0
+    total_time: Decimal = Decimal(0)
+    total_ratings: int = 0
+
+    def plus(self, other: Worth, sign: int) -> Worth:
+        return Worth(
+            self.count_value + sign * other.count_value,
+            self.total_time + sign * other.total_time,
+            self.total_ratings + sign * other.total_ratings,
+        )
 
 
 def by_status(status: Status) -> str:
@@ -36,30 +50,35 @@ NAMES = (*(by_status(status) for status in Status), RESOLUTION, SATISFACTION, OP
 COUNTED = entity_filter(Ticket, Feedback)
 
 
-def contribution(item: Entity | None) -> Amounts:
-    """What an item adds to the metrics."""
+def contribution(item: Entity | None) -> dict[str, Worth]:
+    """What an item adds to the metrics, by their names."""
     if isinstance(item, Ticket):
-        found: Amounts = {by_status(item.status): {"count_value": 1}}
+        found = {by_status(item.status): Worth(1)}
         if item.completed_at is not None and item.created_at is not None:
             seconds = Decimal(str((item.completed_at - item.created_at).total_seconds()))
-            found[RESOLUTION] = {"count_value": 1, "total_time": seconds}
+            found[RESOLUTION] = Worth(1, total_time=seconds)
         return found
     if isinstance(item, Feedback):
         name = OPERATOR_RATING if item.about is None else SATISFACTION
-        return {name: {"count_value": 1, "total_ratings": item.rating}}
+        return {name: Worth(1, total_ratings=item.rating)}
     return {}
 
 
 def count(changes: Sequence[AnyChange], effects: Effects) -> None:
     """The consumer's handler."""
-    sums: dict[tuple[str, str], int | Decimal] = defaultdict(int)
+    sums: dict[str, Worth] = defaultdict(Worth)
     for change in changes:
         if not isinstance(change, Change):
             continue
         for sign, item in ((-1, change.before), (1, change.after)):
-            for name, amounts in contribution(item).items():
-                for field, amount in amounts.items():
-                    sums[name, field] += sign * amount
-    for (name, field), amount in sums.items():
-        if amount:
-            effects.add(Metric.by_name(metric_name=name), attr(getattr(Metric, field)).add(amount))
+            for name, worth in contribution(item).items():
+                sums[name] = sums[name].plus(worth, sign)
+    for name, worth in sums.items():
+        additions = [
+            attr(Metric.count_value).add(worth.count_value),
+            attr(Metric.total_time).add(worth.total_time),
+            attr(Metric.total_ratings).add(worth.total_ratings),
+        ]
+        # What cancels out is not written.
+        if wanted := [each for each in additions if each.value]:
+            effects.add(Metric.by_name(name), *wanted)
