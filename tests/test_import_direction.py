@@ -1,6 +1,7 @@
 """Imports follow the flow of data and never point back.
 
 cli, pytest_plugin -> systems -> ui -> runtime -> store, design -> model -> dynamo
+cli                -> transfer                 -> store, design -> model -> dynamo
                                                   wire, store -> engine -> dynamo
 
 What is built on the store takes its public names only, `from tablewright.store import ...`.
@@ -31,13 +32,14 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "runtime": frozenset({"store", "design", "model", "engine", "dynamo"}),
     "ui": frozenset({"runtime", "store", "model"}),
     "systems": frozenset({"ui", "runtime", "store", "design", "model"}),
+    "transfer": frozenset({"store", "design", "model", "engine", "dynamo"}),
     "pytest_plugin": frozenset({"wire", "store", "engine"}),
-    "cli": frozenset({"systems", "ui", "runtime", "store", "design", "model", "wire", "engine", "dynamo"}),
+    "cli": frozenset({"systems", "ui", "runtime", "transfer", "store", "design", "model", "wire", "engine", "dynamo"}),
     "__main__": frozenset({"cli"}),
     "__init__": frozenset({"engine", "dynamo"}),
 }
 # The parts that know no more of the store than it promises.
-AROUND_THE_STORE = frozenset({"runtime", "ui", "systems", "cli"})
+AROUND_THE_STORE = frozenset({"runtime", "ui", "systems", "transfer", "cli"})
 
 # The modules of a system that know nothing of HTTP, and what that is.
 WITHOUT_HTTP = frozenset({"service", "model", "handlers"})

@@ -11,7 +11,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Design a model": ("init", "lint", "docs", "plan", "meter", "diff", "migrate", "workbench"),
     "Ship it": ("infra", "iam"),
     "Run the systems": ("up", "token", "config", "support", "engagement", "calls"),
-    "Run the database": ("serve", "verify", "scrub", "backup", "backups", "restore"),
+    "Run the database": ("serve", "verify", "scrub", "backup", "backups", "restore", "copy"),
 }
 
 # By command: what to type behind ``tablewright``.
@@ -50,5 +50,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "restore": (
         "restore Orders --at 2026-11-15T18:30:00Z --to OrdersBefore --data ./shop",
         "restore --from /mnt/backup/shop --data ./shop-again",
+    ),
+    "copy": (
+        "copy ./data aws:eu-west-1",
+        "copy http://127.0.0.1:8000 ./copy --table Orders --rename Orders=OldOrders",
+        "copy aws:eu-west-1 ./data --table Orders --read-rate 500 --where \"status = 'open'\"",
     ),
 }

@@ -59,6 +59,7 @@ from tablewright.store.errors import (
     VersionConflict,
 )
 from tablewright.store.flow.driver import Backend, Request, Response
+from tablewright.store.flow.retry import is_transient
 from tablewright.store.maintenance.findings import Fault, Finding, Progress, Remedy, Report
 from tablewright.store.maintenance.table_differences import Aspect, Difference, Resolution
 from tablewright.store.read.async_tolerant_reader import AsyncTolerantReader
@@ -190,6 +191,7 @@ __all__ = [
     "check_blobs",
     "counter_handler",
     "entity_filter",
+    "is_transient",
     "offloaded_sizes",
     "readable_filter",
     "typed_changes",

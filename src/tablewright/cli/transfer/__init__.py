@@ -1,0 +1,1 @@
+"""Commands that are about data in two places: ``copy``."""

@@ -1,0 +1,197 @@
+"""``copy``: tables from one place to another, in parallel, resumable and verified."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tablewright.cli.argument_parser import Commands, UsageError
+from tablewright.cli.database_commands import counted
+from tablewright.cli.progress import StepProgress
+
+if TYPE_CHECKING:
+    from tablewright.transfer import CopyProgress, ItemChanges, TableCopy
+
+_LINE_SECONDS = 10.0
+
+
+def register(commands: Commands) -> None:
+    copy = commands.add_parser(
+        "copy",
+        help="copy tables from one place to another, and verify them",
+        epilog="A place is a data folder, an endpoint (http://host:port), or Amazon DynamoDB (aws, aws:eu-west-1). "
+        "If a copy is stopped, the same command goes on where it was. Exit codes: 0 everything is copied; 1 the target "
+        "differs; 2 something has to be fixed first.",
+    )
+    copy.add_argument("source", metavar="SOURCE", help="where the tables are")
+    copy.add_argument("target", metavar="TARGET", help="where they are copied to")
+    copy.add_argument(
+        "--table", action="append", default=[], metavar="NAME", help="this table only; may be repeated (default: all)"
+    )
+    copy.add_argument(
+        "--rename",
+        action="append",
+        default=[],
+        type=_pair,
+        metavar="OLD=NEW",
+        help="another name for a table in the target; may be repeated",
+    )
+    copy.add_argument(
+        "--segments", type=_count, default=4, metavar="N", help="read each table in N parallel segments (default: 4)"
+    )
+    copy.add_argument("--read-rate", type=_rate, metavar="UNITS", help="read units a second (default: no limit)")
+    copy.add_argument("--write-rate", type=_rate, metavar="UNITS", help="write units a second (default: no limit)")
+    copy.add_argument(
+        "--where", metavar="CONDITION", help="items of which a condition holds only, such as \"status = 'open'\""
+    )
+    copy.add_argument(
+        "--transform",
+        metavar="MODULE:FUNCTION",
+        help="a function that gets each item, or entity with --design, and returns what is written; None: nothing",
+    )
+    copy.add_argument("--design", metavar="PATH", help="module or file of the design that the tables belong to")
+    copy.add_argument("--into-existing", action="store_true", help="write into tables that have items already")
+    copy.add_argument("--no-verify", action="store_false", dest="verify", help="do not compare the target afterwards")
+    copy.add_argument(
+        "--state",
+        type=Path,
+        metavar="FILE",
+        help="the state file (default: one in this folder, until the copy is done)",
+    )
+    copy.set_defaults(command=_copy, parser=copy)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    old, _, new = text.partition("=")
+    if not old or not new:
+        raise argparse.ArgumentTypeError(f"{text!r} is not OLD=NEW")
+    return old, new
+
+
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= 1000):
+        raise argparse.ArgumentTypeError(f"segments are a number from 1 to 1000, not {text!r}")
+    return int(text)
+
+
+def _rate(text: str) -> float:
+    try:
+        rate = float(text)
+    except ValueError:
+        rate = 0.0
+    if not 0 < rate <= 1e9:
+        raise argparse.ArgumentTypeError(f"a rate is a number of units a second above 0, not {text!r}")
+    return rate
+
+
+def _copy(options: argparse.Namespace) -> int:
+    import asyncio
+
+    from tablewright.store import StoreError
+    from tablewright.transfer import CopyOptions, TransferError, copy_tables, open_places
+
+    try:
+        changes = _changes(options)
+        asked = CopyOptions(
+            tables=options.table,
+            renamed=dict(options.rename),
+            segments=options.segments,
+            into_existing=options.into_existing,
+            verify=options.verify,
+            state=options.state,
+        )
+        rates = {"read_rate": options.read_rate, "write_rate": options.write_rate}
+        with (
+            StepProgress() as steps,
+            open_places(options.source, options.target, **rates) as (source, target),
+            _interruptible(),
+        ):
+            told = _Told(steps)
+            done = asyncio.run(copy_tables(source, target, asked, changes, told.progress))
+    except (TransferError, StoreError) as error:
+        raise UsageError(str(error)) from None
+    return _report(done, verified=options.verify)
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        print("tablewright: interrupted; the same command goes on from here", file=sys.stderr)
+        raise
+
+
+def _changes(options: argparse.Namespace) -> ItemChanges:
+    from tablewright.design import DesignError, load
+    from tablewright.transfer import ItemChanges
+
+    try:
+        designs = [] if options.design is None else load(options.design)
+    except DesignError as error:
+        raise UsageError(str(error)) from None
+    return ItemChanges(where=options.where, transform=options.transform, designs=designs)
+
+
+def _report(done: list[TableCopy], *, verified: bool) -> int:
+    for table in done:
+        name = table.source if table.source == table.target else f"{table.source} as {table.target}"
+        left_out = table.read - table.written
+        parts = [f"{name}: {counted(table.written, 'item')}"]
+        parts += [f"{left_out} left out"] if left_out else []
+        parts += ["verified"] if verified and table.ok else []
+        print(", ".join(parts))
+        for each in table.lacking:
+            print(f"  not turned on, since the target refuses it: {each}")
+        for difference in table.differences:
+            print(f"  {difference}")
+        if not table.ok:
+            print(
+                f"  {table.target} differs from what was copied"
+                + (f" in {table.differing_parts} of 256 parts of its keys" if table.differing_parts else "")
+                + "; the same command copies the table once more"
+            )
+    return 0 if all(table.ok for table in done) else 1
+
+
+class _Told:
+    """Progress with a rate and the time left: a bar on a terminal, otherwise a line now and then."""
+
+    def __init__(self, steps: StepProgress) -> None:
+        self._steps = steps
+        self._what = ""
+        self._since = self._line_at = 0.0
+        self._first = 0
+
+    def progress(self, progress: CopyProgress) -> None:
+        now = time.monotonic()
+        what = f"{'Copying' if progress.phase == 'copy' else 'Verifying'} {progress.table}"
+        if what != self._what:
+            self._what, self._since, self._line_at, self._first = what, now, now, progress.items
+            self._steps.begin(what)
+        text = what + _speed(progress.items - self._first, now - self._since, progress.expected - progress.items)
+        self._steps.update(text, progress.items, progress.expected)
+        if not sys.stderr.isatty() and now - self._line_at > _LINE_SECONDS:
+            self._line_at = now
+            print(f"tablewright: {text} ({progress.items:,} of about {progress.expected:,})", file=sys.stderr)
+
+
+def _speed(items: int, seconds: float, left: int) -> str:
+    if items <= 0 or seconds < 1:
+        return ""
+    rate = items / seconds
+    remaining = f", {_duration(left / rate)} left" if left > 0 else ""
+    return f", {rate:,.0f} items/s{remaining}"
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"

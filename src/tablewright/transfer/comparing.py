@@ -1,0 +1,119 @@
+"""Verification: whether the target has what was written, and if not, which items differ.
+
+    counts and checksums of what was written  =  those of what is in the target now?
+        │ no
+        └─▶ both places are read again, and the items of the parts that differ are compared one by one
+
+So a copy that went well reads its target once. A table that had items before has more than was written: there, the
+source is read again, and each of its items is looked up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from tablewright.dynamo import Item
+from tablewright.transfer.item_changes import ItemChanges
+from tablewright.transfer.item_digests import (
+    ItemDifference,
+    ItemTable,
+    KeyDigests,
+    canonical_bytes,
+    digest,
+    key_bytes,
+)
+from tablewright.transfer.places import Source, Target
+
+# The items that are compared one by one, and the differences that are told.
+_MAX_COMPARED = 200_000
+MAX_LISTED = 100
+
+OnPage = Callable[[list[Item]], None]
+
+
+async def digests_in(place: Source, table: str, key: Sequence[str], segments: int, on_page: OnPage) -> KeyDigests:
+    """The counts and checksums of a table as it is."""
+    found = KeyDigests()
+
+    def visit(items: list[Item]) -> None:
+        found.add(items, key)
+        on_page(items)
+
+    await each_page(place, table, segments, visit)
+    return found
+
+
+async def each_page(place: Source, table: str, segments: int, visit: OnPage) -> None:
+    """Read a table as a whole."""
+    number = await place.segments(table, segments)
+
+    async def read(segment: int) -> None:
+        position = None
+        while True:
+            page = await place.page(table, segment, number, position)
+            visit(page.items)
+            position = page.position
+            if position is None:
+                return
+
+    async with asyncio.TaskGroup() as group:
+        for segment in range(number):
+            group.create_task(read(segment))
+
+
+async def differences(
+    source: Source,
+    target: Source,
+    tables: tuple[str, str],
+    key: Sequence[str],
+    changes: ItemChanges,
+    written: KeyDigests,
+    found: KeyDigests,
+    segments: int,
+) -> list[ItemDifference]:
+    """The items that differ, of as many parts as can be compared at once."""
+    parts: list[int] = []
+    room = _MAX_COMPARED
+    for part in written.differing(found):
+        room -= max(written.counts[part], found.counts[part])
+        if parts and room < 0:
+            break
+        parts.append(part)
+    expected, actual = ItemTable(parts, key), ItemTable(parts, key)
+    await each_page(source, tables[0], segments, lambda items: expected.add(changes.apply(tables[0], items)))
+    await each_page(target, tables[1], segments, actual.add)
+    return expected.differences(actual)
+
+
+async def absent_or_different(
+    source: Source, target: Target, tables: tuple[str, str], key: Sequence[str], changes: ItemChanges, segments: int
+) -> list[ItemDifference]:
+    """The items of the source that are not in the target, which may have others; the first ones only."""
+    found: list[ItemDifference] = []
+    number = await source.segments(tables[0], segments)
+
+    async def read(segment: int) -> None:
+        position = None
+        while len(found) <= MAX_LISTED:
+            page = await source.page(tables[0], segment, number, position)
+            expected = {
+                key_bytes(item, key): (item, digest(canonical_bytes(item)))
+                for item in changes.apply(tables[0], page.items)
+            }
+            keys = [{name: item[name] for name in key} for item, _ in expected.values()]
+            there = {
+                key_bytes(item, key): digest(canonical_bytes(item))
+                for item in await target.existing_items(tables[1], keys)
+            }
+            for name, (_, wanted) in expected.items():
+                if there.get(name) != wanted:
+                    found.append(ItemDifference(name.decode(), "different" if name in there else "missing"))
+            position = page.position
+            if position is None:
+                return
+
+    async with asyncio.TaskGroup() as group:
+        for segment in range(number):
+            group.create_task(read(segment))
+    return sorted(found)

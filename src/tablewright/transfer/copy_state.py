@@ -1,0 +1,163 @@
+"""The state file: how far a copy is, so that the same command goes on with it after whatever stopped it.
+
+For each segment it has the position of the next page, and the target's mark behind what was written before. It is
+replaced as a whole and synced, and only after everything that it speaks of is safe in the target. What was written and
+not noted is written again: an item that is put twice is the same item, and a file is cut back to its mark.
+
+A state belongs to one copy: other places, other tables or other changes of items have nothing to do with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import json
+import os
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tablewright.transfer.errors import TransferError
+from tablewright.transfer.item_digests import KeyDigests
+
+_FORMAT = 1
+_SAVE_SECONDS = 0.5
+
+
+@dataclass(slots=True)
+class SegmentState:
+    """How far one segment of a table is."""
+
+    # Where the next page begins; None at the beginning.
+    position: Any = None
+    # What the target said behind the last page.
+    mark: Any = None
+    ended: bool = False
+    read: int = 0
+
+
+@dataclass(slots=True)
+class TableState:
+    """How far one table is."""
+
+    segments: list[SegmentState]
+    # Whether the copy creates the table, and so turns on what comes last.
+    created: bool
+    digests: KeyDigests = field(default_factory=KeyDigests)
+    # Everything is written, compared, and turned on.
+    done: bool = False
+
+    @property
+    def read(self) -> int:
+        return sum(segment.read for segment in self.segments)
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "created": self.created,
+            "done": self.done,
+            "digests": self.digests.as_json(),
+            "segments": [[each.position, each.mark, each.ended, each.read] for each in self.segments],
+        }
+
+
+class CopyState:
+    """The state file of one copy, which nobody else may use meanwhile."""
+
+    def __init__(self, path: Path, identity: Mapping[str, Any], secure: Callable[[], Awaitable[None]]) -> None:
+        """``identity`` is what makes it the same copy; ``secure`` makes safe what the target has taken."""
+        self.path = path
+        self.tables: dict[str, TableState] = {}
+        self._identity = dict(identity)
+        self._secure = secure
+        self._saved_at = time.monotonic()
+        self._saving = asyncio.Lock()
+        self._lock_path = path.with_name(f"{path.name}.lock")
+        self._lock = self._locked()
+        try:
+            self.resumed = self._read()
+        except BaseException:
+            self._unlock()
+            raise
+
+    def _locked(self) -> int:
+        try:
+            descriptor = os.open(self._lock_path, os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise TransferError(f"cannot write {self.path}: {error.strerror}; name another file with --state") from None
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(descriptor)
+            raise TransferError(
+                f"this copy is running already: another process uses {self.path}; wait for it, or stop it"
+            ) from None
+        return descriptor
+
+    def _unlock(self) -> None:
+        self._lock_path.unlink(missing_ok=True)
+        os.close(self._lock)
+
+    def _read(self) -> bool:
+        try:
+            content = json.loads(self.path.read_bytes())
+        except FileNotFoundError:
+            return False
+        except (ValueError, OSError) as error:
+            raise TransferError(f"{self.path} is not the state of a copy: {error}; name another with --state") from None
+        if not isinstance(content, dict) or content.get("format") != _FORMAT:
+            raise TransferError(f"{self.path} is not the state of a copy of this version; name another with --state")
+        other = [name for name, value in self._identity.items() if content["identity"].get(name) != value]
+        if other:
+            was = ", ".join(f"{name} {json.dumps(content['identity'].get(name))}" for name in other)
+            raise TransferError(
+                f"{self.path} is the state of another copy, with {was}; run that command again to finish it, "
+                "delete the file to begin anew, or name another file with --state"
+            )
+        for name, table in content["tables"].items():
+            segments = [SegmentState(*each) for each in table["segments"]]
+            self.tables[name] = TableState(
+                segments, table["created"], KeyDigests.from_json(table["digests"]), table["done"]
+            )
+        return True
+
+    async def noted(self) -> None:
+        """Something was written: save it, unless that was done a moment ago."""
+        if time.monotonic() - self._saved_at > _SAVE_SECONDS:
+            await self.save()
+
+    async def save(self) -> None:
+        """Return when the state is on disk."""
+        async with self._saving:
+            content = json.dumps(
+                {
+                    "format": _FORMAT,
+                    "identity": self._identity,
+                    "tables": {name: table.as_json() for name, table in self.tables.items()},
+                }
+            ).encode()
+            await self._secure()
+            await asyncio.to_thread(_replace, self.path, content)
+            self._saved_at = time.monotonic()
+
+    def close(self, *, finished: bool) -> None:
+        """Let others use it; the state of a copy that is finished is gone."""
+        if finished:
+            self.path.unlink(missing_ok=True)
+        self._unlock()
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """A file as a whole, on disk."""
+    new = path.with_name(f"{path.name}.new")
+    with open(new, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(new, path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

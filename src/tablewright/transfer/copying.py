@@ -1,0 +1,298 @@
+"""The copy of tables: each in segments that are read in parallel, one page ahead of what is being written.
+
+    source.page ──▶ changes ──▶ target.write ──▶ counts, checksums, position in the state ──▶ the next page
+
+Tables come one after the other. When all segments of one have ended, the target is compared with what was written, and
+what a table has besides items (a stream, time to live) is turned on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Literal
+
+from tablewright.dynamo import Item
+from tablewright.transfer.comparing import MAX_LISTED, absent_or_different, differences, digests_in
+from tablewright.transfer.copy_state import CopyState, SegmentState, TableState
+from tablewright.transfer.errors import TransferError
+from tablewright.transfer.item_changes import ItemChanges
+from tablewright.transfer.item_digests import ItemDifference, KeyDigests
+from tablewright.transfer.places import Page, Source, Target
+from tablewright.transfer.table_definition import TableDefinition
+
+__all__ = ["CopyOptions", "CopyProgress", "TableCopy", "copy_tables"]
+
+_SEGMENTS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class CopyOptions:
+    """What a copy is asked for.
+
+    ``tables`` are those of the source, all if there are none; ``renamed`` has their other names in the target.
+    """
+
+    tables: Sequence[str] = ()
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    segments: int = _SEGMENTS
+    # Whether tables of the target may have items already.
+    into_existing: bool = False
+    verify: bool = True
+    # The state file; None for one in the current folder, named after the two places.
+    state: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CopyProgress:
+    """How far a table is: so many items were read, of about so many (0: not known)."""
+
+    table: str
+    phase: Literal["copy", "verify"]
+    items: int
+    expected: int
+
+
+@dataclass(slots=True)
+class TableCopy:
+    """What became of one table."""
+
+    source: str
+    target: str
+    # Items that were read, and those of them that were written; in all runs of the copy together.
+    read: int
+    written: int
+    # Whether the target was compared, and what differs: the first ones only, if there are many.
+    verified: bool = False
+    differences: list[ItemDifference] = field(default_factory=list)
+    # How many parts of the keys differ, of 256; what is left of a difference that cannot be told by item.
+    differing_parts: int = 0
+    # What the target cannot do.
+    lacking: list[str] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        return not self.differences and not self.differing_parts
+
+
+OnProgress = Callable[[CopyProgress], None]
+
+
+async def copy_tables(
+    source: Source,
+    target: Target,
+    options: CopyOptions,
+    changes: ItemChanges | None = None,
+    on_progress: OnProgress = lambda _: None,
+) -> list[TableCopy]:
+    """Copy tables, or go on with a copy that was stopped; what became of each."""
+    changes = changes or ItemChanges()
+    names = await _chosen(source, target, options)
+    identity = {
+        "source": source.place,
+        "target": target.place,
+        "tables": dict(names),
+        "into_existing": options.into_existing,
+        **changes.identity,
+    }
+    path = options.state or default_state(source.place, target.place)
+    state = CopyState(path, identity, target.secure)
+    finished = False
+    try:
+        done = []
+        for name, renamed in names:
+            copy = _TableCopying(source, target, (name, renamed), options, changes, state, on_progress)
+            done.append(await copy.run())
+        finished = all(table.ok for table in done)
+        return done
+    finally:
+        state.close(finished=finished)
+
+
+def default_state(source: str, target: str) -> Path:
+    """The state file of a copy from one place to another, in the current folder."""
+    places = sha256("\n".join([source, target]).encode()).hexdigest()
+    return Path(f".tablewright-copy-{places[:12]}.json").absolute()
+
+
+async def _chosen(source: Source, target: Target, options: CopyOptions) -> list[tuple[str, str]]:
+    """The tables to copy, with their names in the target."""
+    known = await source.table_names()
+    names = list(dict.fromkeys(options.tables)) or known
+    for name in [*names, *options.renamed]:
+        if name not in known:
+            raise TransferError(f"{source.place} has no table {name}; it has {', '.join(known) or 'none'}")
+    if not names:
+        raise TransferError(f"{source.place} has no tables")
+    pairs = [(name, options.renamed.get(name, name)) for name in names]
+    targets = [renamed for _, renamed in pairs]
+    for renamed in targets:
+        if targets.count(renamed) > 1:
+            raise TransferError(f"two tables would be {renamed} in the target; give one another name with --rename")
+    if source.place == target.place and any(renamed in names for renamed in targets):
+        raise TransferError("source and target are the same place; give every table another name with --rename OLD=NEW")
+    return pairs
+
+
+class _TableCopying:
+    """One table of a copy."""
+
+    def __init__(
+        self,
+        source: Source,
+        target: Target,
+        names: tuple[str, str],
+        options: CopyOptions,
+        changes: ItemChanges,
+        state: CopyState,
+        on_progress: OnProgress,
+    ) -> None:
+        self._source, self._target = source, target
+        self._names = names
+        self._options, self._changes, self._state = options, changes, state
+        self._on_progress = on_progress
+        self._expected = 0
+
+    async def run(self) -> TableCopy:
+        name, renamed = self._names
+        definition = await self._definition()
+        table = self._state.tables.get(renamed)
+        if table is not None and table.done:
+            return TableCopy(name, renamed, table.read, table.digests.count, verified=self._options.verify)
+        self._expected = await self._source.expected_items(name)
+        there = await self._target.existing(renamed)
+        if table is None:
+            table = await self._begun(there, definition)
+        if table.created:
+            await self._target.create(renamed, definition)
+        key = self._key(there, definition)
+        await self._copy(table, key)
+        result = TableCopy(name, renamed, table.read, table.digests.count)
+        if self._options.verify:
+            await self._verify(result, table, key)
+        if result.ok:
+            if table.created:
+                result.lacking = await self._target.finish(renamed, definition)
+            table.done = True
+        else:
+            # The same command copies the table once more.
+            table.segments = [SegmentState() for _ in table.segments]
+            table.digests = KeyDigests()
+        await self._state.save()
+        return result
+
+    async def _definition(self) -> TableDefinition | None:
+        """What the table is created from: as the source has it, or else the design."""
+        name, renamed = self._names
+        found = await self._source.definition(name)
+        modelled = self._changes.modelled(name) or self._changes.modelled(renamed)
+        return found if found is not None or modelled is None else TableDefinition.modelled(modelled)
+
+    async def _begun(self, there: TableDefinition | None, definition: TableDefinition | None) -> TableState:
+        name, renamed = self._names
+        if there is not None:
+            if definition is not None and there.typed_key != definition.typed_key:
+                raise TransferError(
+                    f"table {renamed} of {self._target.place} has the key {_key_text(there)}, and {name} has "
+                    f"{_key_text(definition)}; choose another name with --rename {name}=NEW"
+                )
+            if not self._options.into_existing and not await self._target.is_empty(renamed):
+                raise TransferError(
+                    f"{renamed} of {self._target.place} has items already; add to them with --into-existing, or choose "
+                    f"another name with --rename {name}=NEW"
+                )
+        segments = await self._source.segments(name, self._options.segments)
+        table = TableState([SegmentState() for _ in range(segments)], created=there is None)
+        self._state.tables[renamed] = table
+        await self._state.save()
+        return table
+
+    @staticmethod
+    def _key(there: TableDefinition | None, definition: TableDefinition | None) -> tuple[str, ...]:
+        known = there or definition
+        return () if known is None else known.key
+
+    # -- copying --------------------------------------------------------------------------------------------------
+
+    async def _copy(self, table: TableState, key: Sequence[str]) -> None:
+        try:
+            async with asyncio.TaskGroup() as group:
+                for number, segment in enumerate(table.segments):
+                    if not segment.ended:
+                        group.create_task(self._segment(table, number, segment, key))
+        except BaseExceptionGroup as failed:
+            raise _first(failed) from None
+        finally:
+            # Also where it was stopped: what was written need not be written again.
+            await self._state.save()
+
+    async def _segment(self, table: TableState, number: int, segment: SegmentState, key: Sequence[str]) -> None:
+        name, renamed = self._names
+        total = len(table.segments)
+        await self._target.open_segment(renamed, number, segment.mark)
+        pending: asyncio.Task[Page] | None = asyncio.ensure_future(
+            self._source.page(name, number, total, segment.position)
+        )
+        try:
+            while pending is not None:
+                page = await pending
+                pending = None
+                if page.position is not None:
+                    pending = asyncio.ensure_future(self._source.page(name, number, total, page.position))
+                items = self._changes.apply(name, page.items)
+                mark = await self._target.write(renamed, number, items)
+                # Without a pause in between, so that a state that is saved has all of it or nothing.
+                table.digests.add(items, key)
+                segment.read += len(page.items)
+                segment.position, segment.mark, segment.ended = page.position, mark, page.position is None
+                self._tell("copy", table.read)
+                await self._state.noted()
+        finally:
+            if pending is not None:
+                pending.cancel()
+
+    # -- verification -----------------------------------------------------------------------------------------------
+
+    async def _verify(self, result: TableCopy, table: TableState, key: Sequence[str]) -> None:
+        options, changes, names = self._options, self._changes, self._names
+        result.verified = True
+        try:
+            if not table.created and options.into_existing:
+                found = await absent_or_different(self._source, self._target, names, key, changes, options.segments)
+                result.differences = found[:MAX_LISTED]
+                return
+            seen = 0
+
+            def on_page(items: list[Item]) -> None:
+                nonlocal seen
+                seen += len(items)
+                self._tell("verify", seen)
+
+            target = self._target.reading()
+            there = await digests_in(target, names[1], key, options.segments, on_page)
+            if parts := table.digests.differing(there):
+                result.differing_parts = len(parts)
+                listed = await differences(
+                    self._source, target, names, key, changes, table.digests, there, options.segments
+                )
+                result.differences = listed[:MAX_LISTED]
+        except BaseExceptionGroup as failed:
+            raise _first(failed) from None
+
+    def _tell(self, phase: Literal["copy", "verify"], items: int) -> None:
+        self._on_progress(CopyProgress(self._names[0], phase, items, max(self._expected, items)))
+
+
+def _first(failed: BaseExceptionGroup[Any]) -> BaseException:
+    """The error of a group of tasks that were cancelled because of it."""
+    error: BaseException = failed
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+def _key_text(definition: TableDefinition) -> str:
+    return ", ".join(f"{name} ({kind})" for name, kind in definition.typed_key)

@@ -1,0 +1,9 @@
+"""The error of a copy."""
+
+from __future__ import annotations
+
+__all__ = ["TransferError"]
+
+
+class TransferError(Exception):
+    """Something that stops a copy; the message says what to do."""

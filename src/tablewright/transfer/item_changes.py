@@ -1,0 +1,102 @@
+"""Which items are copied, and what is made of them.
+
+    where        a condition that an item has to fulfil
+    transform    a function of the user's: what it returns is copied, and nothing for None
+
+With a design, the function gets entities, and what it returns is encoded anew, keys included. An item that belongs to
+no entity is handed on as it is: a table has items of the store's own in it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from tablewright.dynamo import Item
+from tablewright.model import Design, ModelError, Schema, Table, schema_of, schemas_of
+from tablewright.transfer.errors import TransferError
+from tablewright.transfer.where_expression import where as condition
+
+__all__ = ["ItemChanges"]
+
+
+class ItemChanges:
+    """What a copy does to items between its source and its target; by default nothing."""
+
+    def __init__(
+        self, *, where: str | None = None, transform: str | None = None, designs: Sequence[Design] = ()
+    ) -> None:
+        self._where = None if where is None else condition(where)
+        self._transform = None if transform is None else _function(transform)
+        self._tables = {table.name: table for design in designs for table in design.all_tables}
+        # What tells one copy from another.
+        self.identity: Mapping[str, Any] = {"where": where, "transform": transform}
+
+    def modelled(self, table: str) -> Table | None:
+        """The table of the design with this name."""
+        return self._tables.get(table)
+
+    def apply(self, table: str, items: Iterable[Item]) -> list[Item]:
+        """The items to be written, for items of a table that were read."""
+        if self._where is not None:
+            items = filter(self._where, items)
+        if self._transform is None:
+            return list(items)
+        modelled = self._tables.get(table)
+        changed = (self._transformed(item, modelled) for item in items)
+        return [item for item in changed if item is not None]
+
+    def _transformed(self, item: Item, table: Table | None) -> Item | None:
+        assert self._transform is not None
+        schema = None if table is None else entity_schema(table, item)
+        given = item if schema is None else decoded(schema, item)
+        try:
+            result = self._transform(given)
+        except Exception as error:
+            raise TransferError(f"--transform failed with {type(error).__name__}: {error}") from error
+        if isinstance(result, BaseModel):
+            try:
+                return schema_of(type(result)).encode(result)
+            except ModelError as error:
+                raise TransferError(f"--transform returned what cannot be stored: {error}") from None
+        if result is None or isinstance(result, dict):
+            return result
+        raise TransferError(f"--transform returned {type(result).__name__}; return an item, an entity, or None")
+
+
+def entity_schema(table: Table, item: Item) -> Schema | None:
+    """The entity that an item is of; None for those that the store keeps for itself, and for unknown ones."""
+    if table.is_internal(item):
+        return None
+    return next((schema for schema in schemas_of(table) if schema.matches(item)), None)
+
+
+def decoded(schema: Schema, item: Item) -> BaseModel:
+    try:
+        entity: BaseModel = schema.decode(item)
+    except (ModelError, ValidationError) as error:
+        key = {name: item.get(name) for name in schema.table.key}
+        reason = str(error).splitlines()[0]
+        raise TransferError(f"the item {key} is no valid {schema.entity.__name__}: {reason}") from None
+    return entity
+
+
+def _function(path: str) -> Callable[[Any], Any]:
+    module, _, name = path.partition(":")
+    if not module or not name:
+        raise TransferError(f"--transform {path}: name a function as module:function")
+    if str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
+    try:
+        found = getattr(importlib.import_module(module), name, None)
+    except ImportError as error:
+        raise TransferError(f"--transform {path}: {error}; give a module that can be imported from here") from None
+    if not callable(found):
+        raise TransferError(f"--transform {path}: there is no function {name} in {module}")
+    function: Callable[[Any], Any] = found
+    return function

@@ -1,0 +1,101 @@
+"""What a table is created from, taken from its description or from the model.
+
+A stream, time to live, recovery and deletion protection are turned on when everything is in place: a copy makes no
+events, and nothing expires while it is being compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+
+from tablewright.model import Table
+
+__all__ = ["TableDefinition"]
+
+_UNITS = ("ReadCapacityUnits", "WriteCapacityUnits")
+_STANDARD = "STANDARD"
+
+
+@dataclass(frozen=True, slots=True)
+class TableDefinition:
+    """A table, but for its name and its items."""
+
+    # The CreateTable request without a name.
+    create: dict[str, Any]
+    ttl: str | None = None
+    # The view type of the stream.
+    stream: str | None = None
+    recovery: bool = False
+    protected: bool = False
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The key attributes, the partition key first."""
+        return tuple(part["AttributeName"] for part in self.create["KeySchema"])
+
+    @property
+    def typed_key(self) -> tuple[tuple[str, str], ...]:
+        """The key attributes with their types."""
+        types = {each["AttributeName"]: each["AttributeType"] for each in self.create["AttributeDefinitions"]}
+        return tuple((name, types[name]) for name in self.key)
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Self:
+        return cls(**content)
+
+    @classmethod
+    def described(cls, description: Mapping[str, Any], *, ttl: str | None, recovery: bool) -> Self:
+        """As DescribeTable has it, with what other requests say."""
+        on_demand = description.get("BillingModeSummary", {}).get("BillingMode") == "PAY_PER_REQUEST"
+        create: dict[str, Any] = {
+            "AttributeDefinitions": description["AttributeDefinitions"],
+            "KeySchema": description["KeySchema"],
+            "BillingMode": "PAY_PER_REQUEST" if on_demand else "PROVISIONED",
+        }
+        if not on_demand:
+            create["ProvisionedThroughput"] = _throughput(description)
+        for member in ("GlobalSecondaryIndexes", "LocalSecondaryIndexes"):
+            indexes = [
+                {
+                    **{name: index[name] for name in ("IndexName", "KeySchema", "Projection")},
+                    **({} if on_demand or member[0] == "L" else {"ProvisionedThroughput": _throughput(index)}),
+                }
+                for index in description.get(member) or ()
+            ]
+            if indexes:
+                create[member] = indexes
+        table_class = description.get("TableClassSummary", {}).get("TableClass", _STANDARD)
+        if table_class != _STANDARD:
+            create["TableClass"] = table_class
+        stream = description.get("StreamSpecification", {})
+        return cls(
+            create,
+            ttl=ttl,
+            stream=stream.get("StreamViewType") if stream.get("StreamEnabled") else None,
+            recovery=recovery,
+            protected=bool(description.get("DeletionProtectionEnabled")),
+        )
+
+    @classmethod
+    def modelled(cls, table: Table) -> Self:
+        """As the model has it."""
+        create = table.create_request()
+        for member in ("TableName", "StreamSpecification", "DeletionProtectionEnabled"):
+            create.pop(member, None)
+        return cls(
+            create,
+            ttl=table.ttl,
+            stream=table.stream,
+            recovery=table.point_in_time_recovery,
+            protected=table.deletion_protection,
+        )
+
+
+def _throughput(description: Mapping[str, Any]) -> dict[str, int]:
+    found = description.get("ProvisionedThroughput", {})
+    return {unit: max(1, found.get(unit, 1)) for unit in _UNITS}

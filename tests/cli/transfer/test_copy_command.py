@@ -1,0 +1,67 @@
+"""``tablewright copy``, as a user runs it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.commands import error_line, run
+from tests.transfer.samples import data_folder, every_type, folder_items
+
+pytestmark = pytest.mark.requirement("SH5")
+ALL = 12 + len(every_type())
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_tables_are_copied_and_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data_folder(tmp_path / "source", 12)
+    status, out, error = run(capsys, "copy", "source", "target", "--rename", "Users=People")
+    assert (status, out) == (0, f"Orders: {ALL} items, verified\nUsers as People: 5 items, verified\n")
+    assert "tablewright: Copying Orders\n" in error
+    assert folder_items(tmp_path / "target", "People") == folder_items(tmp_path / "source", "Users")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["source", "target"]
+
+
+def test_options_of_a_copy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data_folder(tmp_path / "source", 12)
+    options = ["--where", "status = 'odd'", "--segments", "3", "--read-rate", "1e6", "--write-rate", "1e6"]
+    status, out, _ = run(capsys, "copy", "source", "target", "--table", "Orders", "--no-verify", *options)
+    assert (status, out) == (0, f"Orders: {len(every_type())} items, 12 left out\n")
+    status, out, _ = run(capsys, "copy", "source", "target", "--table", "Orders", "--into-existing")
+    assert (status, out) == (0, f"Orders: {ALL} items, verified\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("nothing", "target"), "there is no data folder at"),
+        (("ftp://somewhere", "target"), "ftp://somewhere is no endpoint"),
+        (("aws:", "target"), "aws: names no region; write it as aws:eu-west-1"),
+        (("source", "target", "--segments", "0"), "segments are a number from 1 to 1000, not '0'"),
+        (("source", "target", "--write-rate", "none"), "a rate is a number of units a second above 0"),
+        (("source", "target", "--rename", "Orders"), "'Orders' is not OLD=NEW"),
+        (("source", "target", "--where", "status ="), "Syntax error"),
+        (("source", "target", "--design", "no_such_design"), "there is no module 'no_such_design'"),
+        (("source", "http://127.0.0.1:1", "--table", "Nope"), "source has no table Nope"),
+    ],
+)
+def test_mistakes_are_told_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str
+) -> None:
+    data_folder(tmp_path / "source", 1)
+    status, _, error = run(capsys, "copy", *arguments)
+    assert (status, len(error.splitlines())) == (2, 1)
+    assert message in error
+
+
+def test_a_folder_in_use_is_told(tmp_path: Path) -> None:
+    from tablewright import Engine
+
+    data_folder(tmp_path / "source", 1)
+    with Engine.open(tmp_path / "source"):
+        assert "in use by another engine" in error_line("copy", "source", "target", cwd=tmp_path)
