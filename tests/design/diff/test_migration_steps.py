@@ -23,12 +23,13 @@ from tablewright.model import (
     Large,
     Numbered,
     Query,
+    RetiredEntity,
     Table,
     Unique,
     Upgrades,
     sharded,
 )
-from tablewright.store import Create, Delete, NotUnique, Store, offloaded_sizes
+from tablewright.store import NotUnique, Store, offloaded_sizes
 from tests.declared_patterns import taking
 
 NAMES = ["a", "b", "c", "d", "e"]
@@ -260,19 +261,55 @@ def test_an_index_key_that_is_written_otherwise_is_made_anew(engine: Engine) -> 
     assert [each.order_id for each in store.query(New.of_day(day=MIDNIGHT)).items] == NAMES
 
 
-def test_a_primary_key_that_is_written_otherwise_takes_a_move(engine: Engine) -> None:
+def test_a_primary_key_that_is_written_otherwise_is_moved_by_a_repair(engine: Engine) -> None:
     keys = {"SK": "{day}", "GSI1PK": "ALL", "GSI1SK": "{order_id}"}
-    (old_table, Old), (new_table, New) = of_a_day(date, **keys), of_a_day(datetime, **keys)
-    assert kinds(old_table, new_table) == {"Order.day": Impact.UNSAFE, "Order.keys.SK": Impact.RE_KEY}
+    (old_table, Old), (new_table, New) = of_a_day(date, **keys), of_a_day(datetime, at_midnight, **keys)
+    assert kinds(old_table, new_table) == {"Order.keys.SK": Impact.RE_KEY}
     store = Store.on(engine)
     store.ensure_tables(old_table)
     for order_id in NAMES:
         store.put(Old(order_id=order_id, day=DAY))
 
-    for each in list(store.iterate(Old)):
-        store.transact(Delete(each), Create(New(order_id=each.order_id, day=MIDNIGHT)))
+    store.repair(New, dry_run=False)
 
     assert store.verify(new_table).is_clean
     assert [(each.order_id, each.day) for each in store.query(New.of_day()).items] == [
         (order_id, MIDNIGHT) for order_id in NAMES
     ]
+    assert len(list(store.iterate(New))) == len(NAMES)
+
+
+def test_a_field_that_is_the_key_is_converted_by_a_retired_entity(engine: Engine) -> None:
+    old_table, new_table = Table("Days", "who", "day"), Table("Days", "who", "day")
+
+    class OldDay(Entity, table=old_table, type_name="Day"):
+        who: str
+        day: date
+
+    class Day(Entity, table=new_table):
+        who: str
+        day: datetime
+
+        @Get()
+        def at(self, who: str, day: datetime) -> None: ...
+
+    before, after = Design("D", tables=[old_table]), Design("D", tables=[new_table])
+    was = snapshot(before)
+    was["tables"]["Days"]["entities"]["Day"] = was["tables"]["Days"]["entities"].pop("OldDay")
+    (change,) = [change for change in changes(was, snapshot(after)) if change.impact is Impact.RE_KEY]
+    assert "day: date\n" in change.declaration
+    assert "yield Day(who=self.who, day=...)" in change.declaration
+
+    class DayBefore(RetiredEntity, Day):
+        day: date  # type: ignore[assignment]
+
+        def becomes(self) -> Iterator[object]:
+            yield Day(who=self.who, day=datetime(self.day.year, self.day.month, self.day.day, tzinfo=UTC))
+
+    store = Store.on(engine)
+    store.ensure_tables(old_table)
+    store.put(OldDay(who="ada", day=DAY))
+    store.repair(Day, dry_run=False)
+    assert store.get(Day.at("ada", MIDNIGHT)) == Day(who="ada", day=MIDNIGHT)
+    assert store.verify(new_table).is_clean
+    assert DayBefore not in new_table.entities

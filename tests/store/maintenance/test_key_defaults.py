@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Annotated
 
 import pytest
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
 from tablewright.engine import Engine
 from tablewright.model import Entity, Get, GlobalIndex, Keys, Query, Table, Unique, when
@@ -165,3 +165,55 @@ def test_a_default_that_is_another_at_each_read_is_reported(store: Store) -> Non
     assert finding.fault is Fault.UNREADABLE
     assert finding.found is not None
     assert "declare an upgrade" in finding.found
+
+
+# -- values that are written otherwise ------------------------------------------------------------------------------
+
+
+def test_a_key_that_is_a_field_moves_to_what_a_write_would_store(store: Store) -> None:
+    old, new = Table("Tags", "who", "tag"), Table("Tags", "who", "tag")
+
+    class Before(Entity, table=old):
+        who: str
+        tag: str
+
+    class After(Entity, table=new):
+        who: str
+        tag: Annotated[str, StringConstraints(to_lower=True)]
+
+        @Get()
+        def by_tag(self, who: str, tag: str) -> None: ...
+
+    store.ensure_tables(old)
+    store.put(Before(who="ada", tag="Blue"))
+    assert store.get(After.by_tag("ada", "blue")) is None
+    assert {(each.fault, each.subject) for each in store.verify(After).findings} == {(Fault.PLACE, "tag")}
+    store.repair(After, dry_run=False)
+    assert store.verify(After).is_clean
+    assert store.get(After.by_tag("ada", "blue")) == After(who="ada", tag="blue")
+    assert len(list(store.iterate(After))) == 1
+
+
+def test_a_text_that_is_in_lower_case_now_has_the_key_of_that(store: Store) -> None:
+    indexes = [GlobalIndex("byMail", "GSI1PK")]
+    old, new = Table("Mails", "PK", indexes=indexes), Table("Mails", "PK", indexes=indexes)
+
+    class Before(Entity, table=old):
+        id: str
+        mail: str
+        keys = Keys(PK="M#{id}", GSI1PK="MAIL#{mail}")
+
+    class After(Entity, table=new):
+        id: str
+        mail: Annotated[str, StringConstraints(to_lower=True)]
+        keys = Keys(PK="M#{id}", GSI1PK="MAIL#{mail}")
+
+        @Query("byMail")
+        def by_mail(self, mail: str) -> None: ...
+
+    store.ensure_tables(old)
+    store.put(Before(id="1", mail="Ada@example.org"))
+    assert {(each.fault, each.subject) for each in store.verify(After).findings} == {(Fault.KEY, "GSI1PK")}
+    store.repair(After, dry_run=False)
+    assert [each.id for each in store.query(After.by_mail("ada@example.org")).items] == ["1"]
+    assert store.verify(After).is_clean

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 
 from tablewright.design.diff.change import Described, DesignChange, Impact
 from tablewright.design.diff.limit_changes import is_exact
+from tablewright.design.diff.retired_declarations import converted
+from tablewright.design.diff.stranded_data import retired_form
 from tablewright.design.diff.value_types import Alternative, Type, tag_of
 from tablewright.model.keys.key_forms import TIME_PARTS
 
@@ -39,7 +41,13 @@ def rendering_changes(
         if changed:
             what = f"{' and '.join(changed)} {'has' if len(changed) == 1 else 'have'} another format in the key"
             place = f"{name}.keys.{attribute}"
-            if attribute in primary:
+            if attribute in primary and attribute not in old["keys"]:
+                # An upgrade cannot change what is the key itself.
+                is_declared = retired_form(old, table, new_table) is not None
+                declare = () if is_declared else (f"declare {name}Before in the new version, as printed",)
+                declaration = "" if is_declared else converted(name, old, new, attribute)
+                yield DesignChange(Impact.RE_KEY, place, what, (*declare, *_moved(name, upgraded=True)), declaration)
+            elif attribute in primary:
                 yield DesignChange(Impact.RE_KEY, place, what, _moved(name, upgraded))
             else:
                 yield DesignChange(Impact.BACKFILL, place, what, _derived_anew(name, upgraded))

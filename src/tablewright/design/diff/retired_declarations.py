@@ -1,6 +1,7 @@
 """Declarations of retired entities, as Python text: what to add to a new version so that a repair can migrate items.
 
     before(...)     class OrderBefore(RetiredEntity, Order): the old keys, type name and fields, and what items become
+    converted(...)  the same, with the old type of a field that is the key itself
     removed(...)    class Order(RetiredEntity, table=orders): the old entity, whose items are deleted
 
 They are made from snapshots, which know attributes and types, but neither validators nor what a value means. So they
@@ -17,7 +18,7 @@ from tablewright.design.diff.change import Described
 from tablewright.design.diff.stranded_data import renamed_fields
 from tablewright.model import Template
 
-__all__ = ["before", "removed"]
+__all__ = ["before", "converted", "removed"]
 
 _ANNOTATIONS: Mapping[str, str] = {
     **{name: name for name in ("str", "int", "float", "Decimal", "bool", "bytes", "UUID", "date", "datetime", "None")},
@@ -93,6 +94,17 @@ def _becomes(
         else:
             body.append(f"    {made}")
     return body
+
+
+def converted(name: str, old: Described, new: Described, attribute: str) -> str:
+    """The entity with the old type of a field that is its key; how a value is converted, somebody has to say."""
+    now = {field["attribute"]: each for each, field in new["fields"].items()}
+    known = {now[field["attribute"]]: field for field in old["fields"].values() if field["attribute"] in now}
+    field = now.get(attribute, attribute)
+    have = {each: each for each in known if each != field}
+    body = ["def becomes(self) -> Iterable[object]:", f"    yield {_made(name, {'fields': {**new['fields']}}, have)}"]
+    lines = [_field(field, known[field])] if field in known else []
+    return _class(f"{name}Before", f"RetiredEntity, {name}", lines, [], body)
 
 
 def removed(name: str, old: Described, table: str) -> str:

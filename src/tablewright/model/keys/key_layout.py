@@ -51,6 +51,8 @@ class KeyLayout(FieldLayout):
         self._is_sharded = any(self.key_rules[name].shards > 1 for name in table.key if name in self.key_rules)
         self._build_key = key_builder(self, self.key_rules)
         feeding = {name for attribute in (*self.key_rules, *table.key_attributes) for name in self.sources(attribute)}
+        # The attributes of fields that keys follow from.
+        self.key_sources = frozenset(feeding & self.by_attribute.keys())
         # Defaults of fields that keys follow from: an item without such an attribute reads as if it had the default, so
         # its keys are those of the default as well.
         self.key_defaults: Item = {

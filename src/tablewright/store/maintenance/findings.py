@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from tablewright.dynamo import AttributeValue, Item
 from tablewright.model import ModelError, Schema
@@ -92,8 +93,10 @@ def compared(schema: Schema, item: Item) -> tuple[list[Finding], Item | None]:
     """What is wrong with an item, and what it should be; None if that cannot be worked out."""
     name, which = schema.entity.__name__, describe_item(schema, item)
     try:
-        entity_of(schema, item)
+        entity = entity_of(schema, item)
         upgraded = schema.upgrade(item)
+        rewritten = _as_written(schema, entity, upgraded)
+        upgraded = {**upgraded, **rewritten}
         present = schema.with_key_values(upgraded)
         unknown = sorted(schema.key_fields_made_anew - present.keys())
         if unknown:
@@ -116,7 +119,8 @@ def compared(schema: Schema, item: Item) -> tuple[list[Finding], Item | None]:
         old, new = schema.schema_version_of(item), schema.schema_version_of(wanted)
         if old != new:
             yield Finding(Fault.SCHEMA_VERSION, name, which, "", str(new), str(old))
-        attributes = [*schema.key_rules, *(schema.key_defaults.keys() & schema.table.key_attributes)]
+        stored_in_keys = {*schema.key_defaults, *rewritten} & {*schema.table.key_attributes}
+        attributes = [*schema.key_rules, *sorted(stored_in_keys)]
         if schema.table.type_attribute is not None:
             attributes.append(schema.table.type_attribute)
         for attribute in attributes:
@@ -129,6 +133,21 @@ def compared(schema: Schema, item: Item) -> tuple[list[Finding], Item | None]:
                 yield Finding(fault, name, which, attribute, _value(wanted.get(attribute)), _value(item.get(attribute)))
 
     return list(differences()), wanted
+
+
+def _as_written(schema: Schema, entity: Any, item: Item) -> Item:
+    """The attributes that keys follow from, where a write of the entity would store another value than there is.
+
+    A date that is a datetime now, or a text that is stored in lower case, has another key once it is written.
+    """
+    found: Item = {}
+    for attribute in schema.key_sources & item.keys():
+        spec = schema.by_attribute[attribute]
+        if spec.name in entity.__dict__ and (value := spec.encode(entity.__dict__[spec.name])) is not None:
+            stored = item[attribute]
+            if value != stored and not ("N" in value and "N" in stored and decode(value) == decode(stored)):
+                found[attribute] = value
+    return found
 
 
 def guard_at(schema: Schema, item: Item, guard_key: Item) -> Item | None:
