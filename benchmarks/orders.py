@@ -46,8 +46,11 @@ class Order(Entity, table=orders):
 
     keys = Keys(pk="CUSTOMER#{customer:06}", sk="ORDER#{day}#{number:07}")
 
-    itself = Get()
-    of_customer = Query(range="day", expected=PER_CUSTOMER)
+    @Get()
+    def itself(self, customer: int, day: date, number: int) -> None: ...
+
+    @Query(range="day", expected=PER_CUSTOMER)
+    def of_customer(self, customer: int, *, since: date | None = None) -> None: ...
 
 
 def order(n: int, revision: int = 0) -> Order:

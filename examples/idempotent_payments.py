@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from pydantic import Field
 
-from tablewright.model import Entity, Get, Keys, Table
+from tablewright.model import Entity, Get, Keys, Table, attr
 from tablewright.store import Cancelled, Create, IdempotencyRecord, KeyMismatch, Outcome, Store, Update
 
 bank = Table("bank", "PK", "SK", ttl="ttl")
@@ -23,7 +23,9 @@ class Account(Entity, table=bank):
 
     keys = Keys(PK="ACCOUNT#{account_id}", SK="ACCOUNT")
 
-    by_id = Get(consistent=True)
+    @Get(consistent=True)
+    def by_id(self, account_id: str) -> None:
+        """An account, as it is now."""
 
 
 class Payment(Entity, table=bank):
@@ -45,7 +47,7 @@ def pay(store: Store, idempotency_key: str, account_id: str, amount: int) -> Any
 
     def work() -> Outcome:
         payment = Payment(account_id=account_id, payment_id=str(uuid4()), amount=amount)
-        withdrawal = Update(Account.by_id(account_id=account_id), add={"balance": -amount})
+        withdrawal = Update(Account.by_id(account_id), attr(Account.balance).add(-amount))
         return Outcome({"payment": payment.payment_id}, Create(payment), withdrawal)
 
     request = {"account": account_id, "amount": amount}
@@ -70,7 +72,7 @@ def main() -> None:
         except Cancelled:  # the transaction, by the bound of the balance
             print("there is not enough for key-2")
 
-        account = store.get(Account.by_id(account_id="ada"))
+        account = store.get(Account.by_id("ada"))
         assert account is not None
         assert account.balance == 30
         print(f"ada has {account.balance} left")

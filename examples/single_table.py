@@ -27,6 +27,7 @@ from tablewright.model import (
     Traffic,
     Volume,
     Write,
+    attr,
     sharded,
     when,
 )
@@ -48,7 +49,9 @@ class Customer(Entity, table=shop):
 
     keys = Keys(PK="CUSTOMER#{customer_id}", SK="CUSTOMER")
 
-    by_id = Get()
+    @Get()
+    def by_id(self, customer_id: str) -> None:
+        """A customer."""
 
 
 class Order(Entity, table=shop):
@@ -66,8 +69,13 @@ class Order(Entity, table=shop):
         GSI1SK=when("{placed_at}#{order_id}", status=Status.OPEN),
     )
 
-    of_customer = Query(range="placed_at", newest_first=True, expected=20)
-    open = Query("openOrders", fixed={"status": Status.OPEN}, range="placed_at", expected=50)
+    @Query(range="placed_at", newest_first=True, expected=20)
+    def of_customer(self, customer_id: str, *, before: datetime | None = None) -> None:
+        """The orders of a customer, newest first."""
+
+    @Query("openOrders", fixed={"status": Status.OPEN}, range="placed_at", expected=50)
+    def open(self, *, since: datetime | None = None) -> None:
+        """All orders that are open, in the order that they were placed."""
 
 
 class Account(Collection):
@@ -76,7 +84,9 @@ class Account(Collection):
     customer: Customer
     orders: list[Order]
 
-    of_customer = CollectionQuery(expected=20)
+    @CollectionQuery(expected=20)
+    def of_customer(self, customer_id: str) -> None:
+        """A customer, and all orders."""
 
 
 design = Design(
@@ -110,10 +120,10 @@ def main() -> None:
         order = store.create(Order(customer_id="ada", placed_at=monday, order_id="o-1"))
         assert store.query(Order.open(since=monday)).items == [order]
 
-        store.update(order, status=Status.SENT)
+        store.update(order, attr(Order.status).set(Status.SENT))
         assert store.query(Order.open()).items == []
 
-        account = store.collect(Account.of_customer(customer_id="ada"))
+        account = store.collect(Account.of_customer("ada"))
         assert account is not None
         print(f"{account.customer.name} has {len(account.orders)} order, {account.orders[0].status.lower()}")
 

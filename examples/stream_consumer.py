@@ -25,7 +25,9 @@ class Order(Entity, table=orders):
 
     keys = Keys(PK="CUSTOMER#{customer}", SK="ORDER#{order_id}")
 
-    by_id = Get()
+    @Get()
+    def by_id(self, customer: str, order_id: str) -> None:
+        """An order."""
 
 
 class Total(Entity, table=totals):
@@ -35,7 +37,9 @@ class Total(Entity, table=totals):
 
     keys = Keys(PK="CUSTOMER#{customer}", SK="TOTAL")
 
-    by_customer = Get()
+    @Get()
+    def by_customer(self, customer: str) -> None:
+        """The totals of a customer."""
 
 
 def count(changes: Sequence[AnyChange], effects: Effects) -> None:
@@ -44,7 +48,7 @@ def count(changes: Sequence[AnyChange], effects: Effects) -> None:
         for order, sign in ((change.after, 1), (change.before, -1)):
             if order is not None:
                 effects.add(
-                    Total.by_customer(customer=order.customer),
+                    Total.by_customer(order.customer),
                     attr(Total.orders).add(sign),
                     attr(Total.amount).add(sign * order.amount),
                 )
@@ -53,13 +57,13 @@ def count(changes: Sequence[AnyChange], effects: Effects) -> None:
 def main(folder: str | None) -> None:
     with Store.open(folder) as store:
         store.ensure_tables(orders, totals)
-        before = store.get(Total.by_customer(customer="ada")) or Total(customer="ada")
+        before = store.get(Total.by_customer("ada")) or Total(customer="ada")
 
         first, second = (
             store.create(Order(customer="ada", order_id=str(uuid4()), amount=amount))
             for amount in (Decimal("19.90"), Decimal("5"))
         )
-        store.update(first, amount=Decimal("20"))
+        store.update(first, attr(Order.amount).set(Decimal("20")))
         store.delete(second)
 
         # Its checkpoints are kept in the table of the totals. `run` goes on forever; `run_once` takes what is there.
@@ -68,7 +72,7 @@ def main(folder: str | None) -> None:
         consumer.release()  # the next consumer need not wait for this one's lease to run out
         assert consumer.dead_letters() == []
 
-        after = store.get(Total.by_customer(customer="ada"))
+        after = store.get(Total.by_customer("ada"))
         assert after is not None
         assert (after.orders - before.orders, after.amount - before.amount) == (1, Decimal("20"))
         print(f"{done.records} changes; ada has {after.orders} orders for {after.amount}")

@@ -24,7 +24,9 @@ class User(Entity, table=users):
     user_id: str
     name: str
 
-    by_id = Get()
+    @Get()
+    def by_id(self, user_id: str) -> None:
+        """A user."""
 
 
 def create_users(client: Any) -> None:

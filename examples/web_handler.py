@@ -34,7 +34,9 @@ class Note(Entity, table=notes):
 
     keys = Keys(PK="AUTHOR#{author}", SK="NOTE#{written_at}#{note_id}")
 
-    of_author = Query(newest_first=True)
+    @Query(newest_first=True)
+    def of_author(self, author: str) -> None:
+        """The notes of an author, newest first."""
 
 
 class Application:
@@ -83,7 +85,7 @@ class Application:
 
     async def _page(self, store: AsyncStore, author: str, cursor: str | None) -> tuple[int, Any]:
         try:
-            page = await store.query(Note.of_author(author=author), limit=10, cursor=cursor)
+            page = await store.query(Note.of_author(author), limit=10, cursor=cursor)
         except InvalidCursor:
             return 400, {"error": "the cursor is not one of this list"}
         return 200, {"items": [note.model_dump(mode="json") for note in page.items], "cursor": page.cursor}

@@ -6,9 +6,15 @@ from collections.abc import Callable
 from inspect import Parameter, Signature
 from typing import Any, TypeVar
 
-from tablewright.model import CollectionQuery, FieldCondition, Get, Query
+from tablewright.model import CollectionQuery, FieldCondition, Get, Query, Template
+from tablewright.model.keys.key_rules import KeyRule
 
 P = TypeVar("P", Get, Query, CollectionQuery)
+
+
+def fields_in(rule: str | KeyRule) -> list[str]:
+    """The fields that a key attribute is made of, in their order."""
+    return [field.name for field in (Template(rule) if isinstance(rule, str) else rule.template).fields]
 
 
 def taking(pattern: P, *required: str, optional: str = "", where: Callable[..., FieldCondition] | None = None) -> P:

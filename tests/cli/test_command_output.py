@@ -26,7 +26,8 @@ class Order(Entity, table=table):
 
     keys = Keys(PK="BESTELLUNG#{order_id}", SK="KÄSE")
 
-    by_id = Get()
+    @Get()
+    def by_id(self, order_id: str) -> None: ...
 
 
 design = Design(

@@ -27,7 +27,8 @@ class Order(Entity, table=orders):
 
     keys = Keys(PK="ORDER#{order_id}", SK="METADATA")
 
-    by_id = Get()
+    @Get()
+    def by_id(self, order_id: str) -> None: ...
 
 
 design = Design("Shop", tables=[orders])
@@ -193,7 +194,9 @@ def test_a_design_that_loses_nothing_is_exported_in_silence(folder: Path, capsys
 
 # -- migrate --------------------------------------------------------------------------------------------------------
 
-RE_KEYED = OLD.replace('PK="ORDER#{order_id}", SK="METADATA"', 'PK="SHOP#{shop}", SK="ORDER#{order_id}"')
+RE_KEYED = OLD.replace('PK="ORDER#{order_id}", SK="METADATA"', 'PK="SHOP#{shop}", SK="ORDER#{order_id}"').replace(
+    "by_id(self, order_id", "by_id(self, shop: str, order_id"
+)
 RETIRED = (
     RE_KEYED.replace("Keys, Table", "Keys, RetiredEntity, Table")
     + """

@@ -19,8 +19,11 @@ class Note(Entity, table=notes):
     owner: str
     id: str
 
-    by_id = Get()
-    of_owner = Query()
+    @Get()
+    def by_id(self, owner: str, id: str) -> None: ...
+
+    @Query()
+    def of_owner(self, owner: str) -> None: ...
 
 
 owner = ["Note.by_id", "Note.of_owner"]
@@ -178,7 +181,8 @@ def test_a_role_that_may_do_nothing_has_no_policy(tmp_path: Path, capsys: pytest
     path = tmp_path / "idle.py"
     path.write_text(
         "from tablewright.model import *\n"
-        "class Row(Entity, table=Table('rows', 'id')):\n    id: str\n    by_id = Get()\n"
+        "class Row(Entity, table=Table('rows', 'id')):\n    id: str\n"
+        "    @Get()\n    def by_id(self, id: str) -> None: ...\n"
         "design = Design('Idle', tables=[Row.schema_.table], roles={'the api': ['Row.by_id'], 'nobody': []})\n"
     )
     status, out, _ = run(capsys, "iam", str(path))

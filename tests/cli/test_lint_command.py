@@ -17,18 +17,21 @@ from tablewright.model import Entity, Get, Table
 class Person(Entity, table=Table("people", "id")):
     id: str
 
-    by_id = Get()
+    @Get()
+    def by_id(self, id: str) -> None: ...
 """
 WARNED = CLEAN + "    friends: list[str] = []\n"
 ADVISED = """
-from tablewright.model import Entity, Query, Table
+from tablewright.model import Entity, FieldCondition, Query, Table, attr
 
 class Order(Entity, table=Table("orders", "user", "id")):
     user: str
     id: str
     city: str
 
-    in_rome = Query(where={"city": "Rome"})
+    @Query()
+    def in_rome(self, user: str) -> FieldCondition:
+        return attr(self.city) == "Rome"
 """
 ACCEPTED = (
     WARNED
@@ -49,7 +52,8 @@ class Row(Entity, table=Table("rows", "at", "id")):
     at: str
     id: str
 
-    since = Query(range="at")
+    @Query(range="at")
+    def since(self, at: str) -> None: ...
 """
 
 TWICE = """

@@ -19,6 +19,7 @@ from tests.cli.commands import ROOT, error_line, json_output, tablewright
 STORE = """\
 import asyncio, json, sys
 from decimal import Decimal
+from tablewright.model import attr
 from tablewright.store import AsyncStore, Store
 from tests.design.models import Line, Order, State, orders
 from tablewright.design.sample_entities import samples
@@ -36,7 +37,7 @@ for order in samples(Order, 5):
     order.version = 0
     order.state = State.PLACED
     store.create(order)
-    store.update(order, state=State.PICKED)
+    store.update(order, attr(Order.state).set(State.PICKED))
     store.get(Order.by_id(customer_id=order.customer_id, order_id=order.order_id))
 for line in samples(Line, 3):
     line.position = 0

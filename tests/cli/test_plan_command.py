@@ -20,7 +20,9 @@ table = Table("things", "pk")
 
 class Thing(Entity, table=table):
     pk: str
-    by_id = Get()
+
+    @Get()
+    def by_id(self, pk: str) -> None: ...
 
 design = Design(
     "Things", tables=[table], writes=[Write("put", ItemWrite(Thing, "put"))],

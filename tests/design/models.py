@@ -10,6 +10,7 @@ from tablewright.model import (
     CollectionQuery,
     Design,
     Entity,
+    FieldCondition,
     Get,
     GlobalIndex,
     ItemWrite,
@@ -26,6 +27,7 @@ from tablewright.model import (
     Version,
     Volume,
     Write,
+    attr,
     sharded,
     when,
 )
@@ -79,16 +81,36 @@ class Order(Entity, table=orders):
         LSK="{total:09}",
     )
 
-    by_id = Get()
-    by_id_now = Get(consistent=True)
-    of_customer = Query(expected=3)
-    of_customer_now = Query(consistent=True, expected=3)
-    in_state = Query("byState", newest_first=True, expected=6)
-    of_shop = Query("byShop", expected=3)
-    totals_of_shop = Query("byShop", project=["total"], expected=3)
-    by_total = Query("byTotal", range="total", expected=3)
-    late = Query("late")
-    placed = Query(where={"state": State.PLACED}, expected=2)
+    @Get()
+    def by_id(self, customer_id: str, order_id: str) -> None: ...
+
+    @Get(consistent=True)
+    def by_id_now(self, customer_id: str, order_id: str) -> None: ...
+
+    @Query(expected=3)
+    def of_customer(self, customer_id: str) -> None: ...
+
+    @Query(consistent=True, expected=3)
+    def of_customer_now(self, customer_id: str) -> None: ...
+
+    @Query("byState", newest_first=True, expected=6)
+    def in_state(self, state: State) -> None: ...
+
+    @Query("byShop", expected=3)
+    def of_shop(self, shop: str) -> None: ...
+
+    @Query("byShop", project=["total"], expected=3)
+    def totals_of_shop(self, shop: str) -> None: ...
+
+    @Query("byTotal", range="total", expected=3)
+    def by_total(self, customer_id: str, *, since: int | None = None) -> None: ...
+
+    @Query("late")
+    def late(self) -> None: ...
+
+    @Query(expected=2)
+    def placed(self, customer_id: str) -> FieldCondition:
+        return attr(self.state) == State.PLACED
 
 
 class Line(Entity, table=orders):
@@ -101,14 +123,16 @@ class Line(Entity, table=orders):
 
     keys = Keys(PK="CUSTOMER#{customer_id}", SK="LINE#{order_id}#{position:04}")
 
-    of_order = Query(expected=3)
+    @Query(expected=3)
+    def of_order(self, customer_id: str, *, order_id: str | None = None) -> None: ...
 
 
 class Account(Collection):
     orders: list[Order]
     lines: list[Line]
 
-    of_customer = CollectionQuery(expected=6)
+    @CollectionQuery(expected=6)
+    def of_customer(self, customer_id: str) -> None: ...
 
 
 WRITES = [

@@ -19,7 +19,8 @@ rows = Table("Rows", "id")
 class Row(Entity, table=rows):
     id: str
 
-    by_id = Get()
+    @Get()
+    def by_id(self, id: str) -> None: ...
 
 
 def loading(*item_writes: ItemWrite, checks: tuple[type[Entity], ...] = ()) -> Design:

@@ -21,7 +21,9 @@ class Order(Entity, table=shop):
     id: str
 
     keys = Keys(PK="ORDER#{id}", SK="ORDER")
-    by_id = Get()
+
+    @Get()
+    def by_id(self, id: str) -> None: ...
 
 class Line(Entity, table=shop):
     id: str
@@ -33,7 +35,8 @@ class WholeOrder(Collection):
     order: Order
     lines: list[Line]
 
-    by_id = CollectionQuery()
+    @CollectionQuery()
+    def by_id(self, id: str) -> None: ...
 """
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tablewright.design.filter_fields import Restriction, has_filter, restrictions
+from tablewright.design.filter_fields import has_filter, restrictions
 from tablewright.model import Entity, FieldCondition, Keys, Query, Table, attr, schema_of
 
 
@@ -79,5 +79,14 @@ class Ticket(Entity, table=Table("tickets", "PK", "SK")):
 def test_fields_and_how_many_of_their_values_pass(name: str, expected: list[tuple[str, Any]]) -> None:
     schema = schema_of(Ticket)
     pattern = schema.patterns[name]
-    assert restrictions(schema, pattern) == [Restriction(*each) for each in expected]
+    assert [(each.field, each.allowed) for each in restrictions(schema, pattern)] == expected
     assert has_filter(pattern) == (name != "all")
+
+
+def test_values_that_are_known_before_the_pattern_is_called() -> None:
+    schema = schema_of(Ticket)
+    known = {name: [each.values for each in restrictions(schema, schema.patterns[name])] for name in schema.patterns}
+    assert known["new"] == [({"S": "new"},)]
+    assert known["busy"] == [({"S": "new"}, {"S": "open"}), None]
+    assert known["in_state"] == [None]
+    assert known["nowhere"] == [({"NULL": True},)]

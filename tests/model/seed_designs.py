@@ -62,12 +62,30 @@ class Call(Entity, table=CALLS, naming=camel_case):
 
     keys = Keys(sk="{scheduled_for:013}#{call_id}", userStatus="{user_id}#{status}")
 
-    by_key = Get()
-    by_id = Get("byCallId")
-    of_user = Query(range="scheduled_for")
-    of_provider = Query("byProvider", newest_first=True)
-    upcoming = Query("byUserStatus", fixed={"status": CallStatus.SCHEDULED}, range="scheduled_for")
-    completed = Query("byUserStatus", fixed={"status": CallStatus.COMPLETED}, newest_first=True)
+    @Get()
+    def by_key(self, user_id: str, scheduled_for: datetime, call_id: str) -> None: ...
+
+    @Get("byCallId")
+    def by_id(self, call_id: str) -> None: ...
+
+    @Query(range="scheduled_for")
+    def of_user(self, user_id: str, *, since: datetime | None = None, before: datetime | None = None) -> None: ...
+
+    @Query("byProvider", newest_first=True)
+    def of_provider(self, provider_id: str) -> None: ...
+
+    @Query("byUserStatus", fixed={"status": CallStatus.SCHEDULED}, range="scheduled_for")
+    def upcoming(
+        self,
+        user_id: str,
+        *,
+        since: datetime | None = None,
+        after: datetime | None = None,
+        until: datetime | None = None,
+    ) -> None: ...
+
+    @Query("byUserStatus", fixed={"status": CallStatus.COMPLETED}, newest_first=True)
+    def completed(self, user_id: str) -> None: ...
 
 
 # -- tasks ----------------------------------------------------------------------------------------------------------
@@ -94,8 +112,11 @@ class Task(Entity, table=TASKS, naming=pascal_case, type_name="TASK"):
         GSI2SK="CREATED_AT#{created_at}#{task_id}",
     )
 
-    by_id = Get()
-    by_status = Query("GSI2", range="created_at", expected=25)
+    @Get()
+    def by_id(self, task_id: str) -> None: ...
+
+    @Query("GSI2", range="created_at", expected=25)
+    def by_status(self, status: str, *, since: datetime | None = None, before: datetime | None = None) -> None: ...
 
 
 class User(Entity, table=TASKS, naming=pascal_case, type_name="USER"):
@@ -105,7 +126,8 @@ class User(Entity, table=TASKS, naming=pascal_case, type_name="USER"):
 
     keys = Keys(PK="USER#{user_id}", SK="PROFILE")
 
-    by_id = Get(consistent=True)
+    @Get(consistent=True)
+    def by_id(self, user_id: str) -> None: ...
 
 
 class Assignment(Entity, table=TASKS, naming=pascal_case, type_name="ASSIGNMENT"):
@@ -115,15 +137,19 @@ class Assignment(Entity, table=TASKS, naming=pascal_case, type_name="ASSIGNMENT"
 
     keys = Keys(PK="TASK#{task_id}", SK="ASSIGNMENT#{user_id}", GSI1PK="USER#{user_id}", GSI1SK="TASK#{task_id}")
 
-    of_task = Query(consistent=True)
-    of_user = Query("GSI1")
+    @Query(consistent=True)
+    def of_task(self, task_id: str) -> None: ...
+
+    @Query("GSI1")
+    def of_user(self, user_id: str) -> None: ...
 
 
 class TaskWithAssignments(Collection):
     task: Task
     assignments: list[Assignment]
 
-    of_task = CollectionQuery()
+    @CollectionQuery()
+    def of_task(self, task_id: str) -> None: ...
 
 
 # -- support --------------------------------------------------------------------------------------------------------
@@ -163,10 +189,17 @@ class Ticket(Entity, table=TICKETS):
         GSI4SK=when("{escalated_at}#{ticket_id}", status="ESCALATED"),
     )
 
-    by_id = Get()
-    of_customer = Query("GSI1-customer-index", newest_first=True)
-    by_status = Query("GSI2-status-index", range="created_at", newest_first=True)
-    escalated = Query("GSI4-escalation-index", range="escalated_at", newest_first=True)
+    @Get()
+    def by_id(self, ticket_id: str) -> None: ...
+
+    @Query("GSI1-customer-index", newest_first=True)
+    def of_customer(self, customer_id: str) -> None: ...
+
+    @Query("GSI2-status-index", range="created_at", newest_first=True)
+    def by_status(self, status: str, *, since: datetime | None = None, before: datetime | None = None) -> None: ...
+
+    @Query("GSI4-escalation-index", range="escalated_at", newest_first=True)
+    def escalated(self, *, since: datetime | None = None, before: datetime | None = None) -> None: ...
 
 
 class Event(Entity, table=TICKETS):
@@ -177,7 +210,8 @@ class Event(Entity, table=TICKETS):
 
     keys = Keys(PK="TICKET#{ticket_id}", SK="EVENT#{day}#{number:04}")
 
-    of_ticket = Query(range="day", newest_first=True)
+    @Query(range="day", newest_first=True)
+    def of_ticket(self, ticket_id: str, *, since: date | None = None, before: date | None = None) -> None: ...
 
 
 class Feedback(Entity, table=TICKETS):
@@ -196,8 +230,11 @@ class Feedback(Entity, table=TICKETS):
         GSI3SK="{submitted_at}",
     )
 
-    of_ticket = Query()
-    by_operator = Query("GSI3-operator-index", project=["ticket_id", "rating", "was_helpful"])
+    @Query()
+    def of_ticket(self, ticket_id: str) -> None: ...
+
+    @Query("GSI3-operator-index", project=["ticket_id", "rating", "was_helpful"])
+    def by_operator(self, operator_id: str) -> None: ...
 
 
 class Session(Entity, table=TICKETS):
@@ -208,7 +245,8 @@ class Session(Entity, table=TICKETS):
 
     keys = Keys(PK="SESSION#{session_id}", SK="METADATA")
 
-    by_id = Get()
+    @Get()
+    def by_id(self, session_id: str) -> None: ...
 
 
 class Case(Collection):
@@ -216,7 +254,8 @@ class Case(Collection):
     feedback: list[Feedback]
     events: list[Event]
 
-    of_ticket = CollectionQuery()
+    @CollectionQuery()
+    def of_ticket(self, ticket_id: str) -> None: ...
 
 
 # -- engagement -----------------------------------------------------------------------------------------------------
@@ -257,6 +296,17 @@ class Candidate(Entity, table=CANDIDATES, naming=camel_case):
         GSI2SK="CREATED#{created_at}#CUSTOMER#{customer_id}",
     )
 
-    by_subject = Get()
-    top = Query("ProgramChannelIndex", range="score", newest_first=True)
-    of_day = Query("ProgramDateIndex", range="created_at")
+    @Get()
+    def by_subject(
+        self, customer_id: str, program_id: str, marketplace_id: str, subject__type: str, subject__id: str
+    ) -> None: ...
+
+    @Query("ProgramChannelIndex", range="score", newest_first=True)
+    def top(
+        self, program_id: str, channel_id: str, *, since: Decimal | None = None, before: Decimal | None = None
+    ) -> None: ...
+
+    @Query("ProgramDateIndex", range="created_at")
+    def of_day(
+        self, program_id: str, created_at: datetime, *, since: datetime | None = None, before: datetime | None = None
+    ) -> None: ...

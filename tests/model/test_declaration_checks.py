@@ -306,7 +306,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "a fixed field outside of the key": (
         lambda: declared({"status": Status}, by=taking(Query(fixed={"status": "open"}), "id")),
-        "Row.by: status is fixed, but is not part of the key that is read; use where",
+        "Row.by: status is fixed, but is not part of the key that is read; return a filter instead",
     ),
     "a fixed value that cannot be": (
         lambda: declared(
@@ -348,6 +348,10 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "fewer than one expected": (
         lambda: declared({}, by=taking(Query(expected=0), "id")),
         "Row.by: expected is the usual number of items of a read, so it must be at least 1",
+    ),
+    "a pattern without parameters": (
+        lambda: declared({}, by=Query()),
+        "Row.by has no parameters; declare it as `@Query(...) def by(self, id) -> None`",
     ),
     # tables
     "two indexes of one name": (
@@ -538,6 +542,11 @@ def test_members_of_a_collection_may_name_the_partition_differently() -> None:
 @pytest.mark.parametrize(
     ("members", "pattern", "message"),
     [
+        (
+            {"head": Head},
+            CollectionQuery(),
+            "Whole.of has no parameters; declare it as `@CollectionQuery(...) def of(self, id) -> None`",
+        ),
         ({}, taking(CollectionQuery(), "id"), "Whole has no members; declare at least one, such as `task: Task`"),
         (
             {"head": str},

@@ -32,7 +32,8 @@ class Order(Entity, table=orders):
 
     keys = Keys(PK="ORDER#{order_id}", SK="ORDER", GSI1PK="SHOP#{shop}", GSI1SK="{order_id}")
 
-    by_id = Get()
+    @Get()
+    def by_id(self, order_id: str) -> None: ...
 
 
 def design(**parts: Any) -> Design:

@@ -21,7 +21,7 @@ from tablewright.model import (
 )
 from tablewright.store import Store
 
-UPDATE_WORDS = ["nested", "add", "append", "discard", "remove", "expect"]
+UPDATE_WORDS = ["set", "add", "append", "discard", "remove", "expect", "is_", "size", "exists"]
 
 
 def entity_with(name: str) -> type[Entity]:
@@ -54,11 +54,6 @@ def test_a_field_with_the_name_of_an_argument_is_set_as_any_other(name: str) -> 
         field: Any = getattr(thing, name)
         store.update(stored, attr(field).set("b"), expect=attr(field) == "a")
         assert getattr(stored, name) == "b"
-        if name in UPDATE_WORDS:
-            short: dict[str, Any] = {name: ["c"]}
-            refused = f"Thing has a field {name}; write its changes as attr|expect takes conditions, such as attr"
-            with pytest.raises(ModelError, match=refused):
-                store.update(stored, **short)
 
 
 def test_a_field_with_the_name_of_a_bound() -> None:
@@ -84,16 +79,6 @@ def test_a_field_with_the_name_of_a_bound() -> None:
 
 
 def test_a_bound_and_a_field_of_one_name_are_not_confused() -> None:
-    with pytest.raises(ModelError, match="since is a field of the key that is read, and the name of a bound"):
-
-        class Plain(Entity, table=Table("spans", "PK", "SK")):
-            id: str
-            since: str
-            at: str
-
-            keys = Keys(PK="{id}", SK="{since}#{at}")
-            of_id = Query(range="at")
-
     with pytest.raises(ModelError, match="since is a field of the key and a bound of the range"):
 
         class Ranged(Entity, table=Table("spans", "PK", "SK")):
@@ -135,7 +120,9 @@ def test_a_collection_has_one_member_for_an_entity() -> None:
         number: int
 
         keys = Keys(PK="{id}", SK="{number:03}")
-        by_number = Get()
+
+        @Get()
+        def by_number(self, id: str, number: int) -> None: ...
 
     with pytest.raises(ModelError, match="first and second are both Note"):
 
@@ -152,11 +139,11 @@ def test_without_a_range_such_a_field_is_given_by_its_name() -> None:
         since: str
 
         keys = Keys(PK="{id}", SK="{since}")
-        of_id = Query()
+
+        @Query()
+        def of_id(self, id: str, *, since: str | None = None) -> None: ...
 
     with Store.open() as store:
         store.ensure_tables(spans)
         store.write_many(Span(id="1", since=each) for each in "abc")
         assert [span.since for span in store.query(Span.of_id(id="1", since="b")).items] == ["b"]
-    with pytest.raises(ModelError, match="has no range, so it does not take before"):
-        Span.of_id(id="1", before="c")

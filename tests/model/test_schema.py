@@ -66,7 +66,8 @@ class Visit(Entity, table=VISITS, naming=camel_case):
         since="{first_place.since:013}",
     )
 
-    by_key = Get()
+    @Get()
+    def by_key(self, visitor: str, first_place__country_code: str, extra__n: Any) -> None: ...
 
 
 def test_a_path_leads_into_a_model_by_the_names_it_is_stored_under() -> None:
@@ -165,7 +166,8 @@ class Order(Entity, table=ORDERS):
     day: str
     total: Decimal
 
-    of_region = Query("byRegion", range="day")
+    @Query("byRegion", range="day")
+    def of_region(self, tenant: str, region: str, *, since: str | None = None, before: str | None = None) -> None: ...
 
 
 def test_a_key_of_several_attributes_is_made_of_fields() -> None:

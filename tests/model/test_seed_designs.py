@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tablewright.model import ModelError, schema_of, schemas_of
+from tablewright.model import Entity, Keys, ModelError, Query, Table, schema_of, schemas_of
 from tablewright.model.keys.key_rules import stable_shard
 from tests.model.seed_designs import (
     CALLS,
@@ -252,10 +252,19 @@ def test_a_pattern_says_what_it_reads_and_how() -> None:
 
 
 def test_bounds_are_for_patterns_with_a_range() -> None:
-    with pytest.raises(
-        ModelError, match=r"Call\.completed has no range, so it does not take since; declare range=\.\.\."
-    ):
-        Call.completed(user_id="u", since=NOON)
+    with pytest.raises(TypeError, match=r"Call\.completed\(\) got an unexpected keyword argument 'since'"):
+        Call.completed(user_id="u", since=NOON)  # type: ignore[call-arg]
+    with pytest.raises(ModelError, match=r"Row\.of_id takes since, .* does not need; declare range=\.\.\."):
+
+        class Row(Entity, table=Table("rows", "PK", "SK")):
+            id: str
+            at: datetime
+
+            keys = Keys(PK="{id}", SK="{at}")
+
+            @Query()
+            def of_id(self, id: str, since: datetime) -> None: ...
+
     with pytest.raises(ModelError, match=r"Call\.upcoming: give since or after, not both"):
         Call.upcoming(user_id="u", since=NOON, after=NOON)
 

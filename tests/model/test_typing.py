@@ -27,7 +27,7 @@ reveal_type(call.status)                            # CallStatus
 reveal_type(TaskWithAssignments.model_construct().assignments)  # list[Assignment]
 reveal_type(Session.model_construct().expires_at)   # datetime | None
 reveal_type(schema_of(Call))                        # Schema[Call]
-reveal_type(Call.by_id)                             # def (*Any, **Any) -> Lookup[Call]
+reveal_type(Call.by_id)                             # def (call_id: str) -> Lookup[Call]
 
 
 class Child(Call):
@@ -43,6 +43,8 @@ from tablewright.model import Get, Lookup, Query, Table
 
 ticket: Lookup[Ticket] = Call.by_id(call_id="c-9")  # error: assignment
 Call(user_id=1, call_id="c")                        # error: call-arg, arg-type
+Call.by_id(callid="c-9")                            # error: call-arg
+Call.by_id(call_id=9)                               # error: arg-type
 Query("index", rnage="x")                           # error: call-arg
 Table("rows", "PK", indexes=["GSI1"])                  # error: list-item
 """

@@ -75,8 +75,11 @@ class Player(Entity, table=people):
         GSI2SK="{name}#{address.city}",
     )
 
-    by_id = Get()
-    of_team = Query("byTeam", range="score", newest_first=True)
+    @Get()
+    def by_id(self, player_id: str) -> None: ...
+
+    @Query("byTeam", range="score", newest_first=True)
+    def of_team(self, team: str) -> None: ...
 
 
 class Account(Entity, table=people):
@@ -90,8 +93,11 @@ class Account(Entity, table=people):
 
     keys = Keys(PK="ACCOUNT#{account_id}", SK="META", GSI1PK="TEAM#{team}", GSI1SK="{account_id}")
 
-    by_id = Get()
-    of_team = Get("byTeam")
+    @Get()
+    def by_id(self, account_id: str) -> None: ...
+
+    @Get("byTeam")
+    def of_team(self, team: str) -> None: ...
 
 
 class Document(Entity, table=people):
@@ -103,7 +109,8 @@ class Document(Entity, table=people):
 
     keys = Keys(PK="DOCUMENT#{document_id}", SK="META")
 
-    by_id = Get()
+    @Get()
+    def by_id(self, document_id: str) -> None: ...
 
 
 class Token(Entity, table=people):
@@ -116,7 +123,8 @@ class Token(Entity, table=people):
 
     keys = Keys(PK="TOKEN#{token_id}", SK="META")
 
-    by_id = Get()
+    @Get()
+    def by_id(self, token_id: str) -> None: ...
 
 
 class Slot(Entity, table=people):
@@ -129,7 +137,8 @@ class Slot(Entity, table=people):
 
     keys = Keys(PK="DAY#{day}", SK="SLOT#{slot_id}", GSI1PK="HOUR#{hour:02}", GSI1SK="{day}#{slot_id}")
 
-    itself = Get()
+    @Get()
+    def itself(self, day: date, slot_id: str) -> None: ...
 
 
 class Visit(Entity, table=people):
@@ -141,7 +150,8 @@ class Visit(Entity, table=people):
 
     keys = Keys(PK="VISITS#{at:date}", SK="VISITOR#{visitor}", GSI1PK="VISITOR#{visitor}", GSI1SK="{at}#{room}")
 
-    itself = Get()
+    @Get()
+    def itself(self, at: datetime, visitor: str) -> None: ...
 
 
 class Line(Entity, table=people):
@@ -153,8 +163,11 @@ class Line(Entity, table=people):
 
     keys = Keys(PK="ORDER#{order_id}", SK="LINE#{number:06}")
 
-    itself = Get()
-    of_order = Query(range="number")
+    @Get()
+    def itself(self, order_id: str, number: int) -> None: ...
+
+    @Query(range="number")
+    def of_order(self, order_id: str) -> None: ...
 
 
 def _split_name(values: dict[str, Any]) -> dict[str, Any]:
@@ -173,7 +186,8 @@ class Person(Entity, table=people):
     keys = Keys(PK="PERSON#{person_id}", SK="META", GSI1PK="NAME#{last}", GSI1SK="{first}#{person_id}")
     upgrades = Upgrades(_split_name)
 
-    by_id = Get()
+    @Get()
+    def by_id(self, person_id: str) -> None: ...
 
 
 class Once(IdempotencyRecord, table=people):

@@ -16,6 +16,7 @@ from tablewright.model import (
     Entity,
     EpochMillis,
     EpochSeconds,
+    FieldCondition,
     Get,
     GlobalIndex,
     Keys,
@@ -25,6 +26,7 @@ from tablewright.model import (
     Unique,
     UpdatedAt,
     Version,
+    attr,
     camel_case,
     sharded,
     when,
@@ -62,15 +64,53 @@ class Call(Entity, table=calls, naming=camel_case):
 
     keys = Keys(sk="{scheduled_for:013}#{call_id}", userStatus="{user_id}#{status}")
 
-    itself = Get()
-    by_id = Get("byCallId")
-    of_user = Query(range="scheduled_for")
-    of_provider = Query("byProvider", range="scheduled_for", newest_first=True)
-    upcoming = Query("byUserStatus", fixed={"status": CallStatus.SCHEDULED}, range="scheduled_for")
-    completed = Query("byUserStatus", fixed={"status": CallStatus.COMPLETED}, range="scheduled_for", newest_first=True)
-    long_ones = Query(where={"minutes": [45, 60]})
-    hour_long = Query(where={"minutes": 60})
-    none_such = Query(where={"minutes": []})
+    @Get()
+    def itself(self, user_id: str, scheduled_for: datetime, call_id: str) -> None: ...
+
+    @Get("byCallId")
+    def by_id(self, call_id: str) -> None: ...
+
+    @Query(range="scheduled_for")
+    def of_user(
+        self,
+        user_id: str,
+        *,
+        scheduled_for: datetime | None = None,
+        call_id: str | None = None,
+        since: datetime | None = None,
+        after: datetime | None = None,
+        until: datetime | None = None,
+        before: datetime | None = None,
+    ) -> None: ...
+
+    @Query("byProvider", range="scheduled_for", newest_first=True)
+    def of_provider(self, provider_id: str) -> None: ...
+
+    @Query("byUserStatus", fixed={"status": CallStatus.SCHEDULED}, range="scheduled_for")
+    def upcoming(
+        self,
+        user_id: str,
+        *,
+        since: datetime | None = None,
+        after: datetime | None = None,
+        until: datetime | None = None,
+        before: datetime | None = None,
+    ) -> None: ...
+
+    @Query("byUserStatus", fixed={"status": CallStatus.COMPLETED}, range="scheduled_for", newest_first=True)
+    def completed(self, user_id: str) -> None: ...
+
+    @Query()
+    def long_ones(self, user_id: str) -> FieldCondition:
+        return attr(self.minutes).is_in(45, 60)
+
+    @Query()
+    def hour_long(self, user_id: str) -> FieldCondition:
+        return attr(self.minutes) == 60
+
+    @Query()
+    def none_such(self, user_id: str) -> FieldCondition:
+        return attr(self.minutes).is_in()
 
 
 # -- several entities in one table, told apart by a type attribute --------------------------------------------------
@@ -118,12 +158,47 @@ class Ticket(Entity, table=desk):
         GSI3SK="{escalated_at}",
     )
 
-    by_id = Get()
-    untouched = Query("customer", where={"escalated_at": None, "status": [TicketStatus.OPEN, TicketStatus.CLOSED]})
-    of_customer = Query("customer", range="opened_at", newest_first=True)
-    by_status = Query("status", range="opened_at", newest_first=True)
-    oldest_by_status = Query("status", range="opened_at")
-    escalated = Query("escalations", range="escalated_at", newest_first=True)
+    @Get()
+    def by_id(self, ticket_id: str) -> None: ...
+
+    @Query("customer")
+    def untouched(self, customer_id: str) -> FieldCondition:
+        return attr(self.escalated_at).is_(None) & attr(self.status).is_in(TicketStatus.OPEN, TicketStatus.CLOSED)
+
+    @Query("customer", range="opened_at", newest_first=True)
+    def of_customer(
+        self,
+        customer_id: str,
+        *,
+        since: datetime | None = None,
+        after: datetime | None = None,
+        until: datetime | None = None,
+        before: datetime | None = None,
+    ) -> None: ...
+
+    @Query("status", range="opened_at", newest_first=True)
+    def by_status(
+        self,
+        status: TicketStatus,
+        *,
+        since: datetime | None = None,
+        after: datetime | None = None,
+        until: datetime | None = None,
+        before: datetime | None = None,
+    ) -> None: ...
+
+    @Query("status", range="opened_at")
+    def oldest_by_status(self, status: TicketStatus) -> None: ...
+
+    @Query("escalations", range="escalated_at", newest_first=True)
+    def escalated(
+        self,
+        *,
+        status: TicketStatus | None = None,
+        after: datetime | None = None,
+        until: datetime | None = None,
+        before: datetime | None = None,
+    ) -> None: ...
 
 
 class Event(Entity, table=desk):
@@ -134,8 +209,20 @@ class Event(Entity, table=desk):
 
     keys = Keys(PK="TICKET#{ticket_id}", SK="EVENT#{at:date}#{sequence:04}")
 
-    timeline = Query(range="at")
-    on_day = Query()
+    @Query(range="at")
+    def timeline(
+        self,
+        ticket_id: str,
+        *,
+        at: date | None = None,
+        since: date | None = None,
+        after: date | None = None,
+        until: date | None = None,
+        before: date | None = None,
+    ) -> None: ...
+
+    @Query()
+    def on_day(self, ticket_id: str, *, at: date | None = None, sequence: int | None = None) -> None: ...
 
 
 class Feedback(Entity, table=desk):
@@ -147,12 +234,24 @@ class Feedback(Entity, table=desk):
 
     keys = Keys(PK="TICKET#{ticket_id}", SK="FEEDBACK#{feedback_id}")
 
-    by_id = Get()
-    of_ticket = Query()
-    of_operator = Query("operator")
-    ratings = Query("operator", project=["rating", "ticket_id"])
-    remarks = Query("operator", project=["remark"])
-    thanked = Query("operator", where={"remark": "thanks"})
+    @Get()
+    def by_id(self, ticket_id: str, feedback_id: str) -> None: ...
+
+    @Query()
+    def of_ticket(self, ticket_id: str) -> None: ...
+
+    @Query("operator")
+    def of_operator(self, operator_id: str) -> None: ...
+
+    @Query("operator", project=["rating", "ticket_id"])
+    def ratings(self, operator_id: str) -> None: ...
+
+    @Query("operator", project=["remark"])
+    def remarks(self, operator_id: str) -> None: ...
+
+    @Query("operator")
+    def thanked(self, operator_id: str) -> FieldCondition:
+        return attr(self.remark) == "thanks"
 
 
 class Session(Entity, table=desk):
@@ -162,9 +261,14 @@ class Session(Entity, table=desk):
 
     keys = Keys(PK="SESSION#{session_id}", SK="META", GSI1PK="USER#{user_id}", GSI1SK="{session_id}")
 
-    by_id = Get()
-    of_user = Query("customer")
-    latest_of_user = Get("customer")
+    @Get()
+    def by_id(self, session_id: str) -> None: ...
+
+    @Query("customer")
+    def of_user(self, user_id: str) -> None: ...
+
+    @Get("customer")
+    def latest_of_user(self, user_id: str) -> None: ...
 
 
 class Note(Entity, table=desk):
@@ -183,8 +287,11 @@ class Case(Collection):
     notes: list[Note]
     feedback: list[Feedback]
 
-    of_ticket = CollectionQuery()
-    latest_first = CollectionQuery(newest_first=True)
+    @CollectionQuery()
+    def of_ticket(self, ticket_id: str) -> None: ...
+
+    @CollectionQuery(newest_first=True)
+    def latest_first(self, ticket_id: str) -> None: ...
 
 
 # -- key attributes that are fields themselves, of all types; a local index -----------------------------------------
@@ -211,11 +318,44 @@ class Reading(Entity, table=meters):
     unit: str = "kWh"
     remark: str = ""
 
-    at_time = Get()
-    of_meter = Query(range="at")
-    by_value = Query("byValue", range="value")
-    by_unit = Query("byUnit")
-    of_day = Query("byDay", range="digest")
+    @Get()
+    def at_time(self, meter: str, at: int) -> None: ...
+
+    @Query(range="at")
+    def of_meter(
+        self,
+        meter: str,
+        *,
+        since: int | None = None,
+        after: int | None = None,
+        until: int | None = None,
+        before: int | None = None,
+    ) -> None: ...
+
+    @Query("byValue", range="value")
+    def by_value(
+        self,
+        meter: str,
+        *,
+        since: Decimal | None = None,
+        after: Decimal | None = None,
+        until: Decimal | None = None,
+        before: Decimal | None = None,
+    ) -> None: ...
+
+    @Query("byUnit")
+    def by_unit(self, meter: str) -> None: ...
+
+    @Query("byDay", range="digest")
+    def of_day(
+        self,
+        day: date,
+        *,
+        since: bytes | None = None,
+        after: bytes | None = None,
+        until: bytes | None = None,
+        before: bytes | None = None,
+    ) -> None: ...
 
 
 # -- an optional part at the end of a sort key ----------------------------------------------------------------------
@@ -230,9 +370,14 @@ class File(Entity, table=files):
 
     keys = Keys(path="{folder}[#{name}]")
 
-    at_path = Get()
-    within = Query()
-    by_folder = Query(range="folder")
+    @Get()
+    def at_path(self, owner: str, folder: str, name: str | None) -> None: ...
+
+    @Query()
+    def within(self, owner: str, *, folder: str | None = None, name: str | None = None) -> None: ...
+
+    @Query(range="folder")
+    def by_folder(self, owner: str, *, after: str | None = None, before: str | None = None) -> None: ...
 
 
 # -- keys of several attributes, which not every endpoint has -------------------------------------------------------
@@ -252,9 +397,23 @@ class Match(Entity, table=matches):
     round: int
     bracket: str
 
-    by_id = Get()
-    of_round = Query("byRound", range="bracket")
-    from_round = Query("byRound", range="round")
+    @Get()
+    def by_id(self, match_id: str) -> None: ...
+
+    @Query("byRound", range="bracket")
+    def of_round(
+        self,
+        tournament: str,
+        region: str,
+        *,
+        round: int | None = None,
+        bracket: str | None = None,
+        after: str | None = None,
+        before: str | None = None,
+    ) -> None: ...
+
+    @Query("byRound", range="round")
+    def from_round(self, tournament: str, region: str, *, since: int | None = None) -> None: ...
 
 
 # What every endpoint can hold.

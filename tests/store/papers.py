@@ -71,12 +71,23 @@ class Paper(Entity, table=papers):
         GSI2SK="{paper_id}",
     )
 
-    by_id = Get()
-    in_folder = Query()
-    on_topic = Query("byTopic")
-    by_title = Query("titles")
-    titles = Query("titles", project=["title"])
-    bodies = Query("byTopic", project=["body"])
+    @Get()
+    def by_id(self, folder: str, paper_id: str) -> None: ...
+
+    @Query()
+    def in_folder(self, folder: str) -> None: ...
+
+    @Query("byTopic")
+    def on_topic(self, topic: str) -> None: ...
+
+    @Query("titles")
+    def by_title(self, topic: str) -> None: ...
+
+    @Query("titles", project=["title"])
+    def titles(self, topic: str) -> None: ...
+
+    @Query("byTopic", project=["body"])
+    def bodies(self, topic: str) -> None: ...
 
 
 class Contract(Entity, table=papers):
@@ -91,8 +102,11 @@ class Contract(Entity, table=papers):
 
     keys = Keys(PK="FOLDER#{folder}", SK="CONTRACT#{number}")
 
-    by_id = Get()
-    by_code = Get("byCode")
+    @Get()
+    def by_id(self, folder: str, number: str) -> None: ...
+
+    @Get("byCode")
+    def by_code(self, code: str) -> None: ...
 
 
 class Once(IdempotencyRecord, table=papers):
@@ -103,7 +117,8 @@ class Folder(Collection):
     papers: list[Paper]
     contracts: list[Contract]
 
-    named = CollectionQuery()
+    @CollectionQuery()
+    def named(self, folder: str) -> None: ...
 
 
 def long(mark: str, size: int = 3 * THRESHOLD) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 from uuid import UUID
 
 import pytest
@@ -85,24 +85,90 @@ class Thing(Entity, table=things):
         useKey=when("USED#{owner}", count="7"),
     )
 
-    by_id = Get()
-    by_owner = Get("byOwner")
-    of_owner = Query(range="made")
-    by_count = Query("byCount", range="count")
-    by_seen = Query("bySeen", range="seen")
-    by_day = Query("byDay", range="day")
-    by_price = Query("byPrice", range="price")
-    by_made = Query("byMade", range="made")
-    in_use = Query("inUse")
-    of_maker = Query("byCount", where={"maker.number": IN_CAPITALS, "day": "2025-11-18"})
+    @Get()
+    def by_id(
+        self,
+        owner: UUID,
+        kind: Kind,
+        state: Literal["new", "used"],
+        made: datetime,
+        day: date,
+        seen: datetime,
+        count: int,
+        maker__number: UUID,
+    ) -> None: ...
+
+    @Get("byOwner")
+    def by_owner(self, owner: UUID) -> None: ...
+
+    @Query(range="made")
+    def of_owner(self, owner: UUID, kind: Kind, state: Literal["new", "used"]) -> None: ...
+
+    @Query("byCount", range="count")
+    def by_count(
+        self,
+        shelf: str,
+        *,
+        since: int | None = None,
+        after: int | None = None,
+        until: int | None = None,
+        before: int | None = None,
+    ) -> None: ...
+
+    @Query("bySeen", range="seen")
+    def by_seen(
+        self,
+        shelf: str,
+        *,
+        since: datetime | None = None,
+        after: datetime | None = None,
+        until: datetime | None = None,
+        before: datetime | None = None,
+    ) -> None: ...
+
+    @Query("byDay", range="day")
+    def by_day(
+        self,
+        shelf: str,
+        *,
+        since: date | None = None,
+        after: date | None = None,
+        until: date | None = None,
+        before: date | None = None,
+    ) -> None: ...
+
+    @Query("byPrice", range="price")
+    def by_price(self, shelf: str, *, since: Decimal | None = None, before: Decimal | None = None) -> None: ...
+
+    @Query("byMade", range="made")
+    def by_made(
+        self,
+        shelf: str,
+        *,
+        since: datetime | None = None,
+        after: datetime | None = None,
+        until: datetime | None = None,
+        before: datetime | None = None,
+    ) -> None: ...
+
+    @Query("inUse")
+    def in_use(self, owner: UUID) -> None: ...
+
+    @Query("byCount")
+    def of_maker(self, shelf: str, *, count: int | None = None) -> FieldCondition:
+        maker, day = cast("Any", self.maker), cast("Any", self.day)
+        return (attr(maker.number) == IN_CAPITALS) & (attr(day) == "2025-11-18")
 
 
 class Things(Collection):
     things: list[Thing]
 
-    of_owner = CollectionQuery()
+    @CollectionQuery()
+    def of_owner(self, owner: UUID, kind: Kind, state: Literal["new", "used"]) -> None: ...
 
 
+# For values of other types than are declared.
+thing: Any = Thing
 THING = Thing(owner=OWNER, shelf="s", count=7, day=NOON.date(), made=NOON, seen=NOON)
 KEY: dict[str, Any] = {
     "owner": OWNER,
@@ -143,7 +209,7 @@ TAKEN: list[tuple[str, Any]] = [
     ("count", 7.0),
     ("count", Decimal(7)),
     ("maker__number", IN_CAPITALS),
-    ("maker.number", IN_CAPITALS),
+    ("maker__number", str(OWNER)),
 ]
 
 
@@ -160,17 +226,17 @@ def test_what_a_field_takes_finds_its_item(store: Store, name: str, value: Any) 
         gathered = store.collect(Things.of_owner(**partition))
         assert gathered is not None
         assert gathered.things == [THING]
-    assert store.update(lookup, uses=1).uses == 1
+    assert store.update(lookup, attr(Thing.uses).set(1)).uses == 1
     assert store.delete(lookup) is True
 
 
 def test_so_it_does_by_an_index(store: Store) -> None:
     for _ in range(2):
-        assert store.get(Thing.by_owner(owner=IN_CAPITALS)) == THING
-        assert store.query(Thing.in_use(owner=IN_CAPITALS)).items == [THING]
-        assert store.query(Thing.of_maker(shelf=b"s", count="7")).items == [THING]
-    assert store.update(Thing.by_owner(owner=IN_CAPITALS), uses=2).uses == 2
-    assert store.delete(Thing.by_owner(owner=IN_CAPITALS)) is True
+        assert store.get(thing.by_owner(owner=IN_CAPITALS)) == THING
+        assert store.query(thing.in_use(owner=IN_CAPITALS)).items == [THING]
+        assert store.query(thing.of_maker(shelf=b"s", count="7")).items == [THING]
+    assert store.update(thing.by_owner(owner=IN_CAPITALS), attr(Thing.uses).set(2)).uses == 2
+    assert store.delete(thing.by_owner(owner=IN_CAPITALS)) is True
 
 
 # What a field refuses.
@@ -196,7 +262,7 @@ REFUSED: list[tuple[str, Any, str]] = [
 
 @pytest.mark.parametrize(("name", "value", "reason"), REFUSED)
 def test_what_a_field_refuses_is_refused_by_name(store: Store, name: str, value: Any, reason: str) -> None:
-    for read in (store.get, store.delete, lambda lookup: store.update(lookup, uses=1)):
+    for read in (store.get, store.delete, lambda lookup: store.update(lookup, attr(Thing.uses).set(1))):
         with pytest.raises(ModelError) as refused:
             read(Thing.by_id(**{**KEY, name: value}))
         assert str(refused.value).startswith(f"Thing.{name}: {value!r} is not valid: ")
@@ -256,9 +322,16 @@ class Score(Entity, table=Table("given-scores", "PK", "SK")):
 
     keys = Keys(PK="GAME#{game}", SK="{points:02}#{name}")
 
-    by_id = Get()
-    of_game = Query(range="points")
-    of_points = Query(range="name")
+    @Get()
+    def by_id(self, game: str, points: int, name: str) -> None: ...
+
+    @Query(range="points")
+    def of_game(self, game: str, *, after: int | None = None, until: int | None = None) -> None: ...
+
+    @Query(range="name")
+    def of_points(
+        self, game: str, *, points: int | None = None, since: str | None = None, before: str | None = None
+    ) -> None: ...
 
 
 def test_a_bound_need_not_be_a_value_that_the_field_may_have(embedded: Bench) -> None:
@@ -269,9 +342,6 @@ def test_a_bound_need_not_be_a_value_that_the_field_may_have(embedded: Bench) ->
 
 
 # -- expectations ---------------------------------------------------------------------------------------------------
-
-
-thing: Any = Thing
 
 
 @pytest.mark.parametrize(
@@ -333,9 +403,14 @@ class Person(Entity, table=people):
 
     keys = Keys(PK="COUNTRY#{country}", SK="{name}#{alias}")
 
-    by_id = Get()
-    by_mail = Get("byMail")
-    of_country = Query(range="name")
+    @Get()
+    def by_id(self, country: str, name: str, alias: str) -> None: ...
+
+    @Get("byMail")
+    def by_mail(self, mail: str) -> None: ...
+
+    @Query(range="name")
+    def of_country(self, country: str) -> None: ...
 
     @field_validator("mail")
     @classmethod
@@ -372,12 +447,16 @@ class Coin(Entity, table=Table("given-coins", "PK", "SK")):
 
     keys = Keys(PK="{owner}", SK="{value:05}")
 
-    by_id = Get()
-    values = Query(project=["value"])
+    @Get()
+    def by_id(self, owner: UUID, value: int) -> None: ...
+
+    @Query(project=["value"])
+    def values(self, owner: UUID) -> None: ...
 
 
 def test_a_field_that_is_frozen_is_given_and_read_in_part_all_the_same(embedded: Bench) -> None:
     embedded.create_own(Coin.schema_.table)
     coin = embedded.store.create(Coin(owner=OWNER, value=5))
-    assert embedded.store.get(Coin.by_id(owner=IN_CAPITALS, value="5")) == coin
+    coins: Any = Coin
+    assert embedded.store.get(coins.by_id(owner=IN_CAPITALS, value="5")) == coin
     assert [part.value for part in embedded.store.query(Coin.values(owner=OWNER)).items] == [5]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, assert_type
 
-from tablewright.model import Entity, Lookup, Selection
+from tablewright.model import Entity, Lookup, Selection, attr
 from tablewright.store import AsyncStore, Page, Store
 from tests.store.models import Call, Case, Ticket
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 if TYPE_CHECKING:
 
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
     def reads(store: Store) -> None:
         assert_type(store.get(Call.by_id(call_id="c-1")), Call | None)
         assert_type(store.get_many([Ticket.by_id(ticket_id="t-1")]), list[Ticket | None])
-        mixed = store.get_many([Ticket.by_id(ticket_id="t-1"), Call.itself(user_id="u-1")])
+        mixed = store.get_many([Ticket.by_id(ticket_id="t-1"), Call.itself("u-1", NOON, "c-1")])
         assert_type(mixed, list[Entity | None])
         assert_type(store.query(Call.upcoming(user_id="u-1"), limit=10), Page[Call])
         assert_type(store.query(Call.upcoming(user_id="u-1")).items, list[Call])
@@ -43,14 +46,14 @@ if TYPE_CHECKING:
     def writes(store: Store, call: Call) -> None:
         assert_type(store.put(call), Call)
         assert_type(store.create(call), Call)
-        assert_type(store.update(call, minutes=1), Call)
-        assert_type(store.update(Call.by_id(call_id="c-1"), add={"minutes": 1}), Call)
+        assert_type(store.update(call, attr(Call.minutes).set(1)), Call)
+        assert_type(store.update(Call.by_id(call_id="c-1"), attr(Call.minutes).add(1)), Call)
         assert_type(store.upsert(call), Call)
         assert_type(store.delete(Call.by_id(call_id="c-1")), bool)
 
     async def asynchronous_writes(store: AsyncStore, call: Call) -> None:
         assert_type(await store.put(call), Call)
-        assert_type(await store.update(Call.by_id(call_id="c-1"), minutes=1), Call)
+        assert_type(await store.update(Call.by_id(call_id="c-1"), attr(Call.minutes).set(1)), Call)
         assert_type(await store.delete(call), bool)
 
 

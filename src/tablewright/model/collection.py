@@ -5,10 +5,13 @@
         profile: Profile | None                       optional
         assignments: list[Assignment]                 all of them, in the order of the sort key
 
-        of_task = CollectionQuery()                            the partition of the table
-        of_user = CollectionQuery("GSI1", newest_first=True)   or that of an index
+        @CollectionQuery()                                       the partition of the table
+        def of_task(self, task_id: str) -> None: ...
 
-    store.collect(TaskWithAssignments.of_task(task_id="t-1"))
+        @CollectionQuery("GSI1", newest_first=True)              or that of an index
+        def of_user(self, user_id: str) -> None: ...
+
+    store.collect(TaskWithAssignments.of_task("t-1"))
 
 A pattern is called with the fields of the partition key, as the first member names them. Items of other entities are
 left out.
@@ -28,6 +31,7 @@ from tablewright.dynamo import Item
 from tablewright.model.entity import Entity
 from tablewright.model.errors import ModelError
 from tablewright.model.keys.key_forms import Field, Literal
+from tablewright.model.pattern_parameters import undeclared
 from tablewright.model.pattern_signature import PatternSignature
 from tablewright.model.patterns import Pattern
 from tablewright.model.schema import Schema, schema_of
@@ -38,7 +42,7 @@ C = TypeVar("C", bound="Collection")
 
 @dataclass(frozen=True, slots=True)
 class CollectionSelection(Generic[C]):
-    """A collection to read: ``TaskWithAssignments.of_task(task_id="t-1")``."""
+    """A collection to read: ``TaskWithAssignments.of_task("t-1")``."""
 
     collection: type[C]
     name: str
@@ -53,7 +57,8 @@ class CollectionSelection(Generic[C]):
 class CollectionQuery(Pattern):
     """An access pattern that reads a collection: a partition of the table, or of an index.
 
-        of_task = CollectionQuery()                     store.collect(TaskWithAssignments.of_task(task_id="t-1"))
+        @CollectionQuery()
+        def of_task(self, task_id: str) -> None: ...         store.collect(TaskWithAssignments.of_task("t-1"))
 
     ``expected`` is the usual number of items of a read, for estimates of cost.
     """
@@ -68,14 +73,6 @@ class CollectionQuery(Pattern):
     def __call__(self, declaration: Callable[Concatenate[Any, P], None]) -> DeclaredCollectionQuery[P]:
         """Declare the pattern with a function, whose parameters are the fields of the partition key."""
         return self._declared(DeclaredCollectionQuery(), declaration)
-
-    def __get__(self, instance: object, owner: type[C]) -> Callable[..., CollectionSelection[C]]:
-        def gather(**values: Any) -> CollectionSelection[C]:
-            return CollectionSelection(
-                owner, self.name, self.index, values, self.newest_first, self.consistent, self.load_large
-            )
-
-        return gather
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +114,10 @@ class Collection(BaseModel):
             feedback: Feedback | None          optional
             events: list[Event]                all of them, in the order of the sort key
 
-            of_ticket = CollectionQuery()
+            @CollectionQuery()
+            def of_ticket(self, ticket_id: str) -> None: ...
 
-    ``store.collect(Case.of_ticket(ticket_id="t-1"))`` reads one, or None if a required member is missing.
+    ``store.collect(Case.of_ticket("t-1"))`` reads one, or None if a required member is missing.
     """
 
     model_config = ConfigDict(ignored_types=(CollectionQuery,), extra="forbid", revalidate_instances="never")
@@ -224,19 +222,18 @@ def _check(place: str, members: tuple[Member, ...], pattern: CollectionQuery) ->
             f"{place}: {', '.join(partitions)} are in different partitions; give them the same template for the "
             "partition key"
         )
-    if pattern.signature is not None:
-        _check_parameters(
-            place, members[0].schema, pattern.signature, table.key[:1] if index is None else index.partition
-        )
+    _check_parameters(place, members[0].schema, pattern, table.key[:1] if index is None else index.partition)
 
 
-def _check_parameters(place: str, schema: Schema, signature: PatternSignature, partition: tuple[str, ...]) -> None:
+def _check_parameters(place: str, schema: Schema, pattern: CollectionQuery, partition: tuple[str, ...]) -> None:
     """Check the declared parameters against the partition key, as the first member names its fields."""
     needed: list[str] = []
     for attribute in partition:
         rule = schema.key_rules.get(attribute)
         paths = [attribute] if rule is None else [field.name for field in rule.template.fields]
         needed += schema.parameters(path for path in paths if path != schema.table.type_attribute)
+    taken, signature = ", ".join(["self", *needed]), pattern.signature
+    if signature is None:
+        raise undeclared(place, pattern, taken)
     if signature.required != frozenset(needed) or len(signature.names) > len(signature.required):
-        taken = ", ".join(["self", *needed])
         raise ModelError(f"{place} takes the fields of the partition key; declare it as {place}({taken})")

@@ -30,7 +30,7 @@ from tablewright.model.items.field_spec import FieldSpec
 from tablewright.model.keys.key_checks import check_keys, check_range
 from tablewright.model.keys.key_forms import FOLDS
 from tablewright.model.pattern_parameters import check_parameters
-from tablewright.model.patterns import BOUNDS, Get, Query
+from tablewright.model.patterns import Get, Query
 from tablewright.model.schema import Schema, schemas_of
 from tablewright.model.values.attribute_codec import Epoch, resolve_alias, stored_types
 from tablewright.model.values.type_support import members_of, unsupported_model_reason, unsupported_reason
@@ -258,30 +258,19 @@ def _check_pattern(schema: Schema, pattern: Get | Query) -> None:
         raise ModelError(f"{place}: table {table.name!r} has no sort key, so a key has one item; use Get")
     if isinstance(pattern, Query):
         _check_query(schema, place, pattern, partition, sort)
-    if pattern.signature is not None:
-        given = _known(schema, place, pattern)
-        needed, further = _paths_of(schema, partition, given), _paths_of(schema, sort, given)
-        states: list[str] = []
-        for rule in (schema.key_rules[name] for name in partition + sort if name in schema.key_rules):
-            # Of a key with several templates, a pattern may take what some of them need.
-            states += [*rule.state_paths, *(part.name for part in rule.fields if rule.others)]
-        for name in partition:
-            # Which template it is depends on the state.
-            needed += schema.undecided(name, given)
-        paths = needed, further, states, schema.buckets(partition)
-        check_parameters(place, pattern, pattern.signature, *(schema.parameters(each) for each in paths))
-    elif isinstance(pattern, Query) and pattern.range is not None:
-        names = [
-            schema.field_path(path) for path in _paths_of(schema, partition + sort, _known(schema, place, pattern))
-        ]
-        # The range itself is only ever bounded.
-        taken = [name for name in names if name in BOUNDS and name != pattern.range]
-        if taken:
-            name = taken[0]
-            raise ModelError(
-                f"{place}: {name} is a field of the key that is read, and the name of a bound; declare the pattern "
-                f"with a function that takes {name}, or rename the field"
-            )
+    # The store knows the type.
+    partition, sort = (tuple(name for name in key if name != table.type_attribute) for key in (partition, sort))
+    given = _known(schema, place, pattern)
+    needed, further = _paths_of(schema, partition, given), _paths_of(schema, sort, given)
+    states: list[str] = []
+    for rule in (schema.key_rules[name] for name in partition + sort if name in schema.key_rules):
+        # Of a key with several templates, a pattern may take what some of them need.
+        states += [*rule.state_paths, *(part.name for part in rule.fields if rule.others)]
+    for name in partition:
+        # Which template it is depends on the state.
+        needed += schema.undecided(name, given)
+    paths = needed, further, states, schema.buckets(partition)
+    check_parameters(place, pattern, *(schema.parameters(each) for each in paths))
 
 
 def _check_query(schema: Schema, place: str, pattern: Query, partition: tuple[str, ...], sort: tuple[str, ...]) -> None:
@@ -293,7 +282,9 @@ def _check_query(schema: Schema, place: str, pattern: Query, partition: tuple[st
     for name, value in pattern.fixed.items():
         path = ".".join(schema.locate(name, f"{place}, fixed").parts)
         if not any(known == path or known.startswith(path + ".") for known in [*in_partition, *in_sort, *states]):
-            raise ModelError(f"{place}: {name} is fixed, but is not part of the key that is read; use where")
+            raise ModelError(
+                f"{place}: {name} is fixed, but is not part of the key that is read; return a filter instead"
+            )
         if name in schema.fields:
             _check_value(f"{place}, fixed {name}", schema.fields[name], value)
     if pattern.range is not None:
@@ -312,20 +303,6 @@ def _check_query(schema: Schema, place: str, pattern: Query, partition: tuple[st
         if pattern.signature is not None and "begins_with" in pattern.signature.names:
             _check_text_range(schema, place, pattern.range, sort)
         check_range(schema, place, pattern.range, sort, known)
-    for name, wanted in pattern.where.items():
-        path = ".".join(schema.locate(name, f"{place}, where").parts)
-        if path in partition + sort:
-            raise ModelError(f"{place}: {name} is part of the key that is read, so it cannot be in where; use fixed")
-        if path in schema.unstored.names:
-            raise ModelError(
-                f"{place}: {name} is only in keys, so it cannot be in where; a pattern takes it as a value"
-            )
-        if path in {spec.attribute for spec in schema.large}:
-            raise ModelError(f"{place}: {name} is Large and may be in a blob, so it cannot be in where")
-        if name in schema.fields and not schema.fields[name].types & {"L", "SET"}:
-            for value in wanted if isinstance(wanted, list | tuple | set | frozenset) else [wanted]:
-                if value is not None:
-                    _check_value(f"{place}, where {name}", schema.fields[name], value)
     if pattern.project and schema.upgrades is not None:
         raise ModelError(
             f"{place}: only complete items can be upgraded to a newer schema version; remove project, or the upgrades"

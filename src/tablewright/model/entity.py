@@ -9,8 +9,11 @@
 
         keys = Keys(sk="{scheduled_for:013}#{call_id}", userStatus="{user_id}#{status}")
 
-        by_id = Get("byCallId")
-        upcoming = Query("byUserStatus", fixed={"status": CallStatus.SCHEDULED}, range="scheduled_for")
+        @Get("byCallId")
+        def by_id(self, call_id: str) -> None: ...
+
+        @Query("byUserStatus", fixed={"status": CallStatus.SCHEDULED}, range="scheduled_for")
+        def upcoming(self, user_id: str, *, since: datetime | None = None) -> None: ...
 
 Fields are pydantic's, validated when an entity is made and when an item is read. Key attributes are derived from fields
 and never written by hand. Attributes of other writers are kept and written back.
@@ -51,7 +54,10 @@ else:
         def __getattr__(cls, name: str) -> Any:
             schema = cls.__dict__.get("schema_")
             if schema is not None and name in schema.fields and cls not in _extended:
-                return FieldPath(cls, name)
+                path = schema.field_paths.get(name)
+                if path is None:
+                    path = schema.field_paths[name] = FieldPath(cls, name)
+                return path
             return super().__getattr__(name)
 
     class _WithFieldPaths(BaseModel, metaclass=_EntityClass):
@@ -64,7 +70,9 @@ class Entity(_WithFieldPaths):
         class Ticket(Entity, table=tickets, naming=camel_case, type_name="TICKET"):
             ticket_id: str
             keys = Keys(PK="TICKET#{ticket_id}", SK="METADATA")
-            by_id = Get()
+
+            @Get()
+            def by_id(self, ticket_id: str) -> None: ...
 
     ``table`` is where items are stored; a class without one is a base for others. ``naming`` makes the names of
     attributes from those of fields, ``type_name`` is the value of the table's type attribute.

@@ -33,11 +33,13 @@ class NoValue(TypeError):
 class FieldPath(Generic[T_co]):
     """What ``Ticket.status`` is at run time, and ``Ticket.lines[0].count``; ``attr`` makes expressions of it."""
 
-    __slots__ = ("_entity", "_path")
+    __slots__ = ("_attr", "_entity", "_path")
 
     def __init__(self, entity: type[BaseModel], path: str) -> None:
         self._entity = entity
         self._path = path
+        # The expression of it, once it has been asked for.
+        self._attr: Any = None
 
     def __getattr__(self, name: str) -> FieldPath[Any]:
         if name.startswith("__"):
@@ -93,7 +95,8 @@ class FilterParameter:
     __hash__ = None  # type: ignore[assignment]
 
 
-@dataclass(frozen=True, slots=True)
+# Never modified. They are not frozen, as some are made for every write, and that would take three times as long.
+@dataclass(slots=True)
 class FieldCondition:
     """What must hold of an item: made by ``attr``, combined with ``&``, ``|`` and ``~``."""
 
@@ -139,7 +142,7 @@ class ChangeKind(StrEnum):
     REMOVE = "remove"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class FieldChange:
     """One change of an update, made by ``attr``: ``attr(Ticket.count).add(1)``."""
 

@@ -61,7 +61,10 @@ def attr(field: T) -> Attr[T]:
     """The field of an entity as an expression: ``attr(Ticket.status) == "open"``."""
     if not isinstance(field, FieldPath):
         raise ModelError(f"attr takes a field of an entity class, such as attr(Ticket.status), not {field!r}")
-    return Attr(field._entity, field._path)
+    expression: Attr[T] | None = field._attr
+    if expression is None:
+        expression = field._attr = Attr(field._entity, field._path)
+    return expression
 
 
 def present(field: T | None) -> T:

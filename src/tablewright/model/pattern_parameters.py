@@ -6,15 +6,14 @@ from collections.abc import Sequence
 
 from tablewright.model.errors import ModelError
 from tablewright.model.pattern_signature import PatternSignature
-from tablewright.model.patterns import BOUNDS, Get, Query
+from tablewright.model.patterns import BOUNDS, Get, Pattern, Query
 
-__all__ = ["check_parameters"]
+__all__ = ["check_parameters", "undeclared"]
 
 
 def check_parameters(
     place: str,
     pattern: Get | Query,
-    signature: PatternSignature,
     in_partition: Sequence[str],
     in_sort: Sequence[str],
     in_states: Sequence[str],
@@ -31,6 +30,9 @@ def check_parameters(
     if isinstance(pattern, Get) and pattern.index is None:
         needed, further = needed + further, []
     taken = ", ".join(["self", *(name for name in dict.fromkeys([*needed, *further]) if name not in fixed)])
+    signature = pattern.signature
+    if signature is None:
+        raise undeclared(place, pattern, taken)
     for name in needed:
         if name in buckets and isinstance(pattern, Query) and pattern.range == name and _has_both_bounds(signature):
             continue
@@ -53,6 +55,14 @@ def check_parameters(
             hint = "range=..."
         raise ModelError(f"{place} takes {others[0]}, which the key that is read does not need; declare {hint}")
     signature.filtered_by = frozenset(others)
+
+
+def undeclared(place: str, pattern: Pattern, parameters: str) -> ModelError:
+    """The error for a pattern without a function that declares its parameters."""
+    kind = type(pattern).__name__
+    return ModelError(
+        f"{place} has no parameters; declare it as `@{kind}(...) def {pattern.name}({parameters}) -> None`"
+    )
 
 
 def _has_both_bounds(signature: PatternSignature) -> bool:

@@ -7,8 +7,7 @@
     def upcoming(self, user_id: str, *, since: datetime | None = None) -> None: ...
 
 A pattern is a function that declares its parameters: fields of the key that is read, and bounds. It has no body, or
-returns a filter: a condition on other fields, which may use further parameters. ``by_id = Get()`` declares no
-parameters, and takes what the key has.
+returns a filter: a condition on other fields, which may use further parameters.
 
 A pattern is called with values (``Call.upcoming("u-1", since=now)``) and returns a description of the
 read, which a store runs, a document lists, and lint checks. Every field of the partition key must be given or fixed.
@@ -44,7 +43,7 @@ _BOUNDS = frozenset(BOUNDS)
 # These are never modified. They are not frozen, as one is made for every read, and that would take four times as long.
 @dataclass(slots=True)
 class Lookup(Generic[E_co]):
-    """One item to read, by the primary key or by the key of an index: ``Call.by_id(call_id="c-9")``."""
+    """One item to read, by the primary key or by the key of an index: ``Call.by_id("c-9")``."""
 
     entity: type[E_co]
     name: str
@@ -58,7 +57,7 @@ class Lookup(Generic[E_co]):
 
 @dataclass(slots=True)
 class Selection(Generic[E_co]):
-    """Items to read in order, of a partition or a range of it: ``Call.upcoming(user_id="u-1", since=now)``."""
+    """Items to read in order, of a partition or a range of it: ``Call.upcoming("u-1", since=now)``."""
 
     entity: type[E_co]
     pattern: Query
@@ -86,10 +85,6 @@ class Selection(Generic[E_co]):
         return self.pattern.newest_first
 
     @property
-    def where(self) -> Mapping[str, Any]:
-        return self.pattern.where
-
-    @property
     def project(self) -> tuple[str, ...]:
         return tuple(self.pattern.project)
 
@@ -103,7 +98,7 @@ class Pattern:
     """What access patterns have in common: the name that they are declared with, and their parameters."""
 
     name: str = field(default="", init=False)
-    # None: whatever the key has.
+    # None: it is not declared with a function yet.
     signature: PatternSignature | None = field(default=None, init=False, compare=False)
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -122,8 +117,8 @@ class Pattern:
 class Get(Pattern):
     """An access pattern that reads one item, by the primary key or by an index.
 
-        by_id = Get()                    store.get(Ticket.by_id(ticket_id="t-1"))
-        by_call = Get("byCallId")        store.get(Call.by_call(call_id="c-9"))
+        @Get("byCallId")
+        def by_id(self, call_id: str) -> None: ...          store.get(Call.by_id("c-9"))
 
     Called with the fields of the key, it returns a ``Lookup``.
     """
@@ -140,32 +135,26 @@ class Get(Pattern):
         """Declare the pattern with a function, whose parameters are the fields of the key."""
         return self._declared(DeclaredGet(), declaration)
 
-    def __get__(self, instance: object, owner: type[E]) -> Callable[..., Lookup[E]]:
-        def lookup(**values: Any) -> Lookup[E]:
-            return Lookup(owner, self.name, self.index, values, self.consistent, self.load_large)
-
-        return lookup
-
 
 @dataclass(frozen=True, slots=True)
 class Query(Pattern):
     """An access pattern that reads items in the order of the sort key.
 
-        upcoming = Query("byUserStatus", fixed={"status": SCHEDULED}, range="scheduled_for")
-        store.query(Call.upcoming(user_id="u-1", since=now), limit=20)
+        @Query("byUserStatus", fixed={"status": SCHEDULED}, range="scheduled_for")
+        def upcoming(self, user_id: str, *, since: datetime | None = None) -> None: ...
+
+        store.query(Call.upcoming("u-1", since=now), limit=20)
 
     ``fixed`` are field values that belong to the pattern, ``range`` is the field of the sort key that may be bounded.
-    ``where`` are conditions on fields outside of the key, applied by DynamoDB after it has read an item. ``project``
-    lists the fields to read: such an entity lacks the others, and cannot be written. Without ``load_large`` it lacks
-    large values that are in blobs, which ``store.load`` fetches. ``expected`` is the usual number of items of a read,
-    for estimates of cost.
+    ``project`` lists the fields to read: such an entity lacks the others, and cannot be written. Without ``load_large``
+    it lacks large values that are in blobs, which ``store.load`` fetches. ``expected`` is the usual number of items of
+    a read, for estimates of cost.
     """
 
     index: str | None = None
     fixed: Mapping[str, Any] = field(default_factory=dict)
     range: str | None = None
     newest_first: bool = False
-    where: Mapping[str, Any] = field(default_factory=dict)
     project: Sequence[str] = ()
     consistent: bool = False
     load_large: bool = True
@@ -174,13 +163,6 @@ class Query(Pattern):
     def __call__(self, declaration: Callable[Concatenate[Any, P], FieldCondition | None]) -> DeclaredQuery[P]:
         """Declare the pattern with a function, whose parameters are fields of the key, and bounds of the range."""
         return self._declared(DeclaredQuery(), declaration)
-
-    def __get__(self, instance: object, owner: type[E]) -> Callable[..., Selection[E]]:
-        def select(**values: Any) -> Selection[E]:
-            bounds = {} if _BOUNDS.isdisjoint(values) else _bounds(owner, self, values)
-            return Selection(owner, self, {**self.fixed, **values} if self.fixed else values, bounds)
-
-        return select
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,16 +203,6 @@ class DeclaredQuery(Query, Generic[P]):
 
 def _bounds(owner: type, pattern: Query, values: dict[str, Any]) -> dict[str, Any]:
     """Remove the bounds from the values that a pattern is called with, and return them."""
-    if pattern.range is None:
-        # What is a field is a value; nothing else can be meant.
-        known = getattr(owner, "model_fields", {})
-        unknown = [name for name in BOUNDS if values.get(name) is not None and name not in known]
-        if unknown:
-            raise ModelError(
-                f"{owner.__name__}.{pattern.name} has no range, so it does not take {', '.join(unknown)}; "
-                "declare range=..."
-            )
-        return {}
     bounds = {name: bound for name in BOUNDS if (bound := values.pop(name, None)) is not None}
     if "begins_with" in bounds:
         if len(bounds) > 1:

@@ -22,7 +22,7 @@ from typing_extensions import TypeVar
 from tablewright.dynamo import AttributeValue, Item, non_null_at
 from tablewright.model.declarations import Expiry, Large, Numbered, Stamp, Unique, Upgrades, VersionMarker
 from tablewright.model.errors import ModelError
-from tablewright.model.field_conditions import FieldCondition
+from tablewright.model.field_conditions import FieldCondition, FieldPath
 from tablewright.model.items.field_spec import FieldSpec
 from tablewright.model.items.item_decoding import Decoder, partial_entity_error, unknown_attributes
 from tablewright.model.items.schema_upgrades import schema_version_of, upgraded
@@ -54,6 +54,8 @@ class Schema(KeyLayout, Generic[E_co]):
         # Whether it is only the form of an earlier version, which a repair replaces.
         self.is_retired = bool(getattr(entity, "is_retired_", False))
         self.patterns = {} if self.is_retired else _patterns(entity)
+        # What the fields of the class are (``Ticket.status``), once they have been asked for.
+        self.field_paths: dict[str, FieldPath[Any]] = {}
         # What patterns filter by, as far as it is known before they are called (see ``pattern_filters``).
         self.filters: Mapping[str, FieldCondition] = {}
         self.version = self._marked(VersionMarker)

@@ -12,7 +12,7 @@ A method runs one flow, and does nothing else; the flow is where the work is.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from datetime import timedelta
 from types import TracebackType
 from typing import Any, Self, TypeVar, overload
@@ -453,16 +453,9 @@ class AsyncStore(BaseStore):
     async def update(
         self,
         target: E | Lookup[E],
-        /,
         *changes: FieldChange,
-        nested: Mapping[str, Any] | None = None,
-        add: Mapping[str, Any] | None = None,
-        append: Mapping[str, Iterable[Any]] | None = None,
-        discard: Mapping[str, Any] | None = None,
-        remove: Iterable[str] = (),
         expect: Expected | None = None,
         return_values: ReturnValues = "ALL_NEW",
-        **fields: Any,
     ) -> E:
         """Change some fields of an existing item (see ``Update``); its keys follow, even to another primary key.
 
@@ -473,14 +466,8 @@ class AsyncStore(BaseStore):
                 self.context,
                 target,
                 *changes,
-                nested=nested,
-                add=add,
-                append=append,
-                discard=discard,
-                remove=remove,
                 expect=expect,
                 return_values=return_values,
-                **fields,
             )
         )
 

@@ -13,7 +13,7 @@ A method runs one flow, and does nothing else; the flow is where the work is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import timedelta
 from types import TracebackType
 from typing import Any, Self, TypeVar, overload
@@ -454,16 +454,9 @@ class Store(BaseStore):
     def update(
         self,
         target: E | Lookup[E],
-        /,
         *changes: FieldChange,
-        nested: Mapping[str, Any] | None = None,
-        add: Mapping[str, Any] | None = None,
-        append: Mapping[str, Iterable[Any]] | None = None,
-        discard: Mapping[str, Any] | None = None,
-        remove: Iterable[str] = (),
         expect: Expected | None = None,
         return_values: ReturnValues = "ALL_NEW",
-        **fields: Any,
     ) -> E:
         """Change some fields of an existing item (see ``Update``); its keys follow, even to another primary key.
 
@@ -474,14 +467,8 @@ class Store(BaseStore):
                 self.context,
                 target,
                 *changes,
-                nested=nested,
-                add=add,
-                append=append,
-                discard=discard,
-                remove=remove,
                 expect=expect,
                 return_values=return_values,
-                **fields,
             )
         )
 

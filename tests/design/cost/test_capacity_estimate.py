@@ -20,6 +20,7 @@ from tablewright.model import (
     Table,
     Volume,
     Write,
+    attr,
     schema_of,
 )
 from tablewright.store import Check, Create, Store
@@ -95,18 +96,30 @@ def there(bench: Bench, entity: Order | Line) -> Any:
         ("place", lambda store: None, lambda store, _: store.create(order())),
         ("add_line", lambda store: None, lambda store, _: store.create(line())),
         ("place_all", lambda store: None, lambda store, _: store.transact(Create(order()), Create(line()))),
-        ("pick", lambda store: store.create(late()), lambda store, it: store.update(it, state=State.PICKED)),
-        ("remark", lambda store: store.create(late()), lambda store, it: store.update(it, remark="good")),
-        ("renumber", lambda store: store.create(late()), lambda store, it: store.update(it, number="number-9")),
+        (
+            "pick",
+            lambda store: store.create(late()),
+            lambda store, it: store.update(it, attr(Order.state).set(State.PICKED)),
+        ),
+        (
+            "remark",
+            lambda store: store.create(late()),
+            lambda store, it: store.update(it, attr(Order.remark).set("good")),
+        ),
+        (
+            "renumber",
+            lambda store: store.create(late()),
+            lambda store, it: store.update(it, attr(Order.number).set("number-9")),
+        ),
         (
             "hand_over",
             lambda store: store.create(late()),
-            lambda store, it: store.update(it, customer_id="customer-9"),
+            lambda store, it: store.update(it, attr(Order.customer_id).set("customer-9")),
         ),
         (
             "add_to_order",
             lambda store: store.create(order()),
-            lambda store, it: store.transact(Create(line()), Check(it, state=State.PLACED)),
+            lambda store, it: store.transact(Create(line()), Check(it, attr(Order.state) == State.PLACED)),
         ),
         ("drop", lambda store: store.create(late()), lambda store, it: store.delete(it)),
         ("drop_line", lambda store: store.create(line()), lambda store, it: store.delete(it)),
@@ -137,7 +150,7 @@ def test_a_write_with_a_check_is_a_transaction() -> None:
 
 def test_a_change_into_a_state_writes_its_sparse_index_once(bench: Bench) -> None:
     entity = bench.store.create(order())
-    assert bench.charged(lambda store: store.update(entity, state=State.DELAYED)) == estimated("pick")
+    assert bench.charged(lambda store: store.update(entity, attr(Order.state).set(State.DELAYED))) == estimated("pick")
 
 
 # -- reads ----------------------------------------------------------------------------------------------------------
@@ -180,7 +193,9 @@ def test_a_large_item_takes_more_units_the_whole_way(bench: Bench) -> None:
     assert bench.charged(
         lambda store: store.get(Order.by_id(customer_id=entity.customer_id, order_id=entity.order_id))
     ) == estimated("Order.by_id", large)
-    assert bench.charged(lambda store: store.update(entity, state=State.DELAYED)) == estimated("pick", large)
+    assert bench.charged(lambda store: store.update(entity, attr(Order.state).set(State.DELAYED))) == estimated(
+        "pick", large
+    )
     assert bench.charged(lambda store: store.query(Order.by_total(customer_id=entity.customer_id, since=0))) == {
         "Orders": (Decimal(1), Decimal(0)),
         "Orders/byTotal": (Decimal("0.5"), Decimal(0)),
@@ -203,8 +218,11 @@ def test_a_query_that_says_nothing_is_taken_to_give_ten_items() -> None:
         pk: str
         sk: str
 
-        some = Query()
-        few = Query(expected=2)
+        @Query()
+        def some(self, pk: str) -> None: ...
+
+        @Query(expected=2)
+        def few(self, pk: str) -> None: ...
 
     design = Design("Things", tables=[table], volume={Thing: Volume(items=1, size=4096)})
     assert [units.read for units in CapacityEstimate(design).of("Thing.some")] == [5]
@@ -218,7 +236,8 @@ def test_several_items_are_a_transaction_at_twice_the_price() -> None:
         pk: str
         other: str
 
-        by_id = Get()
+        @Get()
+        def by_id(self, pk: str) -> None: ...
 
     one, many = Write("one", ItemWrite(Thing, "put")), Write("many", ItemWrite(Thing, "put", count=3))
     design = Design("Things", tables=[table], writes=[one, many])

@@ -14,6 +14,7 @@ from tablewright.design.sample_entities import sample
 from tablewright.dynamo import item_size
 from tablewright.model import Design, Entity, ItemWrite, Write, schema_of
 from tablewright.store import Check, Create, Delete, Operation, Put, Store, Update
+from tests.changed_fields import sets
 from tests.design.cost.charge_meter import ChargeMeter, Charges
 from tests.design.subjects import DESIGNS
 
@@ -67,7 +68,7 @@ def operation(store: Store, item_write: ItemWrite, number: int, deleted: dict[ty
     stamps = {spec.name for spec in (schema.created, schema.updated) if spec is not None}
     changed = {path.partition(".")[0] for path in item_write.changed}
     names = sorted(changed - stamps)
-    return Update(there, **{name: getattr(other, name) for name in names})
+    return Update(there, *sets(item_write.entity, **{name: getattr(other, name) for name in names}))
 
 
 def sample_of_creation(entity: type[Entity], number: int) -> Entity:

@@ -45,7 +45,8 @@ class Order(Entity, table=orders):
 
     keys = Keys(PK="ORDER#{order_id}", SK="ORDER", GSI1PK=when("OPEN", state=["PLACED", "PAID"]), GSI2PK="FLAG#{flag}")
 
-    by_id = Get()
+    @Get()
+    def by_id(self, order_id: str) -> None: ...
 
 
 class Note(Entity, table=notes):
@@ -60,7 +61,8 @@ class Total(Entity, table=places):
 
     keys = Keys(PK="TOTAL#{name}", SK="TOTAL")
 
-    by_name = Get()
+    @Get()
+    def by_name(self, name: str) -> None: ...
 
 
 design = Design(

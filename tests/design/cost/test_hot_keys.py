@@ -50,9 +50,14 @@ def by_status(shards: int = 1, reads: Traffic | None = None) -> Design:
             GSI2PK="THING",
         )
 
-        by_id = Get()
-        of_status = Query("byStatus", expected=10)
-        everything = Query("all", expected=10)
+        @Get()
+        def by_id(self, pk: str) -> None: ...
+
+        @Query("byStatus", expected=10)
+        def of_status(self, status: str) -> None: ...
+
+        @Query("all", expected=10)
+        def everything(self) -> None: ...
 
     return Design(
         "Things",

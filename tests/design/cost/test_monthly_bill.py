@@ -54,9 +54,14 @@ def things(
         other: str
         time: str
 
-        by_id = Get()
-        now = Get(consistent=True)
-        some = Query(expected=10)
+        @Get()
+        def by_id(self, pk: str, sk: str) -> None: ...
+
+        @Get(consistent=True)
+        def now(self, pk: str, sk: str) -> None: ...
+
+        @Query(expected=10)
+        def some(self, pk: str) -> None: ...
 
     return Design(
         "Things",
@@ -245,12 +250,14 @@ def test_each_table_has_a_cheapest_way_of_its_own() -> None:
     class Busy(Entity, table=busy):
         pk: str
 
-        by_id = Get()
+        @Get()
+        def by_id(self, pk: str) -> None: ...
 
     class Quiet(Entity, table=quiet):
         pk: str
 
-        by_id = Get()
+        @Get()
+        def by_id(self, pk: str) -> None: ...
 
     design = Design(
         "Both",
@@ -274,7 +281,8 @@ def test_what_has_no_traffic_is_said_to_be_in_no_figure() -> None:
     class Order(Entity, table=orders):
         pk: str
 
-        by_id = Get()
+        @Get()
+        def by_id(self, pk: str) -> None: ...
 
     writes = [Write("place", ItemWrite(Order, "create")), Write("ship", ItemWrite(Order, "update"))]
     everything = {"Order.by_id": Traffic(1), "place": Traffic(1), "ship": Traffic(1)}

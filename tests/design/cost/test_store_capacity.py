@@ -15,6 +15,7 @@ from tablewright.model import (
     Design,
     Entity,
     ExpiresAt,
+    FieldCondition,
     GlobalIndex,
     ItemWrite,
     Keys,
@@ -26,6 +27,7 @@ from tablewright.model import (
     Version,
     Volume,
     Write,
+    attr,
     schema_of,
 )
 from tablewright.store import Store
@@ -64,16 +66,26 @@ class Parcel(Entity, table=parcels):
         LSK="{label}",
     )
 
-    labels = Query("byDepot", project=["label"], expected=3)
-    of_sender = Query("byDepot", project=["label"], where={"sender": "x"}, expected=3)
-    since = Query("byDay", project=["label"], range="at", expected=3)
-    by_label = Query("byLabel", project=["label"], where={"sender": "x"}, expected=3)
+    @Query("byDepot", project=["label"], expected=3)
+    def labels(self, depot: str) -> None: ...
+
+    @Query("byDepot", project=["label"], expected=3)
+    def of_sender(self, depot: str) -> FieldCondition:
+        return attr(self.sender) == "x"
+
+    @Query("byDay", project=["label"], range="at", expected=3)
+    def since(self, depot: str, *, since: datetime | None = None) -> None: ...
+
+    @Query("byLabel", project=["label"], expected=3)
+    def by_label(self, depot: str) -> FieldCondition:
+        return attr(self.sender) == "x"
 
 
 class Depot(Collection):
     parcels: list[Parcel]
 
-    all = CollectionQuery("byDepot", expected=3)
+    @CollectionQuery("byDepot", expected=3)
+    def all(self, depot: str) -> None: ...
 
 
 class Member(Entity, table=parcels):
@@ -166,10 +178,14 @@ def test_what_an_index_lacks_is_fetched_from_the_table(pattern: str, read: Calla
 @pytest.mark.parametrize(
     ("write", "begin", "action"),
     [
-        ("shelve", parcel, lambda store, it: store.update(it, shelf="t")),
-        ("extend", lambda: Member(name="ada"), lambda store, it: store.update(it, ttl=NOON + timedelta(days=99999))),
-        ("annotate", lambda: Letter(letter_id="1"), lambda store, it: store.update(it, note="n")),
-        ("sort cards", lambda: Card(card_id="1"), lambda store, it: store.update(it, box="c")),
+        ("shelve", parcel, lambda store, it: store.update(it, attr(Parcel.shelf).set("t"))),
+        (
+            "extend",
+            lambda: Member(name="ada"),
+            lambda store, it: store.update(it, attr(Member.ttl).set(NOON + timedelta(days=99999))),
+        ),
+        ("annotate", lambda: Letter(letter_id="1"), lambda store, it: store.update(it, attr(Letter.note).set("n"))),
+        ("sort cards", lambda: Card(card_id="1"), lambda store, it: store.update(it, attr(Card.box).set("c"))),
     ],
 )
 def test_what_the_store_reads_and_keeps_for_a_write_is_counted(

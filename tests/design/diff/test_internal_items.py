@@ -157,7 +157,8 @@ def test_an_index_that_a_collection_reads_is_not_removed_freely() -> None:
         class Shop(Collection):
             orders: list[order]  # type: ignore[valid-type]
 
-            all = CollectionQuery("byShop")
+            @CollectionQuery("byShop")
+            def all(self, shop: str) -> None: ...
 
         return [Shop]
 
@@ -204,7 +205,8 @@ def test_a_query_finds_all_after_a_step(old: Shards, new: Shards) -> None:
 
             keys = Keys(PK="{parcel_id}", GSI1PK=sharded("STATE#{state}", shards, was=was))
 
-            in_state = Query("byState")
+            @Query("byState")
+            def in_state(self, state: str) -> None: ...
 
         return Parcel
 

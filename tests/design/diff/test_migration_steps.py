@@ -52,7 +52,9 @@ def plain(**settings: Any) -> Model:
         number: int = 0
 
         keys = Keys(PK="ORDER#{order_id}", SK="METADATA")
-        by_id = Get()
+
+        @Get()
+        def by_id(self, order_id: str) -> None: ...
 
     return table, Order
 
@@ -71,8 +73,12 @@ def indexed(shards: int = 1, was: int | None = None) -> Model:
             GSI1PK="SHOP#{shop}" if shards == 1 else sharded("SHOP#{shop}", shards, was=was),
             GSI1SK="{order_id}",
         )
-        by_id = Get()
-        of_shop = Query("byShop")
+
+        @Get()
+        def by_id(self, order_id: str) -> None: ...
+
+        @Query("byShop")
+        def of_shop(self, shop: str) -> None: ...
 
     return table, Order
 
@@ -86,8 +92,12 @@ def rekeyed() -> Model:
         number: int = 0
 
         keys = Keys(PK="SHOP#{shop}", SK="ORDER#{order_id}")
-        by_id = Get()
-        of_shop = Query()
+
+        @Get()
+        def by_id(self, shop: str, order_id: str) -> None: ...
+
+        @Query()
+        def of_shop(self, shop: str) -> None: ...
 
     return table, Order
 
@@ -101,7 +111,9 @@ def unique() -> Model:
         number: Annotated[int, Unique()] = 0
 
         keys = Keys(PK="ORDER#{order_id}", SK="METADATA")
-        by_id = Get()
+
+        @Get()
+        def by_id(self, order_id: str) -> None: ...
 
     return table, Order
 
@@ -115,7 +127,9 @@ def numbered() -> Model:
         number: Annotated[int, Numbered("shop")] = 0
 
         keys = Keys(PK="ORDER#{order_id}", SK="METADATA")
-        by_id = Get()
+
+        @Get()
+        def by_id(self, order_id: str) -> None: ...
 
     return table, Order
 
@@ -182,7 +196,9 @@ def with_text(annotation: Any) -> Model:
         text: annotation = ""
 
         keys = Keys(PK="ORDER#{order_id}", SK="METADATA")
-        by_id = Get()
+
+        @Get()
+        def by_id(self, order_id: str) -> None: ...
 
     return table, Order
 

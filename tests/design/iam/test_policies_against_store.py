@@ -81,19 +81,19 @@ def add_line(store: Store) -> None:
 
 
 def remark(store: Store) -> None:
-    store.update(Order.by_id(customer_id="c-1", order_id="o-1"), remark="late")
+    store.update(Order.by_id(customer_id="c-1", order_id="o-1"), attr(Order.remark).set("late"))
 
 
 def pick(store: Store) -> None:
-    store.update(Order.by_id(customer_id="c-1", order_id="o-1"), state=State.PICKED)
+    store.update(Order.by_id(customer_id="c-1", order_id="o-1"), attr(Order.state).set(State.PICKED))
 
 
 def renumber(store: Store) -> None:
-    store.update(Order.by_id(customer_id="c-1", order_id="o-1"), number="n-9")
+    store.update(Order.by_id(customer_id="c-1", order_id="o-1"), attr(Order.number).set("n-9"))
 
 
 def hand_over(store: Store) -> None:
-    store.update(Order.by_id(customer_id="c-1", order_id="o-1"), customer_id="c-2")
+    store.update(Order.by_id(customer_id="c-1", order_id="o-1"), attr(Order.customer_id).set("c-2"))
 
 
 def drop(store: Store) -> None:
@@ -110,7 +110,9 @@ def replace(store: Store) -> None:
 
 def add_and_check(store: Store) -> None:
     line = Line(customer_id="c-1", order_id="o-1", position=4, product="p")
-    store.transact(Create(line), Check(Order.by_id(customer_id="c-1", order_id="o-1"), state=State.PLACED))
+    store.transact(
+        Create(line), Check(Order.by_id(customer_id="c-1", order_id="o-1"), attr(Order.state) == State.PLACED)
+    )
 
 
 def import_products(store: Store) -> None:
@@ -124,8 +126,11 @@ class Product(Entity, table=products):
     product_id: str
     name: str
 
-    by_id = Get(many=True)
-    by_name = Query("byName")
+    @Get(many=True)
+    def by_id(self, product_id: str) -> None: ...
+
+    @Query("byName")
+    def by_name(self, name: str) -> None: ...
 
 
 WRITES: dict[str, tuple[Write, Callable[[Store], object]]] = {
@@ -140,7 +145,7 @@ WRITES: dict[str, tuple[Write, Callable[[Store], object]]] = {
     "import": (Write("import", ItemWrite(Product, "put", count=25, conditional=False)), import_products),
     "rename": (
         Write("rename", ItemWrite(Product, "update", sets=["name"])),
-        lambda store: store.update(Product.by_id(product_id="p-0"), name="x"),
+        lambda store: store.update(Product.by_id(product_id="p-0"), attr(Product.name).set("x")),
     ),
     "drop product": (
         Write("drop product", ItemWrite(Product, "delete")),
@@ -206,19 +211,28 @@ class Call(Entity, table=calls):
 
     keys = Keys(sk="{at:013}#{callId}")
 
-    by_id = Get("byCallId")
+    @Get("byCallId")
+    def by_id(self, callId: str) -> None: ...
 
 
 @pytest.mark.requirement("X3")
 @pytest.mark.parametrize(
     ("write", "run"),
     [
-        (ItemWrite(Call, "update", sets=["status"]), lambda store: store.update(Call.by_id(callId="c"), status="DONE")),
-        (ItemWrite(Call, "update", sets=["at"]), lambda store: store.update(Call.by_id(callId="c"), at=2)),
+        (
+            ItemWrite(Call, "update", sets=["status"]),
+            lambda store: store.update(Call.by_id(callId="c"), attr(Call.status).set("DONE")),
+        ),
+        (
+            ItemWrite(Call, "update", sets=["at"]),
+            lambda store: store.update(Call.by_id(callId="c"), attr(Call.at).set(2)),
+        ),
         (ItemWrite(Call, "delete"), lambda store: store.delete(Call.by_id(callId="c"))),
         (
             ItemWrite(Call, "delete"),
-            lambda store: store.transact(Delete(Call.by_id(callId="c")), Update(Call.by_id(callId="d"), status="X")),
+            lambda store: store.transact(
+                Delete(Call.by_id(callId="c")), Update(Call.by_id(callId="d"), attr(Call.status).set("X"))
+            ),
         ),
     ],
     ids=["in place", "move", "delete", "transaction"],
@@ -257,7 +271,8 @@ class Member(Entity, table=members):
 
     keys = Keys(PK="MEMBER#{member_id}", GSI1PK="MAIL#{mail}")
 
-    by_mail = Get("byMail")
+    @Get("byMail")
+    def by_mail(self, mail: str) -> None: ...
 
 
 @pytest.mark.requirement("X3")
@@ -317,7 +332,8 @@ def test_a_read_that_writes_back_is_granted_that() -> None:
 
         upgrades = Upgrades(with_mail, write_back=True)
 
-        by_id = Get()
+        @Get()
+        def by_id(self, PK: str) -> None: ...
 
     design = Design("People", tables=[schema_of(Person).table], roles={"reader": ["Person.by_id"]})
     store, backend = opened(schema_of(First).table)
@@ -339,9 +355,14 @@ class File(Entity, table=files):
     name: str = "n"
     content: Annotated[str, Large(1000)] = ""
 
-    by_id = Get()
-    outline = Get(load_large=False)
-    by_name = Query("byName")
+    @Get()
+    def by_id(self, id: str) -> None: ...
+
+    @Get(load_large=False)
+    def outline(self, id: str) -> None: ...
+
+    @Query("byName")
+    def by_name(self, name: str) -> None: ...
 
 
 @pytest.mark.requirement("X3")
@@ -352,7 +373,7 @@ def test_large_values_take_a_read_of_the_item() -> None:
     store, backend = opened(files)
     store.create(File(id="f", content="x" * 2000))
     backend.asked.clear()
-    store.update(File.by_id(id="f"), content="y" * 2000)
+    store.update(File.by_id(id="f"), attr(File.content).set("y" * 2000))
     assert backend.asked <= allowed(iam.document(iam.grants(design, "writer"), ARN))
     backend.asked.clear()
     store.get(File.by_id(id="f"))
@@ -375,7 +396,8 @@ class Counter(Entity, table=metrics):
 
     keys = Keys(PK="COUNTER#{name}", SK="TOTAL")
 
-    named = Get()
+    @Get()
+    def named(self, name: str) -> None: ...
 
 
 @pytest.mark.requirement("X3")

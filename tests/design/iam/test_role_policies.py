@@ -287,9 +287,14 @@ class Note(Entity, table=notes):
 
     keys = Keys(PK="OWNER#{owner}", SK="NOTE#{note_id}", GSI1PK=sharded("OWNER#{owner}", 3))
 
-    by_id = Get(many=True)
-    of_owner = Query("byOwner")
-    titles = Query("byOwner", project=["title"])
+    @Get(many=True)
+    def by_id(self, owner: str, note_id: str) -> None: ...
+
+    @Query("byOwner")
+    def of_owner(self, owner: str) -> None: ...
+
+    @Query("byOwner", project=["title"])
+    def titles(self, owner: str) -> None: ...
 
 
 class Tag(Entity, table=notes):
@@ -322,7 +327,9 @@ def test_while_items_move_to_other_shards_all_of_both_are_the_tenant_s() -> None
         id: str
 
         keys = Keys(PK="{id}", GSI1PK=sharded("OWNER#{owner}", 3, was=1))
-        of_owner = Query("byOwner")
+
+        @Query("byOwner")
+        def of_owner(self, owner: str) -> None: ...
 
     design = Design("Moving", tables=[moving], roles={"owner": ["Moved.of_owner"]})
     (grant,) = iam.grants(design, "owner", Tenant("owner", "${o}"))

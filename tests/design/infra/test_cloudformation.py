@@ -236,7 +236,9 @@ def test_a_template_has_no_more_than_cloudformation_takes() -> None:
 def test_roles_that_are_called_alike_have_a_policy_each() -> None:
     class Order(Entity, table=Table("orders", "id")):
         id: str
-        by_id = Get()
+
+        @Get()
+        def by_id(self, id: str) -> None: ...
 
     roles = {"api v1": ["Order.by_id"], "api-v1": ["Order.by_id"]}
     design = Design("Orders", tables=[schema_of(Order).table], roles=roles)
@@ -251,7 +253,9 @@ def test_roles_that_are_called_alike_have_a_policy_each() -> None:
 def test_a_role_that_may_do_nothing_has_no_policy_and_the_others_have() -> None:
     class Order(Entity, table=Table("orders", "id")):
         id: str
-        by_id = Get()
+
+        @Get()
+        def by_id(self, id: str) -> None: ...
 
     roles = {"nobody": [], "api": ["Order.by_id"]}
     design = Design("Orders", tables=[schema_of(Order).table], roles=roles)

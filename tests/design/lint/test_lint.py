@@ -13,6 +13,7 @@ from tablewright.model import (
     Entity,
     EpochMillis,
     Expiry,
+    FieldCondition,
     GlobalIndex,
     ItemWrite,
     Keys,
@@ -21,6 +22,7 @@ from tablewright.model import (
     Table,
     TemplateError,
     Write,
+    attr,
 )
 
 
@@ -33,7 +35,9 @@ def design(*accepted: AcceptedFinding) -> Design:
         city: str
         lines: list[str]
 
-        of_user = Query("byUser", where={"city": "Rome"})
+        @Query("byUser")
+        def of_user(self, user: str) -> FieldCondition:
+            return attr(self.city) == "Rome"
 
     return Design("Orders", tables=[table], accepted=accepted)
 
@@ -154,7 +158,8 @@ def ranged() -> None:
         at: str
         id: str
 
-        since = Query(range="at")
+        @Query(range="at")
+        def since(self, at: str) -> None: ...
 
 
 def many() -> None:
@@ -184,7 +189,8 @@ def not_indexed() -> None:
     class Row(Entity, table=Table("rows", "id", indexes=[GlobalIndex("byName", "name")])):
         id: str
 
-        by_name = Query("byName")
+        @Query("byName")
+        def by_name(self, name: str) -> None: ...
 
 
 REFUSED = {

@@ -33,40 +33,52 @@ class Made(Entity, table=Table("made", "PK", "SK")):
     day: date
     at: EpochMillis
     keys = Keys(PK="MADE#{name}", SK="{kind}#{count:04}#{price:number}#{day}#{at:013}")
-    itself = Get()
+
+    @Get()
+    def itself(self, name: str, kind: Kind, count: int, price: Decimal, day: date, at: datetime) -> None: ...
 
 
 class Plain(Entity, table=Table("plain", "name", "id")):
     name: str
     id: UUID
     note: str = ""
-    itself = Get()
+
+    @Get()
+    def itself(self, name: str, id: UUID) -> None: ...
 
 
 class Lone(Entity, table=Table("lone", "PK")):
     name: str
     keys = Keys(PK="{name}")
-    itself = Get()
+
+    @Get()
+    def itself(self, name: str) -> None: ...
 
 
 class Optional(Entity, table=Table("optional", "PK", "SK")):
     name: str
     part: str | None = None
     keys = Keys(PK="P#{name}", SK="S[#{part}]")
-    itself = Get()
+
+    @Get()
+    def itself(self, name: str, part: str) -> None: ...
 
 
 class Nested(Entity, table=Table("nested", "PK")):
     subject: Subject
     keys = Keys(PK="N#{subject.id}")
-    itself = Get()
+
+    @Get()
+    def itself(self, subject__id: str) -> None: ...
 
 
 class Spread(Entity, table=Table("spread", "PK", "SK")):
     name: str
     number: int
     keys = Keys(PK=sharded("S#{name}", 4), SK="{number:04}")
-    itself = Get()
+
+    @Get()
+    def itself(self, name: str, number: int) -> None: ...
 
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=5) | st.sampled_from(["a#b", "$", "$#x"])

@@ -21,12 +21,14 @@ from tablewright.model import (
     Query,
     Table,
     Unique,
+    attr,
     computed,
     first_of,
     raw,
     sharded,
     when,
 )
+from tests.declared_patterns import taking
 
 
 def declared(fields: dict[str, Any], keys: Keys, **members: Any) -> type[Entity]:
@@ -96,8 +98,10 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
         "Row.x is KeyOnly, so that None would be read as its default; make the default None",
     ),
     "a filter on what is only in keys": (
-        lambda: declared({"x": Only}, keys(SK="{x}"), of=Query(where={"x": "a"})),
-        "Row.of: x is only in keys, so it cannot be in where",
+        lambda: declared(
+            {"x": Only}, keys(SK="{x}"), of=taking(Query(), "id", where=lambda self, **_: attr(self.x) == "a")
+        ),
+        "Row.x is only in keys, so no condition can be on it; a pattern takes it",
     ),
     "a marker class": (
         lambda: declared({"x": Annotated[str, KeyOnly]}, keys(SK="{x}")),

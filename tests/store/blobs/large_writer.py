@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from itertools import count
 
+from tablewright.model import attr
 from tablewright.store import Store
 from tests.store.papers import Paper, long, papers
 
@@ -25,7 +26,7 @@ def main(folder: str) -> None:
         if how == 0:
             store.put(Paper(folder="f", paper_id=paper_id, body=text(number)))
         elif how == 1:
-            store.update(Paper.by_id(folder="f", paper_id=paper_id), body=text(number))
+            store.update(Paper.by_id(folder="f", paper_id=paper_id), attr(Paper.body).set(text(number)))
         else:
             store.write_many([Paper(folder="f", paper_id=paper_id, body=text(number))])
         print(number, flush=True)

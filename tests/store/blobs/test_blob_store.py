@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tablewright.model import attr
 from tablewright.store import (
     BlobStore,
     FolderBlobStore,
@@ -208,7 +209,7 @@ def test_large_values_are_kept_in_s3_by_configuration(
     assert entry.size > 700_000
     found = store.get(Paper.by_id(folder="f", paper_id="1"))
     assert found == paper
-    store.update(paper, body=long("new", 700_000))
+    store.update(paper, attr(Paper.body).set(long("new", 700_000)))
     store.delete(paper)
     # Two blobs, and a mark beside each.
     assert len(admin.entries("papers/", None, 10)) == 4

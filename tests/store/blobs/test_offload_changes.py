@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from tablewright.engine import Engine
-from tablewright.model import Table
+from tablewright.model import Table, attr
 from tablewright.store import (
     AnyChange,
     BlobLost,
@@ -37,7 +37,7 @@ def changes(shelf: Shelf) -> list[Change[Paper]]:
 
 def test_the_changes_of_a_stream_load_what_is_outside_when_asked(shelf: Shelf) -> None:
     first = shelf.store.put(paper(body=A, title="t")).model_copy()
-    second = shelf.store.update(Paper.by_id(folder="f", paper_id="1"), body=B)
+    second = shelf.store.update(Paper.by_id(folder="f", paper_id="1"), attr(Paper.body).set(B))
     created, changed = changes(shelf)
     assert created.after is not None
     assert changed.after is not None

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tablewright.model import Entity
+from tablewright.model import Entity, attr
 from tablewright.store import (
     Check,
     Create,
@@ -82,14 +82,16 @@ WRITES: dict[str, Write] = {
     "create": lambda context, *_: create(context, Contract(folder="f", number="2", code="c-2", text=B)),
     "create what is there": lambda context, *_: create(context, Paper(folder="f", paper_id="1", body=B)),
     "upsert": lambda context, *_: upsert(context, Paper(folder="f", paper_id="1", body=B)),
-    "update it": lambda context, paper, _: update(context, paper, body=B),
-    "update by lookup": lambda context, *_: update(context, BY_ID, body=B),
-    "update with a version": lambda context, _, agreed: update(context, agreed, text=B, code="c-3"),
-    "make it small": lambda context, *_: update(context, BY_ID, body="b", scan=None),
-    "drive a value out": lambda context, *_: update(context, BY_ID, append={"notes": ["n" * 1500]}),
-    "move": lambda context, paper, _: update(context, paper, folder="g", body=B),
-    "move by lookup": lambda context, *_: update(context, BY_ID, paper_id="9"),
-    "move with a version": lambda context, _, agreed: update(context, agreed, folder="g"),
+    "update it": lambda context, paper, _: update(context, paper, attr(Paper.body).set(B)),
+    "update by lookup": lambda context, *_: update(context, BY_ID, attr(Paper.body).set(B)),
+    "update with a version": lambda context, _, agreed: update(
+        context, agreed, attr(Contract.text).set(B), attr(Contract.code).set("c-3")
+    ),
+    "make it small": lambda context, *_: update(context, BY_ID, attr(Paper.body).set("b"), attr(Paper.scan).set(None)),
+    "drive a value out": lambda context, *_: update(context, BY_ID, attr(Paper.notes).append("n" * 1500)),
+    "move": lambda context, paper, _: update(context, paper, attr(Paper.folder).set("g"), attr(Paper.body).set(B)),
+    "move by lookup": lambda context, *_: update(context, BY_ID, attr(Paper.paper_id).set("9")),
+    "move with a version": lambda context, _, agreed: update(context, agreed, attr(Contract.folder).set("g")),
     "delete": lambda context, *_: delete(context, BY_ID),
     "delete with a version": lambda context, _, agreed: delete(context, agreed),
     "write many": lambda context, *_: write_many(
@@ -97,10 +99,14 @@ WRITES: dict[str, Write] = {
     ),
     "delete many": lambda context, *_: write_many(context, [], delete=[BY_ID, OTHER]),
     "a transaction": lambda context, paper, agreed: transact(
-        context, Update(BY_ID, body=B), Delete(agreed), Create(Paper(folder="f", paper_id="3", body=B)), Check(OTHER)
+        context,
+        Update(BY_ID, attr(Paper.body).set(B)),
+        Delete(agreed),
+        Create(Paper(folder="f", paper_id="3", body=B)),
+        Check(OTHER),
     ),
     "a refused one": lambda context, *_: transact(
-        context, Update(BY_ID, body=B), Create(Paper(folder="f", paper_id="0", body=B))
+        context, Update(BY_ID, attr(Paper.body).set(B)), Create(Paper(folder="f", paper_id="0", body=B))
     ),
     "once": lambda context, *_: once(context, Paper(folder="f", paper_id="1", body=B)),
 }
@@ -308,9 +314,9 @@ def test_what_goes_wrong_after_the_commit_takes_nothing_back(shelf: Shelf) -> No
     item["title"] = {"N": "5"}
     shelf.backend.call(Request("PutItem", {"TableName": shelf.name, "Item": item}))
     with pytest.raises(Unreadable, match="title: Input should be a valid string"):
-        shelf.store.update(BY_ID, body=B)
+        shelf.store.update(BY_ID, attr(Paper.body).set(B))
     shelf.assert_tidy()
-    shelf.store.update(Paper(folder="f", paper_id="1"), title="t")
+    shelf.store.update(Paper(folder="f", paper_id="1"), attr(Paper.title).set("t"))
     found = shelf.store.get(BY_ID)
     assert found is not None
     assert found.body == B
@@ -319,16 +325,16 @@ def test_what_goes_wrong_after_the_commit_takes_nothing_back(shelf: Shelf) -> No
 def test_a_stale_version_is_refused_and_leaves_nothing(shelf: Shelf) -> None:
     agreed = shelf.store.create(Contract(folder="f", number="1", code="c-1", text=A))
     stale = agreed.model_copy()
-    shelf.store.update(agreed, text=B)
+    shelf.store.update(agreed, attr(Contract.text).set(B))
     for refused in (
         lambda: shelf.store.put(stale.model_copy(update={"text": C})),
-        lambda: shelf.store.update(stale, text=C),
+        lambda: shelf.store.update(stale, attr(Contract.text).set(C)),
         lambda: shelf.store.delete(stale),
     ):
         with pytest.raises(VersionConflict):
             refused()
     with pytest.raises(NotFound):
-        shelf.store.update(Paper.by_id(folder="f", paper_id="none"), body=C)
+        shelf.store.update(Paper.by_id(folder="f", paper_id="none"), attr(Paper.body).set(C))
     shelf.assert_tidy()
     assert shelf.store.get(Contract.by_id(folder="f", number="1")) == agreed
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import pytest
 
-from tablewright.model import AttributeName, Entity, Large, ModelError, Query, Table
+from tablewright.model import AttributeName, Entity, FieldCondition, Large, ModelError, Query, Table, attr
 
 
 @pytest.mark.parametrize(
@@ -35,13 +35,13 @@ def test_no_field_can_be_taken_for_references() -> None:
 
 
 def test_a_large_field_is_no_filter() -> None:
-    with pytest.raises(
-        ModelError, match=r"Note\.long_ones: body is Large and may be in a blob, so it cannot be in where"
-    ):
+    with pytest.raises(ModelError, match=r"Note\.body is Large and may be a blob: no condition can be on it"):
 
         class Note(Entity, table=Table("notes", "key", "sort")):
             key: str
             sort: str
             body: Annotated[str, Large()] = ""
 
-            long_ones = Query(where={"body": "x"})
+            @Query()
+            def long_ones(self, key: str) -> FieldCondition:
+                return attr(self.body) == "x"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tablewright.model import ModelError, schema_of
+from tablewright.model import ModelError, attr, schema_of
 from tablewright.model.declarations import BLOB_REFERENCES
 from tablewright.store import BlobLost, Fault, LimitExceeded, Remedy, Store, StoreError
 from tablewright.store.flow.driver import Request
@@ -67,7 +67,7 @@ def test_what_another_writer_sets_in_the_item_counts(shelf: Shelf) -> None:
     }
     shelf.backend.call(Request("UpdateItem", body))
     assert read(shelf).body == "theirs"
-    shelf.store.update(Paper.by_id(folder="f", paper_id="1"), title="t")
+    shelf.store.update(Paper.by_id(folder="f", paper_id="1"), attr(Paper.title).set("t"))
     assert read(shelf).body == "theirs"
     assert shelf.names() == set(), "the next write of the store notices that nothing is outside any more"
 

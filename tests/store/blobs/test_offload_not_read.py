@@ -17,6 +17,7 @@ from tablewright.model import (
     Query,
     Table,
     UpdatedAt,
+    attr,
 )
 from tablewright.store import MemoryBlobStore, Store, offloaded_sizes
 
@@ -31,15 +32,21 @@ class Scan(Entity, table=archive):
 
     keys = Keys(PK="SCAN#{scan_id}", SK="SCAN")
 
-    by_id = Get()
-    head = Get(many=True, load_large=False)
-    of_owner = Query("byOwner", load_large=False)
+    @Get()
+    def by_id(self, scan_id: str) -> None: ...
+
+    @Get(many=True, load_large=False)
+    def head(self, scan_id: str) -> None: ...
+
+    @Query("byOwner", load_large=False)
+    def of_owner(self, owner: str) -> None: ...
 
 
 class Case(Collection):
     scan: Scan
 
-    of_scan = CollectionQuery(load_large=False)
+    @CollectionQuery(load_large=False)
+    def of_scan(self, scan_id: str) -> None: ...
 
 
 class Counting(MemoryBlobStore):
@@ -73,5 +80,5 @@ def test_what_is_outside_is_neither_read_nor_there_until_it_is_loaded() -> None:
         assert store.load(large).text == "x" * 5000
         assert blobs.reads == 1
         # Another field is changed without reading what is outside.
-        changed = store.update(Scan.by_id(scan_id="large"), owner="p")
+        changed = store.update(Scan.by_id(scan_id="large"), attr(Scan.owner).set("p"))
         assert offloaded_sizes(changed) == {"text": 5000}

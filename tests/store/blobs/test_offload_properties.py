@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from tablewright.dynamo import item_size
 from tablewright.engine import Engine
-from tablewright.model import schema_of
+from tablewright.model import attr, schema_of
 from tablewright.store import Create, Delete, MemoryBlobStore, Put, ServiceError, StoreError, Update, Upsert
 from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.store.blobs.blob_references import references
@@ -24,6 +24,7 @@ from tablewright.store.write.put import create, put
 from tablewright.store.write.transaction import transact
 from tablewright.store.write.update import update
 from tablewright.store.write.upsert import upsert
+from tests.changed_fields import sets
 from tests.clocks import Clock
 from tests.examples import examples
 from tests.store.bench import Bench
@@ -129,26 +130,30 @@ class Shelves(RuleBasedStateMachine):
             return
         context, target = self.shelf.context, Paper.by_id(folder="f", paper_id=paper_id)
         if how == "transaction":
-            flow: Flow[Any] = transact(context, Update(target, **fields))
+            flow: Flow[Any] = transact(context, Update(target, *sets(Paper, **fields)))
         elif how == "entity":
             entity = self.shelf.store.get(target)
             assert entity is not None
-            flow = update(context, entity, **fields)
+            flow = update(context, entity, *sets(Paper, **fields))
         else:
-            flow = update(context, target, **fields)
+            flow = update(context, target, *sets(Paper, **fields))
         self.carry_out(flow, stop, {paper_id: self.after(paper_id, fields)})
 
     @rule(paper_id=ids, text=texts, stop=stops)
     def append(self, paper_id: str, text: str, stop: int) -> None:
         if paper_id in self.stored:
             notes = [*self.stored[paper_id].get("notes", []), text]
-            flow = update(self.shelf.context, Paper.by_id(folder="f", paper_id=paper_id), append={"notes": [text]})
+            flow = update(
+                self.shelf.context, Paper.by_id(folder="f", paper_id=paper_id), attr(Paper.notes).append(text)
+            )
             self.carry_out(flow, stop, {paper_id: self.after(paper_id, {"notes": notes})})
 
     @rule(stop=stops, fields=changes)
     def move(self, stop: int, fields: Fields) -> None:
         if "1" in self.stored and "2" not in self.stored:
-            flow = update(self.shelf.context, Paper.by_id(folder="f", paper_id="1"), paper_id="2", **fields)
+            flow = update(
+                self.shelf.context, Paper.by_id(folder="f", paper_id="1"), *sets(Paper, paper_id="2", **fields)
+            )
             self.carry_out(flow, stop, {"1": None, "2": self.after("1", fields)})
 
     @rule(paper_id=ids, stop=stops, how=st.sampled_from(["delete", "batch", "transaction"]))

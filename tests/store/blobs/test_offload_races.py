@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tablewright.engine import Engine
+from tablewright.model import attr
 from tablewright.store import (
     BlobLost,
     Conflict,
@@ -45,17 +46,17 @@ Write = Callable[[Context], Flow[Any]]
 
 WRITES: dict[str, Write] = {
     "put": lambda context: put(context, Paper(folder="f", paper_id="1", body=B)),
-    "update": lambda context: update(context, BY_ID, body=C),
+    "update": lambda context: update(context, BY_ID, attr(Paper.body).set(C)),
     "upsert": lambda context: upsert(context, Paper(folder="f", paper_id="1", body=long("d"))),
-    "shrink": lambda context: update(context, BY_ID, body="s" * 1100),
-    "drive out": lambda context: update(context, BY_ID, append={"notes": ["n" * 1000]}),
-    "retitle": lambda context: update(context, BY_ID, title="t", topic="u"),
+    "shrink": lambda context: update(context, BY_ID, attr(Paper.body).set("s" * 1100)),
+    "drive out": lambda context: update(context, BY_ID, attr(Paper.notes).append("n" * 1000)),
+    "retitle": lambda context: update(context, BY_ID, attr(Paper.title).set("t"), attr(Paper.topic).set("u")),
     "delete": lambda context: delete(context, BY_ID),
     "transaction": lambda context: transact(
         context, Put(Paper(folder="f", paper_id="1", body=B)), Put(Paper(folder="f", paper_id="2", body=B))
     ),
     "batch": lambda context: write_many(context, [Paper(folder="f", paper_id="1", body=A)]),
-    "move": lambda context: update(context, BY_ID, folder="g"),
+    "move": lambda context: update(context, BY_ID, attr(Paper.folder).set("g")),
 }
 STATES = {"outside": A, "inside": "i" * 1200}
 
@@ -127,7 +128,7 @@ def test_of_two_writers_of_one_version_one_loses_and_leaves_nothing(embedded: Be
         shelf = shelved(embedded, MemoryBlobStore())
         agreed = shelf.store.create(Contract(folder="f", number="1", code="c", text=A))
         flows: list[Flow[Any]] = [
-            update(shelf.context, agreed.model_copy(), text=B),
+            update(shelf.context, agreed.model_copy(), attr(Contract.text).set(B)),
             put(shelf.context, agreed.model_copy(update={"text": C})),
         ]
         outcomes = interleaved(shelf, flows, random.Random(seed))
@@ -194,11 +195,11 @@ def test_threads_that_write_read_and_collect(bench: Bench, tmp_path: Path) -> No
                 if what == 0:
                     shelf.store.put(Paper(**key, body=text))
                 elif what == 1:
-                    shelf.store.update(Paper.by_id(**key), body=text)
+                    shelf.store.update(Paper.by_id(**key), attr(Paper.body).set(text))
                 elif what == 2:
                     shelf.store.delete(Paper.by_id(**key))
                 elif what == 3:
-                    shelf.store.transact(Update(Paper.by_id(**key), scan=text.encode()))
+                    shelf.store.transact(Update(Paper.by_id(**key), attr(Paper.scan).set(text.encode())))
                 elif what == 4:
                     shelf.store.collect_orphans(papers, dry_run=False)
                 else:

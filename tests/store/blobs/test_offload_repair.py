@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import pytest
 
-from tablewright.model import Entity, Get, Keys, Large, Query, Table
+from tablewright.model import Entity, Get, Keys, Large, Query, Table, attr
 from tablewright.model.declarations import BLOB_REFERENCES, Upgrades
 from tablewright.store import FolderBlobStore, Store
 from tablewright.store.flow.driver import Request
@@ -32,8 +32,11 @@ class Letter(Entity, table=letters):
     keys = Keys(PK="LETTER#{letter_id}", SK="LETTER")
     upgrades = Upgrades(shouting)
 
-    by_id = Get()
-    all_of = Query()
+    @Get()
+    def by_id(self, letter_id: str) -> None: ...
+
+    @Query()
+    def all_of(self, letter_id: str) -> None: ...
 
 
 @pytest.fixture
@@ -53,8 +56,8 @@ def old_letter(bench: Bench, tmp_path: Path) -> Shelf:
     "write",
     [
         lambda store: store.get(Letter.by_id(letter_id="1")),
-        lambda store: store.update(Letter.by_id(letter_id="1"), sender="me"),
-        lambda store: store.update(store.get(Letter.by_id(letter_id="1")), sender="me"),
+        lambda store: store.update(Letter.by_id(letter_id="1"), attr(Letter.sender).set("me")),
+        lambda store: store.update(store.get(Letter.by_id(letter_id="1")), attr(Letter.sender).set("me")),
         lambda store: store.put(store.get(Letter.by_id(letter_id="1"))),
         lambda store: store.repair(letters, dry_run=False),
         lambda store: store.verify(letters),

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import pytest
 
 from tablewright.engine import Engine
-from tablewright.model import Entity, Get, Keys, Large, Table
+from tablewright.model import Entity, Get, Keys, Large, Table, attr
 from tablewright.store import AsyncStore, MemoryBlobStore, Store, offloaded_sizes
 from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.store.flow.driver import Backend, Request
@@ -29,7 +29,8 @@ def test_an_item_past_350_kb_goes_to_the_folder_and_comes_back(tmp_path: Path) -
 
         keys = Keys(PK="CASE#{case_id}")
 
-        by_id = Get()
+        @Get()
+        def by_id(self, case_id: str) -> None: ...
 
     with Store.open(tmp_path) as store:
         store.ensure_tables(table)
@@ -66,7 +67,7 @@ def test_the_asynchronous_store_does_the_same(shelf: Shelf) -> None:
 
     async def work() -> None:
         await store.put(paper(body=A))
-        await store.update(Paper.by_id(folder="f", paper_id="1"), scan=b"s" * 3 * THRESHOLD)
+        await store.update(Paper.by_id(folder="f", paper_id="1"), attr(Paper.scan).set(b"s" * 3 * THRESHOLD))
         found = [each async for each in store.iterate(Paper)]
         assert [(each.body, len(each.scan or b"")) for each in found] == [(A, 3 * THRESHOLD)]
         report = await store.collect_orphans(papers)
@@ -131,13 +132,15 @@ def test_large_values_cost_nothing_where_there_are_none(embedded: Bench) -> None
         text: str = ""
 
         keys = Keys(PK="{plain_id}")
-        by_id = Get()
+
+        @Get()
+        def by_id(self, plain_id: str) -> None: ...
 
     embedded.create(table)
     assert isinstance(embedded.backend, EmbeddedBackend)
     store = Store(Counting(embedded.backend), table_names=embedded.names, blobs=MemoryBlobStore())
     store.put(Plain(plain_id="1", text=A))
-    store.update(Plain.by_id(plain_id="1"), text=B)
+    store.update(Plain.by_id(plain_id="1"), attr(Plain.text).set(B))
     store.get(Plain.by_id(plain_id="1"))
     store.delete(Plain.by_id(plain_id="1"))
     assert sent == ["PutItem", "UpdateItem", "GetItem", "DeleteItem"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tablewright.model import Entity
+from tablewright.model import Entity, attr
 from tablewright.store import (
     AlreadyExists,
     Cancelled,
@@ -85,7 +85,7 @@ def test_a_value_that_stays_the_same_stays_where_it_is(shelf: Shelf) -> None:
     entity.title = "new"
     shelf.store.put(entity)
     shelf.store.upsert(entity)
-    shelf.store.update(entity, title="newer", body=A)
+    shelf.store.update(entity, attr(Paper.title).set("newer"), attr(Paper.body).set(A))
     assert shelf.names() == {before}
 
 
@@ -100,10 +100,10 @@ def test_a_value_that_is_set_again_mends_its_blob(shelf: Shelf, fault: str) -> N
         shelf.blobs.put(before, b"something else")
     # A refusal leaves it mended.
     with pytest.raises(ConditionFailed):
-        shelf.store.update(BY_ID, body=A, expect={"title": "another"})
+        shelf.store.update(BY_ID, attr(Paper.body).set(A), expect=attr(Paper.title) == "another")
     assert read(shelf).body == A
     shelf.blobs.delete(before)
-    shelf.store.update(BY_ID, body=A)
+    shelf.store.update(BY_ID, attr(Paper.body).set(A))
     assert read(shelf).body == A
     shelf.assert_tidy()
 
@@ -133,7 +133,7 @@ def test_a_transaction_that_is_refused_leaves_nothing_behind(shelf: Shelf) -> No
 DELETING: list[Callable[[Store, Paper], Any]] = [
     Store.delete,
     lambda store, _: store.delete(Paper.by_id(folder="f", paper_id="1")),
-    lambda store, _: store.delete(Paper.by_id(folder="f", paper_id="1"), expect={"title": ""}),
+    lambda store, _: store.delete(Paper.by_id(folder="f", paper_id="1"), expect=attr(Paper.title) == ""),
     lambda store, entity: store.transact(Delete(entity), Check(Paper.by_id(folder="f", paper_id="0"))),
     lambda store, _: store.transact(
         Delete(Paper.by_id(folder="f", paper_id="1")), Check(Paper.by_id(folder="f", paper_id="0"))

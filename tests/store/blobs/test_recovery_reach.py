@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tablewright.engine import Engine
+from tablewright.model import attr
 from tablewright.store import (
     BlobLost,
     BlobStore,
@@ -222,7 +223,7 @@ def test_a_restored_table_takes_copies_of_the_other_ones_blobs(archive: Archive)
     assert str(report.findings[0]).startswith(
         "Paper folder f, paper_id 1: blob of a large value body: restored/... expected, papers/Paper/"
     )
-    restored.update(Paper.by_id(folder="f", paper_id="2"), body=B)
+    restored.update(Paper.by_id(folder="f", paper_id="2"), attr(Paper.body).set(B))
     found = restored.repair(Paper, dry_run=False)
     assert [finding.remedy for finding in found.findings] == [Remedy.REPAIRED]
     assert restored.verify(Paper).is_clean

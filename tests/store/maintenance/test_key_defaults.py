@@ -9,7 +9,7 @@ import pytest
 from pydantic import Field, StringConstraints
 
 from tablewright.engine import Engine
-from tablewright.model import Entity, Get, GlobalIndex, Keys, Query, Table, Unique, when
+from tablewright.model import Entity, FieldCondition, Get, GlobalIndex, Keys, Query, Table, Unique, attr, when
 from tablewright.store import Check, ConditionFailed, Create, Store, Update
 from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.store.maintenance.findings import Fault
@@ -36,10 +36,18 @@ class New(Entity, table=after):
 
     keys = Keys(PK="T#{id}", GSI1PK="s#{tenant}#{state}", GSI1SK=when("{id}", state=["open", "held"]))
 
-    by_id = Get()
-    by_state = Query("byState")
-    of_owner = Query("byOwner")
-    held = Query("byState", fixed={"tenant": "t", "state": "open"}, where={"note": ""})
+    @Get()
+    def by_id(self, id: str) -> None: ...
+
+    @Query("byState")
+    def by_state(self, tenant: str, state: str) -> None: ...
+
+    @Query("byOwner")
+    def of_owner(self, owner: str) -> None: ...
+
+    @Query("byState", fixed={"tenant": "t", "state": "open"})
+    def held(self) -> FieldCondition:
+        return attr(self.note) == ""
 
 
 @pytest.fixture
@@ -80,12 +88,14 @@ def test_repair_gives_items_the_keys_of_a_default(stored: Store) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        lambda store: store.update(New.by_id(id="a"), note="x"),
-        lambda store: store.update(store.get(New.by_id(id="a")), note="x"),
-        lambda store: store.update(New.by_id(id="a"), note="x", expect={"state": "open"}),
-        lambda store: store.update(New.by_id(id="a"), tenant="t"),
-        lambda store: store.update(New.by_id(id="a"), owner="nobody"),
-        lambda store: store.transact(Update(New.by_id(id="a"), note="x"), Create(New(id="z", state="shut"))),
+        lambda store: store.update(New.by_id(id="a"), attr(New.note).set("x")),
+        lambda store: store.update(store.get(New.by_id(id="a")), attr(New.note).set("x")),
+        lambda store: store.update(New.by_id(id="a"), attr(New.note).set("x"), expect=attr(New.state) == "open"),
+        lambda store: store.update(New.by_id(id="a"), attr(New.tenant).set("t")),
+        lambda store: store.update(New.by_id(id="a"), attr(New.owner).set("nobody")),
+        lambda store: store.transact(
+            Update(New.by_id(id="a"), attr(New.note).set("x")), Create(New(id="z", state="shut"))
+        ),
         lambda store: store.upsert(New(id="a")),
     ],
     ids=["lookup", "entity", "expected", "other part", "direct", "transaction", "upsert"],
@@ -98,23 +108,23 @@ def test_an_update_heals_the_item_that_it_changes(stored: Store, change: Callabl
 
 
 def test_an_update_of_the_field_itself_is_one_write(stored: Store) -> None:
-    stored.update(New.by_id(id="a"), state="held")
+    stored.update(New.by_id(id="a"), attr(New.state).set("held"))
     assert [found.id for found in stored.query(New.by_state(tenant="t", state="held")).items] == ["a"]
-    stored.update(New.by_id(id="a"), remove=["state"])
+    stored.update(New.by_id(id="a"), attr(New.state).remove())
     assert open_ids(stored) == ["a"]
 
 
 def test_a_missing_attribute_counts_as_the_default_where_it_is_expected(stored: Store) -> None:
-    stored.transact(Check(New.by_id(id="a"), state="open", note=""), Create(New(id="z")))
-    with pytest.raises(ConditionFailed, match="state is open, not shut"):
-        stored.update(New.by_id(id="b"), note="x", expect={"state": "shut"})
+    stored.transact(Check(New.by_id(id="a"), attr(New.state) == "open", attr(New.note) == ""), Create(New(id="z")))
+    with pytest.raises(ConditionFailed, match="state = shut does not hold: state is open"):
+        stored.update(New.by_id(id="b"), attr(New.note).set("x"), expect=attr(New.state) == "shut")
     with pytest.raises(ConditionFailed):
-        stored.delete(New.by_id(id="b"), expect={"note": "x"})
-    assert stored.delete(New.by_id(id="b"), expect={"state": ["open", "held"], "note": ""})
+        stored.delete(New.by_id(id="b"), expect=attr(New.note) == "x")
+    assert stored.delete(New.by_id(id="b"), expect=attr(New.state).is_in("open", "held") & (attr(New.note) == ""))
 
 
 def test_a_missing_attribute_counts_as_the_default_in_a_filter(stored: Store) -> None:
-    stored.update(New.by_id(id="a"), state="open")
+    stored.update(New.by_id(id="a"), attr(New.state).set("open"))
     assert [found.id for found in stored.query(New.held()).items] == ["a"]
 
 
@@ -133,7 +143,9 @@ def test_a_default_in_the_primary_key_moves_items(store: Store) -> None:
         region: str = "eu"
 
         keys = Keys(PK="P#{region}#{id}")
-        by_id = Get()
+
+        @Get()
+        def by_id(self, region: str, id: str) -> None: ...
 
     store.ensure_tables(old)
     for name in "ab":

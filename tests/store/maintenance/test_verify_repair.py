@@ -58,8 +58,12 @@ class Ticket(Entity, table=desk):
         GSI1SK="{ticket_id}",
         GSI2PK=when("ESCALATED", status="escalated"),
     )
-    by_id = Get()
-    by_status = Query("byStatus")
+
+    @Get()
+    def by_id(self, ticket_id: str) -> None: ...
+
+    @Query("byStatus")
+    def by_status(self, status: str) -> None: ...
 
 
 class Note(Entity, table=desk):

@@ -25,6 +25,7 @@ from tablewright.model import (
     UpdatedAt,
     Upgrades,
     Version,
+    attr,
 )
 from tablewright.model.declarations import BLOB_REFERENCES
 from tablewright.store import AsyncStore, FolderBlobStore, ServiceError, Store, Unreadable
@@ -64,10 +65,17 @@ class Person(Entity, table=people):
     keys = Keys(PK="TEAM#{team}", SK="PERSON#{person_id}", GSI1PK="CITY#{city}", GSI1SK="{person_id}")
     upgrades = Upgrades(with_city, with_name, write_back=True)
 
-    by_id = Get()
-    by_code = Get("byCode")
-    of_team = Query()
-    of_city = Query("byCity")
+    @Get()
+    def by_id(self, team: str, person_id: str) -> None: ...
+
+    @Get("byCode")
+    def by_code(self, code: str) -> None: ...
+
+    @Query()
+    def of_team(self, team: str) -> None: ...
+
+    @Query("byCity")
+    def of_city(self, city: str) -> None: ...
 
 
 class Badge(Entity, table=people):
@@ -80,14 +88,16 @@ class Badge(Entity, table=people):
     keys = Keys(PK="TEAM#{team}", SK="BADGE#{badge_id}")
     upgrades = Upgrades(with_city)
 
-    of_team = Query()
+    @Query()
+    def of_team(self, team: str) -> None: ...
 
 
 class Team(Collection):
     people: list[Person]
     badges: list[Badge]
 
-    itself = CollectionQuery()
+    @CollectionQuery()
+    def itself(self, team: str) -> None: ...
 
 
 def first_shape(number: int) -> Item:
@@ -255,7 +265,7 @@ def test_who_has_read_an_entity_can_write_it(crowd: Crowd) -> None:
     found = store.get(Person.by_id(team="t", person_id="0"))
     assert found is not None
     # Also somebody who had read it before it was written back.
-    assert store.update(before, visits=1).version == 4
+    assert store.update(before, attr(Person.visits).set(1)).version == 4
     found = store.get(Person.by_id(team="t", person_id="1"))
     assert found is not None
     assert store.put(found).version == 4
@@ -318,7 +328,7 @@ def test_readers_and_writers_at_once_lose_nothing(own_crowd: Crowd) -> None:
             except BaseException as error:
                 failed.append(error)
 
-        works = [lambda: store.get(lookup)] * 2 + [lambda: store.update(lookup, add={"visits": 1})] * 2
+        works = [lambda: store.get(lookup)] * 2 + [lambda: store.update(lookup, attr(Person.visits).add(1))] * 2
         threads = [threading.Thread(target=attempt, args=[work]) for work in works]
         for thread in threads:
             thread.start()
@@ -395,7 +405,8 @@ class Member(Entity, table=members):
     keys = Keys(PK="MEMBER#{member_id}")
     upgrades = Upgrades(lambda values: {**values, "mail": values["mail"].lower()}, write_back=True)
 
-    by_id = Get()
+    @Get()
+    def by_id(self, member_id: str) -> None: ...
 
 
 @pytest.fixture
@@ -434,8 +445,11 @@ class Letter(Entity, table=letters):
     keys = Keys(PK="LETTER#{letter_id}")
     upgrades = Upgrades(lambda values: {**values, "text": values.get("text", "").upper()}, write_back=True)
 
-    by_id = Get()
-    in_part = Get(load_large=False)
+    @Get()
+    def by_id(self, letter_id: str) -> None: ...
+
+    @Get(load_large=False)
+    def in_part(self, letter_id: str) -> None: ...
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tablewright.engine import Engine
-from tablewright.model import Collection, CollectionQuery, Entity, Get, GlobalIndex, Keys, Query, Table, Upgrades
+from tablewright.model import Collection, CollectionQuery, Entity, Get, GlobalIndex, Keys, Query, Table, Upgrades, attr
 from tablewright.store import Store, Unreadable
 
 stations = Table("stations", "PK", "SK", indexes=[GlobalIndex("byLine", "line", "SK")])
@@ -23,16 +23,24 @@ class Station(Entity, table=stations):
 
     keys = Keys(PK="CITY#{city}", SK="STATION#{station_id}")
 
-    by_id = Get()
-    of_city = Query()
-    of_line = Query("byLine")
-    platforms_of = Query(project=["platforms"])
+    @Get()
+    def by_id(self, city: str, station_id: str) -> None: ...
+
+    @Query()
+    def of_city(self, city: str) -> None: ...
+
+    @Query("byLine")
+    def of_line(self, line: str) -> None: ...
+
+    @Query(project=["platforms"])
+    def platforms_of(self, city: str) -> None: ...
 
 
 class City(Collection):
     stations: list[Station]
 
-    called = CollectionQuery()
+    @CollectionQuery()
+    def called(self, city: str) -> None: ...
 
 
 MESSAGE = (
@@ -63,7 +71,9 @@ READS: dict[str, Callable[[Store], Any]] = {
     "scan": lambda store: store.scan(Station),
     "iterate": lambda store: list(store.iterate(Station.of_city(city="bonn"))),
     "collect": lambda store: store.collect(City.called(city="bonn")),
-    "update": lambda store: store.update(Station.by_id(city="bonn", station_id="s-2"), note="closed"),
+    "update": lambda store: store.update(
+        Station.by_id(city="bonn", station_id="s-2"), attr(Station.note).set("closed")
+    ),
 }
 
 
@@ -100,7 +110,9 @@ def test_one_whose_shape_cannot_be_brought_up_to_date_is_told_as_well() -> None:
 
         keys = Keys(PK="STOP#{name}")
         upgrades = Upgrades(lambda values: {**values, "zone": values["area"]})
-        by_name = Get()
+
+        @Get()
+        def by_name(self, name: str) -> None: ...
 
     with Engine.open() as engine:
         store = Store.on(engine)

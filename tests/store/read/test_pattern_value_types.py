@@ -38,9 +38,16 @@ class Train(Entity, table=trains):
 
     keys = Keys(PK="STATION#{station_id}#{maker.name}", SK="{kind}#{number:05}")
 
-    by_id = Get()
-    of_station = Query()
-    of_owner = Query("byOwner")
+    @Get()
+    def by_id(self, station_id: str, maker__name: str, kind: Kind, number: int) -> None: ...
+
+    @Query()
+    def of_station(
+        self, station_id: str, maker__name: str, *, kind: Kind | None = None, number: int | None = None
+    ) -> None: ...
+
+    @Query("byOwner")
+    def of_owner(self, owner: UUID, *, number: int | None = None) -> None: ...
 
 
 @pytest.fixture
@@ -49,6 +56,10 @@ def store() -> Iterator[Store]:
         store.ensure_tables(trains)
         store.put(Train(station_id="3", number=1))
         yield store
+
+
+# For values of other types than are declared.
+train: Any = Train
 
 
 def query(**values: Any) -> Callable[[Store], Any]:
@@ -75,13 +86,13 @@ def query(**values: Any) -> Callable[[Store], Any]:
             query(station_id="3", maker__name="m", kind=Kind.EXPRESS, number=1.5),
             "Train.number: 1.5 is not valid: Input",
         ),
-        (lambda store: store.query(Train.of_owner(owner=7)), "Train.owner: 7 is not valid: UUID input should be"),
+        (lambda store: store.query(train.of_owner(owner=7)), "Train.owner: 7 is not valid: UUID input should be"),
         (
-            lambda store: store.get(Train.by_id(station_id=3, maker__name="m", kind=Kind.EXPRESS, number=1)),
+            lambda store: store.get(train.by_id(station_id=3, maker__name="m", kind=Kind.EXPRESS, number=1)),
             "Train.station_id: 3 is not valid: Input should be a valid string",
         ),
         (
-            lambda store: store.delete(Train.by_id(station_id=3, maker__name="m", kind=Kind.EXPRESS, number=1)),
+            lambda store: store.delete(train.by_id(station_id=3, maker__name="m", kind=Kind.EXPRESS, number=1)),
             "Train.station_id: 3 is not valid: Input should be a valid string",
         ),
     ],
@@ -97,9 +108,9 @@ def test_a_value_of_another_type_is_refused(store: Store, read: Callable[[Store]
         query(station_id="3", maker__name="m"),
         query(station_id="3", maker__name="m", kind="EXPRESS"),
         query(station_id=b"3", maker__name="m", kind="EXPRESS", number="1"),
-        query(station_id="3", maker=Maker(name="m"), kind=Kind.EXPRESS, number=Decimal(1)),
-        lambda store: store.query(Train.of_owner(owner=UUID(int=7), number=1.0)),
-        lambda store: store.query(Train.of_owner(owner=str(UUID(int=7)))),
+        query(station_id="3", maker__name="m", kind=Kind.EXPRESS, number=Decimal(1)),
+        lambda store: store.query(train.of_owner(owner=UUID(int=7), number=1.0)),
+        lambda store: store.query(train.of_owner(owner=str(UUID(int=7)))),
     ],
 )
 def test_what_the_field_takes_is_taken(store: Store, read: Callable[[Store], Any]) -> None:

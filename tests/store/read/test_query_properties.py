@@ -30,9 +30,40 @@ class Box(Entity, table=shelf):
 
     keys = Keys(key="BOX#{label}[#{part}]")
 
-    labelled = Query(range="label")
-    descending = Query(range="label", newest_first=True)
-    parts = Query(range="part")
+    @Query(range="label")
+    def labelled(
+        self,
+        owner: str,
+        *,
+        label: str | None = None,
+        since: str | None = None,
+        after: str | None = None,
+        until: str | None = None,
+        before: str | None = None,
+    ) -> None: ...
+
+    @Query(range="label", newest_first=True)
+    def descending(
+        self,
+        owner: str,
+        *,
+        since: str | None = None,
+        after: str | None = None,
+        until: str | None = None,
+        before: str | None = None,
+    ) -> None: ...
+
+    @Query(range="part")
+    def parts(
+        self,
+        owner: str,
+        *,
+        label: str | None = None,
+        since: str | None = None,
+        after: str | None = None,
+        until: str | None = None,
+        before: str | None = None,
+    ) -> None: ...
 
 
 class Weight(Entity, table=shelf):
@@ -44,8 +75,28 @@ class Weight(Entity, table=shelf):
 
     keys = Keys(key="WEIGHT#{grams:number}#{serial:03}")
 
-    weighing = Query(range="grams")
-    numbered = Query(range="serial")
+    @Query(range="grams")
+    def weighing(
+        self,
+        owner: str,
+        *,
+        since: int | None = None,
+        after: int | None = None,
+        until: int | None = None,
+        before: int | None = None,
+    ) -> None: ...
+
+    @Query(range="serial")
+    def numbered(
+        self,
+        owner: str,
+        *,
+        grams: int | None = None,
+        since: int | None = None,
+        after: int | None = None,
+        until: int | None = None,
+        before: int | None = None,
+    ) -> None: ...
 
 
 spread = Table("spread", "shard", "key")
@@ -60,8 +111,27 @@ class Visit(Entity, table=spread):
 
     keys = Keys(shard=sharded("{owner}", 3), key="{at}#{number:04}")
 
-    in_order = Query(range="at")
-    latest = Query(range="at", newest_first=True)
+    @Query(range="at")
+    def in_order(
+        self,
+        owner: str,
+        *,
+        since: datetime | None = None,
+        after: datetime | None = None,
+        until: datetime | None = None,
+        before: datetime | None = None,
+    ) -> None: ...
+
+    @Query(range="at", newest_first=True)
+    def latest(
+        self,
+        owner: str,
+        *,
+        since: datetime | None = None,
+        after: datetime | None = None,
+        until: datetime | None = None,
+        before: datetime | None = None,
+    ) -> None: ...
 
 
 # The characters around the separator, the escape, and what sorts far away.

@@ -23,7 +23,9 @@ class Book(Entity, table=shelves):
     text: str = "x" * 40
 
     keys = Keys(pk="BOOK#{number}")
-    itself = Get()
+
+    @Get()
+    def itself(self, number: int) -> None: ...
 
 
 class Noted:

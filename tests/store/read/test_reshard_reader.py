@@ -18,7 +18,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tablewright.engine import Engine
-from tablewright.model import Entity, Get, GlobalIndex, Keys, ModelError, Query, Table, UpdatedAt, schema_of, sharded
+from tablewright.model import (
+    Entity,
+    FieldCondition,
+    Get,
+    GlobalIndex,
+    Keys,
+    ModelError,
+    Query,
+    Table,
+    UpdatedAt,
+    attr,
+    schema_of,
+    sharded,
+)
 from tablewright.store import Create, Delete, Put, ServiceError, Store
 from tablewright.store.flow.driver import Flow, Request, Sleep
 from tablewright.store.maintenance import verify_repair
@@ -55,12 +68,24 @@ def parcel(shards: int, was: int | None = None) -> Any:
 
         keys = Keys(PK="{parcel_id}", GSI1PK=rule, GSI1SK="{day:04}")
 
-        by_id = Get()
-        in_order = Query("byState", range="day")
-        latest = Query("byState", range="day", newest_first=True)
-        unordered = Query("byStateOnly")
-        entries = Query("byStateKeys", range="day")
-        some = Query("byState", range="day", where={"day": [0, 1, 3, 4]})
+        @Get()
+        def by_id(self, parcel_id: str) -> None: ...
+
+        @Query("byState", range="day")
+        def in_order(self, state: str) -> None: ...
+
+        @Query("byState", range="day", newest_first=True)
+        def latest(self, state: str, *, since: int | None = None, until: int | None = None) -> None: ...
+
+        @Query("byStateOnly")
+        def unordered(self, state: str) -> None: ...
+
+        @Query("byStateKeys", range="day")
+        def entries(self, state: str) -> None: ...
+
+        @Query("byState", range="day")
+        def some(self, state: str) -> FieldCondition:
+            return attr(self.day).is_in(0, 1, 3, 4)
 
     return Parcel
 

@@ -27,7 +27,9 @@ class Thread(Entity, table=threads):
     title: str
 
     keys = Keys(PK="THREAD#{thread_id}", SK="THREAD")
-    by_id = Get()
+
+    @Get()
+    def by_id(self, thread_id: str) -> None: ...
 
 
 class Post(Entity, table=threads):
@@ -36,15 +38,20 @@ class Post(Entity, table=threads):
     at: datetime
 
     keys = Keys(PK="THREAD#{thread_id}", SK="POST#{number:06}")
-    itself = Get()
-    of_thread = Query(range="number")
+
+    @Get()
+    def itself(self, thread_id: str, number: int) -> None: ...
+
+    @Query(range="number")
+    def of_thread(self, thread_id: str) -> None: ...
 
 
 class Whole(Collection):
     thread: Thread
     posts: list[Post]
 
-    of_id = CollectionQuery()
+    @CollectionQuery()
+    def of_id(self, thread_id: str) -> None: ...
 
 
 class Counting(EmbeddedBackend):

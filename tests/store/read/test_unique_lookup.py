@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tablewright.model import ModelError
+from tablewright.model import ModelError, attr
 from tablewright.store import Conflict
 from tablewright.store.flow.driver import Request
 from tests.store.bench import Bench
@@ -34,7 +34,7 @@ def test_an_item_that_is_moved_in_between_is_found_where_it_is(written: Bench, c
     store, backend = watched(written)
 
     def let_the_guard_be_read() -> None:
-        backend.before["GetItem"] = lambda: written.store.update(call, user_id="u-2")
+        backend.before["GetItem"] = lambda: written.store.update(call, attr(Call.user_id).set("u-2"))
 
     backend.before["GetItem"] = let_the_guard_be_read
     assert store.get(BY_ID, consistent=True) == call
@@ -47,7 +47,7 @@ def test_an_item_that_is_moved_all_the_time_is_a_conflict_and_not_missing(writte
 
     def move_before_every_other() -> None:
         if len(backend.operations) % 2 == 0:
-            written.store.update(call, scheduled_for=call.scheduled_for + timedelta(hours=1))
+            written.store.update(call, attr(Call.scheduled_for).set(call.scheduled_for + timedelta(hours=1)))
         backend.before["GetItem"] = move_before_every_other
 
     backend.before["GetItem"] = move_before_every_other

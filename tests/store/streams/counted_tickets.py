@@ -27,7 +27,9 @@ class Ticket(Entity, table=tickets):
     status: str = "open"
 
     keys = Keys(PK="TICKET#{ticket_id}", SK="TICKET")
-    by_id = Get()
+
+    @Get()
+    def by_id(self, ticket_id: str) -> None: ...
 
 
 class Counter(Entity, table=metrics):
@@ -36,7 +38,9 @@ class Counter(Entity, table=metrics):
     version: Version = 0
 
     keys = Keys(PK="COUNTER#{name}", SK="COUNTER")
-    named = Get()
+
+    @Get()
+    def named(self, name: str) -> None: ...
 
 
 class Tally(Entity, table=metrics):
@@ -48,7 +52,9 @@ class Tally(Entity, table=metrics):
     ttl: Annotated[ExpiresAt, Expiry(timedelta(days=30))] = None
 
     keys = Keys(PK="TALLY", SK="{day}")
-    of_day = Get()
+
+    @Get()
+    def of_day(self, day: date) -> None: ...
 
 
 class Reading(Entity, table=metrics):
@@ -57,14 +63,18 @@ class Reading(Entity, table=metrics):
     total: int = 0
 
     keys = Keys(PK="METER#{meter}", SK="METER")
-    of_meter = Get()
+
+    @Get()
+    def of_meter(self, meter: str) -> None: ...
 
 
 class Event(Entity, table=metrics):
     event_id: str
 
     keys = Keys(PK="EVENT#{event_id}", SK="EVENT")
-    by_id = Get()
+
+    @Get()
+    def by_id(self, event_id: str) -> None: ...
 
 
 class Still(random.Random):

@@ -38,7 +38,9 @@ class Order(Entity, table=shop):
     ttl: ExpiresAt = None
 
     keys = Keys(PK="ORDER#{order_id}", SK="ORDER")
-    by_id = Get()
+
+    @Get()
+    def by_id(self, order_id: str) -> None: ...
 
 
 class Customer(Entity, table=shop):
@@ -46,7 +48,9 @@ class Customer(Entity, table=shop):
     photo: bytes = b""
 
     keys = Keys(PK="CUSTOMER#{email}", SK="PROFILE")
-    by_email = Get()
+
+    @Get()
+    def by_email(self, email: str) -> None: ...
 
 
 @pytest.fixture(params=endpoints.ENDPOINTS)

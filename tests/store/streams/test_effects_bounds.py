@@ -23,7 +23,9 @@ class Seat(Entity, table=metrics):
     names: set[str] = Field(default_factory=set)
 
     keys = Keys(PK="SEAT#{room}", SK="SEAT")
-    of_room = Get()
+
+    @Get()
+    def of_room(self, room: str) -> None: ...
 
 
 def take(changes: Sequence[AnyChange], effects: Effects) -> None:

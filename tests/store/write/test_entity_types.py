@@ -21,6 +21,7 @@ from tablewright.model import (
     Table,
     Unique,
     Version,
+    attr,
     sharded,
 )
 from tablewright.store import (
@@ -49,7 +50,8 @@ class Meeting(Entity, table=rooms):
 
     keys = Keys(PK="ROOM#{room}")
 
-    by_room = Get()
+    @Get()
+    def by_room(self, room: str) -> None: ...
 
 
 class Repair(Entity, table=rooms):
@@ -58,7 +60,8 @@ class Repair(Entity, table=rooms):
 
     keys = Keys(PK="ROOM#{room}")
 
-    by_room = Get()
+    @Get()
+    def by_room(self, room: str) -> None: ...
 
 
 class Plan(Entity, table=rooms):
@@ -74,7 +77,8 @@ class Stay(Entity, table=rooms):
 
     keys = Keys(PK="ROOM#{room}")
 
-    by_room = Get()
+    @Get()
+    def by_room(self, room: str) -> None: ...
 
 
 class Inspection(Entity, table=rooms):
@@ -84,7 +88,8 @@ class Inspection(Entity, table=rooms):
 
     keys = Keys(PK="ROOM#{room}")
 
-    by_room = Get()
+    @Get()
+    def by_room(self, room: str) -> None: ...
 
 
 MEETING, REPAIR, INSPECTION = Meeting.by_room(room="r"), Repair.by_room(room="r"), Inspection.by_room(room="r")
@@ -101,20 +106,20 @@ def store(bench: Bench) -> Iterator[Store]:
 
 
 def test_another_entity_is_not_there(store: Store) -> None:
-    for lookup in (REPAIR, INSPECTION):
+    for lookup, in_room in ((REPAIR, attr(Repair.room) == "r"), (INSPECTION, attr(Inspection.room) == "r")):
         assert store.get(lookup) is None
         assert store.delete(lookup) is False
         with pytest.raises(NotFound):
-            store.delete(lookup, expect={"room": "r"})
+            store.delete(lookup, expect=in_room)
         with pytest.raises(Cancelled) as cancelled:
             store.transact(Check(lookup))
         assert isinstance(cancelled.value.reasons[0], NotFound)
     with pytest.raises(NotFound, match="Repair room r does not exist"):
-        store.update(REPAIR, part="lamp")
+        store.update(REPAIR, attr(Repair.part).set("lamp"))
     with pytest.raises(NotFound):
-        store.update(Repair(room="r"), part="lamp")
+        store.update(Repair(room="r"), attr(Repair.part).set("lamp"))
     with pytest.raises(NotFound):
-        store.update(INSPECTION, report="fine")
+        store.update(INSPECTION, attr(Inspection.report).set("fine"))
     with pytest.raises(VersionConflict, match="version 3 expected, the item is gone"):
         store.put(Inspection(room="r", version=3))
     assert store.delete(Repair(room="r")) is False
@@ -136,7 +141,7 @@ def test_its_place_is_taken(store: Store) -> None:
         store.transact(Upsert(Repair(room="r")), Put(Inspection(room="s")))
     assert isinstance(cancelled.value.reasons[0], AlreadyExists)
     with pytest.raises(Cancelled) as cancelled:
-        store.transact(Delete(REPAIR), Update(INSPECTION, report="x"))
+        store.transact(Delete(REPAIR), Update(INSPECTION, attr(Inspection.report).set("x")))
     assert isinstance(cancelled.value.reasons[1], NotFound)
 
 
@@ -145,7 +150,7 @@ def test_an_item_without_a_type_is_told_by_its_key(bench: Bench) -> None:
     item = Repair(room="r").item()
     del item["kind"]
     bench.save_item(rooms, item)
-    assert bench.store.update(REPAIR, part="lamp").part == "lamp"
+    assert bench.store.update(REPAIR, attr(Repair.part).set("lamp")).part == "lamp"
     assert bench.store.delete(REPAIR) is True
 
 
@@ -224,8 +229,11 @@ class Chair(Entity, table=stock):
 
     keys = Keys(PK="CHAIR#{chair_id}")
 
-    everyone = Query("byKind", range="chair_id")
-    of_owner = Query("byOwner", range="price")
+    @Query("byKind", range="chair_id")
+    def everyone(self, *, after: str | None = None) -> None: ...
+
+    @Query("byOwner", range="price")
+    def of_owner(self, owner: str, *, since: int | None = None, before: int | None = None) -> None: ...
 
 
 class Desk(Entity, table=stock):
@@ -235,14 +243,18 @@ class Desk(Entity, table=stock):
 
     keys = Keys(PK="DESK#{desk_id}")
 
-    everyone = Query("byKind")
-    of_owner = Query("byOwner", range="price")
+    @Query("byKind")
+    def everyone(self) -> None: ...
+
+    @Query("byOwner", range="price")
+    def of_owner(self, owner: str, *, since: int | None = None) -> None: ...
 
 
 class Chairs(Collection):
     chairs: list[Chair]
 
-    of_all = CollectionQuery("byKind")
+    @CollectionQuery("byKind")
+    def of_all(self) -> None: ...
 
 
 def test_an_index_by_type_is_read_without_naming_it(embedded: Bench) -> None:
@@ -269,4 +281,5 @@ def test_entities_of_two_types_share_no_partition_of_it() -> None:
             chairs: list[Chair]
             desks: list[Desk]
 
-            of_all = CollectionQuery("byKind")
+            @CollectionQuery("byKind")
+            def of_all(self) -> None: ...

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from tablewright.model import Entity, EpochMillis, EpochSeconds, Get, Stamp, Table
+from tablewright.model import Entity, EpochMillis, EpochSeconds, Get, Stamp, Table, attr
 from tablewright.store import Store
 
 letters = Table("letters", "id")
@@ -16,7 +16,8 @@ class Letter(Entity, table=letters):
     created_at: Annotated[EpochSeconds | None, Stamp("created")] = None
     updated_at: Annotated[EpochMillis | None, Stamp("updated")] = None
 
-    by_id = Get()
+    @Get()
+    def by_id(self, id: str) -> None: ...
 
 
 def test_an_entity_that_was_written_is_as_it_is_read_and_can_be_changed() -> None:
@@ -24,5 +25,5 @@ def test_an_entity_that_was_written_is_as_it_is_read_and_can_be_changed() -> Non
         store.ensure_tables(letters)
         letter = store.create(Letter(id="1"))
         assert letter == store.get(Letter.by_id(id="1"))
-        store.update(letter, text="Changed")
+        store.update(letter, attr(Letter.text).set("Changed"))
         assert letter == store.get(Letter.by_id(id="1"))

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tablewright.model import ModelError
+from tablewright.model import ModelError, attr
 from tablewright.store import (
     AlreadyExists,
     AsyncStore,
@@ -200,7 +200,7 @@ def test_conflicts_that_do_not_end_say_that_it_can_be_tried_again(written: Bench
 def test_any_operation_can_be_part_of_it(written: Bench) -> None:
     player = written.store.create(Player(player_id="p-1", team="red"))
     for _ in range(3):
-        written.store.execute_once(Once, "k", {}, lambda: Outcome("scored", Update(player, add={"score": 1})))
+        written.store.execute_once(Once, "k", {}, lambda: Outcome("scored", Update(player, attr(Player.score).add(1))))
     assert player.score == 1
 
 
@@ -266,7 +266,10 @@ def test_a_move_is_made_once(written: Bench) -> None:
 
     def move() -> Outcome:
         later = JANUARY.date() + timedelta(days=1)
-        return Outcome("moved", Update(Slot.itself(day=JANUARY.date(), slot_id="s"), day=later, hour=12))
+        return Outcome(
+            "moved",
+            Update(Slot.itself(day=JANUARY.date(), slot_id="s"), attr(Slot.day).set(later), attr(Slot.hour).set(12)),
+        )
 
     assert [written.store.execute_once(Once, "k-1", REQUEST, move) for _ in range(2)] == ["moved", "moved"]
     (slot,) = written.store.iterate(Slot)

@@ -8,7 +8,7 @@ from typing import Any, Self
 import pytest
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
-from tablewright.model import Entity, Get, GlobalIndex, Keys, ModelError, Table, Version
+from tablewright.model import Entity, FieldChange, Get, GlobalIndex, Keys, ModelError, Table, Version, attr
 from tablewright.store import ReadRequired, Store
 from tests.store.bench import Bench
 
@@ -35,7 +35,8 @@ class Trip(Entity, table=trips):
 
     keys = Keys(PK="TRIP#{trip_id}", GSI1PK="START#{start}")
 
-    by_id = Get()
+    @Get()
+    def by_id(self, trip_id: str) -> None: ...
 
     @model_validator(mode="after")
     def in_order(self) -> Self:
@@ -52,7 +53,8 @@ class Flight(Entity, table=trips):
 
     keys = Keys(PK="FLIGHT#{flight_id}")
 
-    by_id = Get()
+    @Get()
+    def by_id(self, flight_id: str) -> None: ...
 
     @model_validator(mode="after")
     def in_order(self) -> Self:
@@ -71,9 +73,11 @@ class Hotel(Entity, table=trips):
 
     keys = Keys(PK="HOTEL#{hotel_id}")
 
-    by_id = Get()
+    @Get()
+    def by_id(self, hotel_id: str) -> None: ...
 
 
+hotel: Any = Hotel
 TRIP, FLIGHT, HOTEL = Trip.by_id(trip_id="t"), Flight.by_id(flight_id="f"), Hotel.by_id(hotel_id="h")
 
 
@@ -90,75 +94,84 @@ def store(bench: Bench) -> Iterator[Store]:
 @pytest.mark.parametrize(
     ("lookup", "changes", "reason"),
     [
-        (TRIP, {"start": 11}, "start is after end"),
-        (TRIP, {"start": 5, "end": 4}, "start is after end"),
-        (TRIP, {"nested": {"stops[0].first": 11}}, "first is after last"),
-        (TRIP, {"start": 11, "note": None}, "start is after end"),
-        (FLIGHT, {"start": 11}, "start is after end"),
-        (HOTEL, {"nested": {"open.last": -1}}, "first is after last"),
-        (HOTEL, {"nested": {"open.first": 7, "open.last": 6}}, "first is after last"),
+        (TRIP, [attr(Trip.start).set(11)], "start is after end"),
+        (TRIP, [attr(Trip.start).set(5), attr(Trip.end).set(4)], "start is after end"),
+        (TRIP, [attr(Trip.stops[0].first).set(11)], "first is after last"),
+        (TRIP, [attr(Trip.start).set(11), attr(Trip.note).set(None)], "start is after end"),
+        (FLIGHT, [attr(Flight.start).set(11)], "start is after end"),
+        (HOTEL, [attr(Hotel.open.last).set(-1)], "first is after last"),
+        (HOTEL, [attr(Hotel.open.first).set(7), attr(Hotel.open.last).set(6)], "first is after last"),
     ],
 )
-def test_what_they_refuse_is_not_written(store: Store, lookup: Any, changes: dict[str, Any], reason: str) -> None:
+def test_what_they_refuse_is_not_written(store: Store, lookup: Any, changes: list[FieldChange], reason: str) -> None:
     before = store.get(lookup)
     for target in (lookup, store.get(lookup)):
         with pytest.raises(ValidationError, match=reason):
-            store.update(target, **changes)
+            store.update(target, *changes)
     assert store.get(lookup) == before
 
 
 def test_what_they_accept_is(store: Store) -> None:
-    assert store.update(TRIP, start=20, end=30).start == 20
-    assert store.update(TRIP, nested={"stops[0].last": 40}).stops == [Span(last=40)]
-    assert store.update(FLIGHT, end=5).version == 2
-    assert store.update(HOTEL, nested={"open.first": 11, "open.last": 12}).open == Span(first=11, last=12)
+    assert store.update(TRIP, attr(Trip.start).set(20), attr(Trip.end).set(30)).start == 20
+    assert store.update(TRIP, attr(Trip.stops[0].last).set(40)).stops == [Span(last=40)]
+    assert store.update(FLIGHT, attr(Flight.end).set(5)).version == 2
+    assert store.update(HOTEL, attr(Hotel.open.first).set(11), attr(Hotel.open.last).set(12)).open == Span(
+        first=11, last=12
+    )
 
 
 def test_what_others_write_meanwhile_is_seen(bench: Bench, store: Store) -> None:
     trip = store.get(TRIP)
     assert trip is not None
-    store.update(TRIP, end=3)
+    store.update(TRIP, attr(Trip.end).set(3))
     # With the end that this one knows it would be in order.
     with pytest.raises(ValidationError, match="start is after end"):
-        store.update(trip, start=8)
-    assert store.update(TRIP, start=2).end == 3
+        store.update(trip, attr(Trip.start).set(8))
+    assert store.update(TRIP, attr(Trip.start).set(2)).end == 3
 
 
 def test_a_strict_store_does_not_read_for_them(bench: Bench, store: Store) -> None:
     strict = Store(bench.backend, clock=bench.clock, table_names=bench.names, strict=True)
     with pytest.raises(ReadRequired, match="Trip trip_id t: this write has to read the item first"):
-        strict.update(TRIP, start=1)
+        strict.update(TRIP, attr(Trip.start).set(1))
     trip = store.get(TRIP)
     assert trip is not None
-    assert strict.update(trip, start=1).start == 1
+    assert strict.update(trip, attr(Trip.start).set(1)).start == 1
 
 
 def test_a_value_that_does_not_fit_is_told_with_entity_and_path(store: Store) -> None:
+    trip: Any = Trip
     with pytest.raises(ValidationError) as refused:
-        store.update(TRIP, nested={"stops[0].first": "soon"})
+        store.update(TRIP, attr(trip.stops[0].first).set("soon"))
     assert refused.value.title == "Trip"
     assert [(error["loc"], error["type"]) for error in refused.value.errors()] == [(("stops[0].first",), "int_parsing")]
     with pytest.raises(ValidationError) as refused:
-        store.update(TRIP, append={"stops": [{"first": "soon"}]})
+        store.update(TRIP, attr(trip.stops).append({"first": "soon"}))
     assert refused.value.errors()[0]["loc"] == ("stops", 0, "first")
 
 
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"stars": 1, "add": {"stars": 1}}, "Hotel: stars is changed twice in one update; do it once"),
-        ({"open": Span(), "nested": {"open.first": 1}}, "Hotel: open.first is a part of open, which the same update"),
-        ({"remove": ["open"], "nested": {"open.first": 1}}, "Hotel: open.first is a part of open"),
-        ({"add": {"tags": {"x"}}, "discard": {"tags": {"y"}}}, "Hotel: tags is changed twice"),
-        ({"discard": {"tags": {1}}}, r"tags: \{1\} does not fit: Input should be a valid string"),
-        ({"discard": {"stars": {1}}}, "stars: a set can be added to a set only"),
+        (
+            [attr(Hotel.stars).set(1), attr(Hotel.stars).add(1)],
+            "Hotel: stars is changed twice in one update; do it once",
+        ),
+        (
+            [attr(Hotel.open).set(Span()), attr(Hotel.open.first).set(1)],
+            r"Hotel: open\.first is a part of open, which the same update",
+        ),
+        ([attr(Hotel.open).remove(), attr(Hotel.open.first).set(1)], r"Hotel: open\.first is a part of open"),
+        ([attr(Hotel.tags).add({"x"}), attr(Hotel.tags).discard({"y"})], "Hotel: tags is changed twice"),
+        ([attr(hotel.tags).discard({1})], r"tags: \{1\} does not fit: Input should be a valid string"),
+        ([attr(hotel.stars).discard({1})], "stars: a set can be added to a set only"),
     ],
 )
 def test_changes_that_make_no_sense_are_refused_before_anything_is_asked(
-    store: Store, changes: dict[str, Any], reason: str
+    store: Store, changes: list[FieldChange], reason: str
 ) -> None:
     with pytest.raises(ModelError, match=reason):
-        store.update(HOTEL, **changes)
+        store.update(HOTEL, *changes)
 
 
 def test_a_number_that_has_no_place_is_told_with_its_field(store: Store) -> None:
@@ -169,12 +182,13 @@ def test_a_number_that_has_no_place_is_told_with_its_field(store: Store) -> None
 
         keys = Keys(PK="SCALE#{scale_id}")
 
-        by_id = Get()
+        @Get()
+        def by_id(self, scale_id: str) -> None: ...
 
     by_id = Scale.by_id(scale_id="s")
     with pytest.raises(ModelError, match=r"Scale\.weight: nan is not a number that DynamoDB can store"):
-        store.update(by_id, weight=float("nan"))
+        store.update(by_id, attr(Scale.weight).set(float("nan")))
     with pytest.raises(ModelError, match=r"Scale\.weight: inf is not a number that DynamoDB can store"):
-        store.update(by_id, add={"weight": float("inf")})
+        store.update(by_id, attr(Scale.weight).add(float("inf")))
     with pytest.raises(ModelError, match=r"Scale\.log: 1e-200 is not a number that DynamoDB can store"):
-        store.update(by_id, append={"log": [1e-200]})
+        store.update(by_id, attr(Scale.log).append(1e-200))

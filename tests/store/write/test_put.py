@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, assert_type
 
 import pytest
 
-from tablewright.model import ModelError
+from tablewright.model import ModelError, attr
 from tablewright.store import (
     AlreadyExists,
     AsyncStore,
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
         assert_type(store.put(player), Player)
         assert_type(store.create(player), Player)
         assert_type(store.upsert(player), Player)
-        assert_type(store.update(player, name="Ada"), Player)
-        assert_type(store.update(Player.by_id(player_id="p-1"), name="Ada"), Player)
+        assert_type(store.update(player, attr(Player.name).set("Ada")), Player)
+        assert_type(store.update(Player.by_id(player_id="p-1"), attr(Player.name).set("Ada")), Player)
         assert_type(store.delete(player), bool)
 
     async def asynchronous_types(store: AsyncStore, player: Player) -> None:
         assert_type(await store.create(player), Player)
-        assert_type(await store.update(player, name="Ada"), Player)
-        assert_type(await store.update(Player.by_id(player_id="p-1"), name="Ada"), Player)
+        assert_type(await store.update(player, attr(Player.name).set("Ada")), Player)
+        assert_type(await store.update(Player.by_id(player_id="p-1"), attr(Player.name).set("Ada")), Player)
         assert_type(await store.delete(Player.by_id(player_id="p-1")), bool)
 
 
@@ -192,7 +192,7 @@ def test_a_number_stays_when_the_item_is_written_again(written: Bench) -> None:
     line = written.store.put(Line(order_id="a"))
     line.text = "changed"
     assert written.store.put(line).number == 1
-    assert written.store.update(line, text="again").number == 1
+    assert written.store.update(line, attr(Line.text).set("again")).number == 1
 
 
 # -- upsert ---------------------------------------------------------------------------------------------------------
@@ -251,7 +251,7 @@ def test_delete_by_an_index(written: Bench) -> None:
 
 def test_a_versioned_item_is_deleted_only_in_the_version_that_was_read(written: Bench) -> None:
     document = written.store.put(Document(document_id="d-1"))
-    written.store.update(Document.by_id(document_id="d-1"), text="newer")
+    written.store.update(Document.by_id(document_id="d-1"), attr(Document.text).set("newer"))
     with pytest.raises(VersionConflict, match="version 1 expected, 2 found"):
         written.store.delete(document)
     assert written.store.get(Document.by_id(document_id="d-1"), consistent=True) is not None
@@ -259,11 +259,11 @@ def test_a_versioned_item_is_deleted_only_in_the_version_that_was_read(written: 
 
 def test_delete_under_a_condition(written: Bench) -> None:
     player = written.store.put(a_player(score=1))
-    with pytest.raises(ConditionFailed, match="score is 1, not 2"):
-        written.store.delete(player, expect={"score": 2})
-    assert written.store.delete(player, expect={"score": [1, 2]}) is True
+    with pytest.raises(ConditionFailed, match="score = 2 does not hold: score is 1"):
+        written.store.delete(player, expect=attr(Player.score) == 2)
+    assert written.store.delete(player, expect=attr(Player.score).is_in(1, 2)) is True
     with pytest.raises(NotFound):
-        written.store.delete(player, expect={"score": 1})
+        written.store.delete(player, expect=attr(Player.score) == 1)
 
 
 # -- many at once ---------------------------------------------------------------------------------------------------
@@ -342,8 +342,8 @@ def test_sessions_expire_unseen(written: Bench) -> None:
 async def _written_asynchronously(store: AsyncStore) -> None:
     call = Call(user_id="u-1", call_id="c-1", provider_id="p-1", scheduled_for=JANUARY)
     await store.create(call)
-    await store.update(call, status=CallStatus.COMPLETED)
-    await store.update(call, scheduled_for=JANUARY + timedelta(days=1))
+    await store.update(call, attr(Call.status).set(CallStatus.COMPLETED))
+    await store.update(call, attr(Call.scheduled_for).set(JANUARY + timedelta(days=1)))
     await store.put(call)
     assert call.version == 4
     page = await store.query(Call.completed(user_id="u-1"))

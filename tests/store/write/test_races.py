@@ -11,6 +11,7 @@ from threading import Barrier
 
 import pytest
 
+from tablewright.model import attr
 from tablewright.store import (
     AlreadyExists,
     Create,
@@ -81,7 +82,9 @@ def test_one_of_two_writers_of_a_version_wins(bench: Bench, pool: ThreadPoolExec
     document = store.create(Document(document_id="d-1"))
     for number in range(rounds):
         mine, theirs = document.model_copy(update={"text": f"mine {number}"}), document.model_copy()
-        results = raced(pool, partial(store.put, mine), partial(store.update, theirs, text="theirs"))
+        results = raced(
+            pool, partial(store.put, mine), partial(store.update, theirs, attr(Document.text).set("theirs"))
+        )
         assert_one_winner(results, losing(VersionConflict))
         found = store.get(Document.by_id(document_id="d-1"), consistent=True)
         assert found is not None
@@ -97,7 +100,7 @@ def test_one_of_two_claimants_of_a_unique_value_wins(bench: Bench, pool: ThreadP
         results = raced(
             pool,
             partial(store.create, Account(account_id=f"a-{number}", email=email)),
-            partial(store.update, idle.model_copy(), email=email),
+            partial(store.update, idle.model_copy(), attr(Account.email).set(email)),
         )
         assert_one_winner(results, losing(NotUnique))
 
@@ -141,8 +144,13 @@ def test_one_of_two_moves_of_a_versioned_item_wins(bench: Bench, pool: ThreadPoo
     for number in range(1, rounds + 1):
         results = raced(
             pool,
-            partial(store.update, call.model_copy(), scheduled_for=JANUARY + timedelta(hours=number)),
-            partial(store.update, call.model_copy(), user_id=f"u-{number + 1}", minutes=number),
+            partial(store.update, call.model_copy(), attr(Call.scheduled_for).set(JANUARY + timedelta(hours=number))),
+            partial(
+                store.update,
+                call.model_copy(),
+                attr(Call.user_id).set(f"u-{number + 1}"),
+                attr(Call.minutes).set(number),
+            ),
         )
         assert_one_winner(results, losing(VersionConflict))
         (item,) = [item for item in everything(bench, calls) if not calls.is_internal(item)]
@@ -156,8 +164,8 @@ def test_one_of_two_moves_to_one_place_wins(bench: Bench, pool: ThreadPoolExecut
     for number in range(rounds):
         one = store.create(Slot(day=day, slot_id=f"{number}", guest=f"{number}"))
         two = store.create(Slot(day=day + timedelta(days=1), slot_id=f"{number}", hour=10))
-        goal = day + timedelta(days=2)
-        results = raced(pool, partial(store.update, one, day=goal), partial(store.update, two, day=goal))
+        to_goal = attr(Slot.day).set(day + timedelta(days=2))
+        results = raced(pool, partial(store.update, one, to_goal), partial(store.update, two, to_goal))
         assert_one_winner(results, losing(AlreadyExists))
 
 
@@ -169,7 +177,11 @@ def test_a_move_and_an_update_lose_nothing(bench: Bench, pool: ThreadPoolExecuto
         slot = store.create(Slot(day=day, slot_id=f"{number}"))
         itself = Slot.itself(day=day, slot_id=f"{number}")
         goal = day + timedelta(days=1)
-        results = raced(pool, partial(store.update, slot, day=goal), partial(store.update, itself, hour=17))
+        results = raced(
+            pool,
+            partial(store.update, slot, attr(Slot.day).set(goal)),
+            partial(store.update, itself, attr(Slot.hour).set(17)),
+        )
         moved = store.get(Slot.itself(day=goal, slot_id=f"{number}"), consistent=True)
         assert moved is not None
         assert store.get(itself, consistent=True) is None
@@ -181,7 +193,7 @@ def test_changes_that_feed_a_key_from_all_sides_add_up(bench: Bench, pool: Threa
     store.create(Player(player_id="p-1", team="red"))
 
     def score(number: int) -> None:
-        store.update(Player.by_id(player_id="p-1"), add={"score": 1}, append={"log": [f"{number}"]})
+        store.update(Player.by_id(player_id="p-1"), attr(Player.score).add(1), attr(Player.log).append(f"{number}"))
 
     list(pool.map(score, range(40)))
     (player,) = store.query(Player.of_team(team="red")).items
@@ -200,7 +212,7 @@ def test_a_hundred_concurrent_appends_are_all_kept(bench: Bench, pool: ThreadPoo
     store = bench.store
     store.create(Player(player_id="p-1", team="red"))
     lookup = Player.by_id(player_id="p-1")
-    list(pool.map(lambda n: store.update(lookup, append={"log": [f"{n}"]}), range(100)))
+    list(pool.map(lambda n: store.update(lookup, attr(Player.log).append(f"{n}")), range(100)))
     player = store.get(lookup, consistent=True)
     assert player is not None
     assert sorted(map(int, player.log)) == list(range(100))

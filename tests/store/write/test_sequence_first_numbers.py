@@ -29,7 +29,8 @@ class Entry(Entity, table=ledger):
 
     keys = Keys(PK="BOOK#{book_id}", SK="ENTRY#{number:06}")
 
-    of_book = Query()
+    @Query()
+    def of_book(self, book_id: str) -> None: ...
 
 
 class Owner(BaseModel):

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import pytest
 
-from tablewright.model import Entity, Get, Keys, Numbered, Query, Table, Version
+from tablewright.model import Entity, Get, Keys, Numbered, Query, Table, Version, attr
 from tablewright.store import Create, Put, Store, Update
 from tests.store.bench import Bench
 
@@ -23,8 +23,11 @@ class Card(Entity, table=board):
 
     keys = Keys(PK="LIST#{list_id}", SK="CARD#{number:04}")
 
-    itself = Get()
-    of_list = Query()
+    @Get()
+    def itself(self, list_id: str, number: int) -> None: ...
+
+    @Query()
+    def of_list(self, list_id: str) -> None: ...
 
 
 class Bug(Entity, table=board):
@@ -37,7 +40,8 @@ class Bug(Entity, table=board):
 
     keys = Keys(PK="BUG#{bug_id}", SK="BUG")
 
-    by_id = Get()
+    @Get()
+    def by_id(self, bug_id: str) -> None: ...
 
 
 @pytest.fixture
@@ -57,8 +61,11 @@ def test_an_item_that_moves_elsewhere_is_given_the_next_number_there(store: Stor
         store.create(Card(list_id=list_id))
     card = store.get(Card.itself(list_id="a", number=3))
     assert card is not None
-    assert store.update(card, list_id="b").number == 2
-    assert store.update(Card.itself(list_id="a", number=1), list_id="b", text="x").number == 3
+    assert store.update(card, attr(Card.list_id).set("b")).number == 2
+    assert (
+        store.update(Card.itself(list_id="a", number=1), attr(Card.list_id).set("b"), attr(Card.text).set("x")).number
+        == 3
+    )
     assert (numbers(store, "a"), numbers(store, "b")) == ([2], [1, 2, 3])
     assert [store.create(Card(list_id=list_id)).number for list_id in ("a", "b")] == [4, 4]
 
@@ -67,8 +74,8 @@ def test_so_is_one_that_is_counted_elsewhere_and_stays_where_it_is(store: Store)
     store.create(Bug(bug_id="1", project="x"))
     bug = store.create(Bug(bug_id="2", project="y"))
     store.create(Bug(bug_id="3", project="y"))
-    assert store.update(bug, project="x").number == 2
-    assert store.update(Bug.by_id(bug_id="2"), project="x").number == 2
+    assert store.update(bug, attr(Bug.project).set("x")).number == 2
+    assert store.update(Bug.by_id(bug_id="2"), attr(Bug.project).set("x")).number == 2
     found = store.get(Bug.by_id(bug_id="2"))
     assert found is not None
     assert (found.project, found.number, found.version) == ("x", 2, 3)
@@ -76,7 +83,11 @@ def test_so_is_one_that_is_counted_elsewhere_and_stays_where_it_is(store: Store)
 
 def test_several_moves_of_a_transaction_draw_in_their_order(store: Store) -> None:
     cards = [store.create(Card(list_id="a")) for _ in range(3)]
-    store.transact(Update(cards[1], list_id="b"), Create(Card(list_id="b")), Update(cards[0], list_id="b"))
+    store.transact(
+        Update(cards[1], attr(Card.list_id).set("b")),
+        Create(Card(list_id="b")),
+        Update(cards[0], attr(Card.list_id).set("b")),
+    )
     assert (cards[1].number, cards[0].number, numbers(store, "b")) == (1, 3, [1, 2, 3])
 
 
@@ -88,8 +99,8 @@ def test_a_number_that_is_given_counts(store: Store) -> None:
     store.upsert(Card(list_id="a", number=13))
     store.upsert(Card(list_id="a", number=13, text="again"))
     assert store.create(Card(list_id="a")).number == 14
-    store.update(Card.itself(list_id="a", number=14), number=20)
-    store.update(Card.itself(list_id="a", number=7), add={"number": 2})
+    store.update(Card.itself(list_id="a", number=14), attr(Card.number).set(20))
+    store.update(Card.itself(list_id="a", number=7), attr(Card.number).add(2))
     assert store.create(Card(list_id="a")).number == 21
     assert numbers(store, "a") == [3, 8, 9, 11, 13, 20, 21]
 

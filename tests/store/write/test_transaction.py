@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tablewright.model import attr
 from tablewright.store import (
     Absent,
     AlreadyExists,
@@ -42,11 +43,16 @@ def test_several_entities_are_written_at_once(written: Bench) -> None:
     account = store.create(Account(account_id="a-1", email="a"))
     call = Call(user_id="u-1", call_id="c-1", provider_id="p-1", scheduled_for=JANUARY)
     store.transact(
-        Update(ticket, status=TicketStatus.ESCALATED, escalated_at=JANUARY, expect={"status": TicketStatus.OPEN}),
+        Update(
+            ticket,
+            attr(Ticket.status).set(TicketStatus.ESCALATED),
+            attr(Ticket.escalated_at).set(JANUARY),
+            expect=attr(Ticket.status) == TicketStatus.OPEN,
+        ),
         Create(Event(ticket_id="t-1", at=JANUARY, sequence=1, text="status_changed")),
         Create(call),
         Put(Player(player_id="p-1", team="red")),
-        Check(document, text=""),
+        Check(document, attr(Document.text) == ""),
         Absent(Player.by_id(player_id="p-2")),
         Delete(account),
     )
@@ -61,22 +67,22 @@ def test_each_action_has_its_own_reason_and_nothing_is_written(written: Bench) -
     player = store.create(Player(player_id="p-1", team="red"))
     store.create(Account(account_id="a-1", email="a"))
     document = store.create(Document(document_id="d-1"))
-    store.update(Document.by_id(document_id="d-1"), text="newer")
+    store.update(Document.by_id(document_id="d-1"), attr(Document.text).set("newer"))
     before = everything(written, people)
     with pytest.raises(Cancelled, match="action 2: Player player_id p-1 already exists") as refused:
         store.transact(
             Create(Player(player_id="p-9", team="red")),
             Create(Player(player_id="p-1", team="red")),
-            Update(document, text="mine"),
+            Update(document, attr(Document.text).set("mine")),
             Create(Account(account_id="a-2", email="a")),
-            Delete(Player.by_id(player_id="p-8"), expect={"team": "red"}),
+            Delete(Player.by_id(player_id="p-8"), expect=attr(Player.team) == "red"),
             Check(Player.by_id(player_id="p-7")),
             Absent(Account.by_id(account_id="a-1")),
         )
     kinds = [type(reason) for reason in refused.value.reasons]
     assert kinds == [type(None), AlreadyExists, VersionConflict, NotUnique, NotFound, NotFound, AlreadyExists]
     with pytest.raises(Cancelled) as refused:
-        store.transact(Check(player, score=1), Check(player.model_copy(update={"player_id": "p-6"})))
+        store.transact(Check(player, attr(Player.score) == 1), Check(player.model_copy(update={"player_id": "p-6"})))
     assert [type(reason) for reason in refused.value.reasons] == [ConditionFailed, NotFound]
     assert everything(written, people) == before
     assert document.version == 1
@@ -85,7 +91,7 @@ def test_each_action_has_its_own_reason_and_nothing_is_written(written: Bench) -
 def test_a_unique_value_can_be_handed_over_within_a_transaction(written: Bench) -> None:
     one = written.store.create(Account(account_id="a-1", email="x"))
     two = written.store.create(Account(account_id="a-2", email="y"))
-    written.store.transact(Update(one, email="y"), Update(two, email="x"))
+    written.store.transact(Update(one, attr(Account.email).set("y")), Update(two, attr(Account.email).set("x")))
     assert (one.email, two.email) == ("y", "x")
     written.store.transact(Delete(one), Create(Account(account_id="a-3", email="y")))
 
@@ -102,8 +108,10 @@ def test_a_move_can_be_part_of_a_transaction(written: Bench) -> None:
     call = written.store.create(Call(user_id="u-1", call_id="c-1", provider_id="p-1", scheduled_for=JANUARY))
     player = written.store.create(Player(player_id="p-1", team="red"))
     written.store.transact(
-        Update(call, scheduled_for=JANUARY + timedelta(days=1), status=CallStatus.COMPLETED),
-        Update(player, add={"score": 1}, team="blue"),
+        Update(
+            call, attr(Call.scheduled_for).set(JANUARY + timedelta(days=1)), attr(Call.status).set(CallStatus.COMPLETED)
+        ),
+        Update(player, attr(Player.score).add(1), attr(Player.team).set("blue")),
     )
     assert written.store.get(Call.by_id(call_id="c-1")) == call
     assert (player.score, player.team) == (1, "blue")
@@ -129,8 +137,8 @@ def test_updates_by_lookup_read_what_they_need(written: Bench) -> None:
     written.store.create(Player(player_id="p-1", team="red", score=3))
     written.store.create(Account(account_id="a-1", email="x", team="red"))
     written.store.transact(
-        Update(Player.by_id(player_id="p-1"), add={"score": 2}),
-        Update(Account.of_team(team="red"), email="y"),
+        Update(Player.by_id(player_id="p-1"), attr(Player.score).add(2)),
+        Update(Account.of_team(team="red"), attr(Account.email).set("y")),
     )
     assert [player.score for player in written.store.query(Player.of_team(team="red")).items] == [5]
 
@@ -138,7 +146,8 @@ def test_updates_by_lookup_read_what_they_need(written: Bench) -> None:
 def test_what_a_read_finds_out_is_the_reason_of_its_action(written: Bench) -> None:
     with pytest.raises(Cancelled, match="action 2: Account team red does not exist") as refused:
         written.store.transact(
-            Create(Player(player_id="p-1", team="red")), Update(Account.of_team(team="red"), email="y")
+            Create(Player(player_id="p-1", team="red")),
+            Update(Account.of_team(team="red"), attr(Account.email).set("y")),
         )
     assert [type(reason) for reason in refused.value.reasons] == [type(None), NotFound]
 
@@ -206,7 +215,7 @@ def test_an_item_is_touched_once_and_it_is_told_by_whom_it_is_not(written: Bench
     with pytest.raises(LimitExceeded, match=told):
         written.store.transact(
             Create(Player(player_id="p-2", team="red")),
-            Update(player, score=1),
+            Update(player, attr(Player.score).set(1)),
             Delete(Player.by_id(player_id="p-1")),
         )
     assert len(everything(written, people)) == 1

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from tablewright.model import attr
 from tablewright.store import AlreadyExists, NotUnique
 from tablewright.store.flow.driver import Request
 from tests.store.bench import Bench
@@ -67,7 +68,9 @@ def test_a_put_over_an_item_that_others_change_frees_what_they_stored(written: B
     store, backend = watched(written)
 
     def change_it_then() -> None:
-        backend.before["TransactWriteItems"] = lambda: written.store.update(ada, email="between@example.com")
+        backend.before["TransactWriteItems"] = lambda: written.store.update(
+            ada, attr(Account.email).set("between@example.com")
+        )
 
     backend.before["TransactWriteItems"] = change_it_then
     store.put(Account(account_id="a-1", email="last@example.com"))
@@ -76,25 +79,25 @@ def test_a_put_over_an_item_that_others_change_frees_what_they_stored(written: B
 
 
 def test_an_update_hands_the_old_value_back(written: Bench, ada: Account) -> None:
-    written.store.update(ada, email="new@example.com")
+    written.store.update(ada, attr(Account.email).set("new@example.com"))
     bea = written.store.create(Account(account_id="a-2", email=ADA))
     with pytest.raises(NotUnique):
-        written.store.update(bea, email="new@example.com")
+        written.store.update(bea, attr(Account.email).set("new@example.com"))
     assert bea.email == ADA
-    written.store.update(Account.by_id(account_id="a-1"), email=None)
-    written.store.update(Account.by_id(account_id="a-2"), email="new@example.com")
+    written.store.update(Account.by_id(account_id="a-1"), attr(Account.email).set(None))
+    written.store.update(Account.by_id(account_id="a-2"), attr(Account.email).set("new@example.com"))
 
 
 def test_an_update_that_leaves_the_unique_fields_alone_is_one_request(written: Bench, ada: Account) -> None:
     store, backend = watched(written)
-    store.update(ada, team="red")
+    store.update(ada, attr(Account.team).set("red"))
     assert backend.operations == ["UpdateItem"]
 
 
 def test_an_entity_that_is_wrong_about_its_old_value_leaves_no_guard_behind(written: Bench, ada: Account) -> None:
     stale = ada.model_copy()
-    written.store.update(ada, email="new@example.com")
-    written.store.update(stale, email="newer@example.com")
+    written.store.update(ada, attr(Account.email).set("new@example.com"))
+    written.store.update(stale, attr(Account.email).set("newer@example.com"))
     written.store.create(Account(account_id="a-2", email="new@example.com"))
 
 
@@ -108,7 +111,7 @@ def test_deleting_frees_the_values(written: Bench, ada: Account) -> None:
 
 def test_deleting_a_stale_entity_frees_what_is_stored(written: Bench, ada: Account) -> None:
     stale = ada.model_copy()
-    written.store.update(ada, email="new@example.com")
+    written.store.update(ada, attr(Account.email).set("new@example.com"))
     assert written.store.delete(stale) is True
     assert everything(written, people) == []
 
@@ -133,11 +136,11 @@ def test_an_expired_item_can_be_created_again_with_its_own_values(written: Bench
 
 def test_a_guard_expires_when_its_owner_does(written: Bench) -> None:
     account = written.store.create(Account(account_id="a-1", email=ADA, ttl=in_time(written, hours=1)))
-    written.store.update(account, ttl=in_time(written, hours=2))
+    written.store.update(account, attr(Account.ttl).set(in_time(written, hours=2)))
     written.clock.now += 3600
     with pytest.raises(NotUnique):
         written.store.create(Account(account_id="a-2", email=ADA))
-    written.store.update(account, ttl=None)
+    written.store.update(account, attr(Account.ttl).set(None))
     written.clock.now += 1_000_000
     with pytest.raises(NotUnique):
         written.store.create(Account(account_id="a-2", email=ADA))

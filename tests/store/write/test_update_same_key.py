@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tablewright.model import Entity, Get, Keys, Table
+from tablewright.model import Entity, Get, Keys, Table, attr
 from tablewright.store import NotFound, Store
 
 users = Table("users", "user_id", "sk")
@@ -20,7 +20,8 @@ class User(Entity, table=users):
 
     keys = Keys(sk="{number:05}")
 
-    by_id = Get()
+    @Get()
+    def by_id(self, user_id: str, number: int) -> None: ...
 
 
 @pytest.fixture
@@ -37,11 +38,11 @@ def of(user: User) -> Any:
 @pytest.mark.parametrize("target", [lambda user: user, of], ids=["entity", "lookup"])
 def test_the_same_key_changes_nothing(store: Store, target: Callable[[User], Any]) -> None:
     user = store.put(User(user_id="u", number=1, name="ada"))
-    assert store.update(target(user), user_id="u") == user
-    assert store.update(target(user), user_id="u", name="eve").name == "eve"
+    assert store.update(target(user), attr(User.user_id).set("u")) == user
+    assert store.update(target(user), attr(User.user_id).set("u"), attr(User.name).set("eve")).name == "eve"
 
 
 @pytest.mark.parametrize("target", [lambda user: user, of], ids=["entity", "lookup"])
 def test_the_item_has_to_be_there_all_the_same(store: Store, target: Callable[[User], Any]) -> None:
     with pytest.raises(NotFound):
-        store.update(target(User(user_id="u", number=1)), user_id="u")
+        store.update(target(User(user_id="u", number=1)), attr(User.user_id).set("u"))

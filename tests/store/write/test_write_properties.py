@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from tablewright.engine import Engine
+from tablewright.model import attr
 from tablewright.store import Create, Delete, StoreError, Update
 from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.store.context import Context
@@ -96,16 +97,20 @@ class Writes(RuleBasedStateMachine):
     @rule(data=st.data(), email=names, team=few, stop=some)
     def update_account(self, data: st.DataObject, email: str | None, team: str, stop: int) -> None:
         account = data.draw(st.sampled_from(self.accounts))
-        self.carry_out(update(self.context, account, email=email, team=team), stop)
+        self.carry_out(
+            update(self.context, account, attr(Account.email).set(email), attr(Account.team).set(team)), stop
+        )
 
     @rule(account_id=few, handle=names, stop=some)
     def update_account_by_lookup(self, account_id: str, handle: str | None, stop: int) -> None:
-        self.carry_out(update(self.context, Account.by_id(account_id=account_id), handle=handle), stop)
+        self.carry_out(
+            update(self.context, Account.by_id(account_id=account_id), attr(Account.handle).set(handle)), stop
+        )
 
     @rule(account_id=few, lives=expiries)
     def change_expiry(self, account_id: str, lives: int | None) -> None:
         expiry = None if lives is None else datetime.fromtimestamp(self.clock() + lives, UTC)
-        self.carry_out(update(self.context, Account.by_id(account_id=account_id), ttl=expiry), 0)
+        self.carry_out(update(self.context, Account.by_id(account_id=account_id), attr(Account.ttl).set(expiry)), 0)
 
     @precondition(lambda self: self.accounts)
     @rule(data=st.data(), by_lookup=st.booleans(), stop=some)
@@ -123,7 +128,7 @@ class Writes(RuleBasedStateMachine):
     @rule(data=st.data(), day=days, guest=names, stop=some)
     def move_slot(self, data: st.DataObject, day: date, guest: str | None, stop: int) -> None:
         slot = data.draw(st.sampled_from(self.slots))
-        self.carry_out(update(self.context, slot, day=day, guest=guest), stop)
+        self.carry_out(update(self.context, slot, attr(Slot.day).set(day), attr(Slot.guest).set(guest)), stop)
 
     @rule(player=players)
     def put_player(self, player: Player) -> None:
@@ -132,18 +137,27 @@ class Writes(RuleBasedStateMachine):
     @rule(player_id=few, name=few, team=few, scored=some, stop=some)
     def update_player(self, player_id: str, name: str, team: str, scored: int, stop: int) -> None:
         lookup = Player.by_id(player_id=player_id)
-        self.carry_out(update(self.context, lookup, name=name, team=team, add={"score": scored}), stop)
+        self.carry_out(
+            update(
+                self.context,
+                lookup,
+                attr(Player.name).set(name),
+                attr(Player.team).set(team),
+                attr(Player.score).add(scored),
+            ),
+            stop,
+        )
 
     @rule(player_id=few, active=st.booleans())
     def flip_player(self, player_id: str, active: bool) -> None:
-        self.carry_out(update(self.context, Player.by_id(player_id=player_id), active=active), 0)
+        self.carry_out(update(self.context, Player.by_id(player_id=player_id), attr(Player.active).set(active)), 0)
 
     @rule(order=few, fields=accounts, player_id=few, gone=few, stop=some)
     def all_at_once(self, order: str, fields: dict[str, Any], player_id: str, gone: str, stop: int) -> None:
         operations = [
             Create(Line(order_id=order)),
             Create(self.account(fields, None)),
-            Update(Player.by_id(player_id=player_id), add={"score": 1}),
+            Update(Player.by_id(player_id=player_id), attr(Player.score).add(1)),
             Create(Line(order_id=order)),
         ]
         if gone != fields["account_id"]:

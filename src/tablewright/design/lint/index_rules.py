@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain, combinations
 
+from tablewright.design.filter_fields import restrictions
 from tablewright.design.lint.lint_context import LintContext
 from tablewright.design.lint.lint_findings import Occurrence, rule
 from tablewright.dynamo import AttributeValue
@@ -113,9 +114,10 @@ def never_found(context: LintContext) -> Iterator[Occurrence]:
 
 def _wanted(schema: Schema, pattern: Query, name: str) -> list[AttributeValue | None] | None:
     """The stored values of a field that a pattern asks for; None if it does not."""
-    for given in (pattern.fixed, pattern.where):
-        if name in given and name in schema.fields:
-            value = given[name]
-            values = value if isinstance(value, list | tuple | set | frozenset) else [value]
-            return [schema.fields[name].encode(each) or encode(each) for each in values]
+    if name in pattern.fixed and name in schema.fields:
+        value = pattern.fixed[name]
+        return [schema.fields[name].encode(value) or encode(value)]
+    for restriction in restrictions(schema, pattern):
+        if restriction.field == name and restriction.values is not None:
+            return [None if "NULL" in each else each for each in restriction.values]
     return None

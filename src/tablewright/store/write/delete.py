@@ -56,7 +56,7 @@ from tablewright.store.write.upkeep import upkeep_changes
 class Delete(Operation):
     """No item any more. Of a versioned entity, only the version that was read is deleted.
 
-    ``expect`` names values that fields must have, or ConditionFailed; then the item must be there, too.
+    ``expect`` is what must hold of it, or ConditionFailed; then the item must be there, too.
     """
 
     name = "delete"

@@ -2,8 +2,8 @@
 
     store.transact(
         Create(assignment),
-        Update(task, status=IN_PROGRESS),
-        Check(User.by_id(user_id="u-1"), active=True),
+        Update(task, attr(Task.status).set(IN_PROGRESS)),
+        Check(User.by_id("u-1"), attr(User.active).is_(True)),
     )
 
 The operations are those that a store has methods for, and each does what its method does: keys follow, versions are
@@ -56,11 +56,11 @@ from tablewright.store.write.planning.write_target import (
 
 @dataclass(frozen=True, slots=True, init=False, eq=False)
 class Check(Operation):
-    """An item that must be there, with the given values of fields; it is not changed.
+    """An item that must be there, and of which conditions must hold; it is not changed.
 
-    A value may be several, of which it must be one. Of a versioned entity, the version must be the one that was read.
+    Of a versioned entity, the version must be the one that was read.
 
-        store.transact(Create(assignment), Check(User.by_id(user_id="u-1"), active=True))
+        store.transact(Create(assignment), Check(User.by_id("u-1"), attr(User.active).is_(True)))
     """
 
     name = "check"
@@ -68,12 +68,11 @@ class Check(Operation):
     schema: Schema
     expect: Expectations
 
-    def __init__(self, target: Entity | Lookup[Any], /, *conditions: FieldCondition, **fields: Any) -> None:
+    def __init__(self, target: Entity | Lookup[Any], *conditions: FieldCondition) -> None:
         schema = schema_for(target, self.name)
         object.__setattr__(self, "target", target)
         object.__setattr__(self, "schema", schema)
-        expect = [each for condition in conditions for each in expectations(schema, condition)]
-        object.__setattr__(self, "expect", tuple(expect) if conditions else expectations(schema, fields))
+        object.__setattr__(self, "expect", expectations(schema, conditions))
 
     def plan(self, attempt: Attempt) -> Planning:
         context, schema, target = attempt.context, self.schema, self.target

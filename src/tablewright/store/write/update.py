@@ -14,7 +14,7 @@ the item is needed.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, Self, TypeVar, get_args
@@ -22,7 +22,7 @@ from typing import Any, Literal, Self, TypeVar, get_args
 from tablewright.dynamo import DynamoError, Item, non_null_at, parse_path
 from tablewright.dynamo.expressions import Function, Operand
 from tablewright.dynamo.expressions.builder import Condition, UpdateActions, all_equal, exists, missing
-from tablewright.model import Entity, FieldChange, FieldCondition, Lookup, ModelError, Schema
+from tablewright.model import Entity, FieldChange, Lookup, ModelError, Schema
 from tablewright.model.items.field_paths import place_of
 from tablewright.model.items.item_decoding import keep_unknown_attributes, unknown_attributes
 from tablewright.store.blobs.blob_loading import Values, load_blobs, loaded_values
@@ -88,11 +88,10 @@ class _Draft:
 class Update(Operation):
     """Changes to an item that is there.
 
-    ``Update(call, status=DONE)`` sets fields. Further, each by field or path: ``nested`` sets inside of fields
-    (``{"address.city": "Rome"}``), ``add`` adds to numbers and sets, ``append`` appends to lists, ``discard`` takes
-    away from sets, ``remove`` removes. ``expect`` names values that fields must have, or ConditionFailed.
+    ``expect`` is what must hold of it before, or ConditionFailed.
 
-        store.transact(Update(account, add={"balance": -20}, expect={"state": State.OPEN}), Create(payment))
+        withdrawal = Update(account, attr(Account.balance).add(-20), expect=attr(Account.state) == State.OPEN)
+        store.transact(withdrawal, Create(payment))
     """
 
     name = "update"
@@ -110,37 +109,18 @@ class Update(Operation):
     def __init__(
         self,
         target: Entity | Lookup[Any],
-        /,
         *changes: FieldChange,
-        nested: Mapping[str, Any] | None = None,
-        add: Mapping[str, Any] | None = None,
-        append: Mapping[str, Iterable[Any]] | None = None,
-        discard: Mapping[str, Any] | None = None,
-        remove: Iterable[str] = (),
         expect: Expected | None = None,
-        **fields: Any,
     ) -> None:
-        if isinstance(remove, str):
-            raise ModelError(f"remove takes several names: remove=[{remove!r}]")
         schema = schema_for(target, self.name)
-        given = {"nested": nested, "add": add, "append": append, "discard": discard, "remove": remove or None}
-        if isinstance(expect, Mapping) and not isinstance(expect, FieldCondition):
-            given["expect"] = expect
-        for name, value in given.items():
-            if value is not None and name in schema.fields:
-                entity = schema.entity.__name__
-                raise ModelError(f"{entity} has a field {name}; write its changes as attr({entity}.{name}).set(...)")
-        if changes:
-            updates = updates_of(schema, changes)
-        else:
-            updates = FieldUpdates(fields, nested or {}, add or {}, append or {}, discard or {}, tuple(remove))
+        updates = updates_of(schema, changes)
         self._set(target, schema, updates, expectations(schema, expect), version_read(schema, target))
 
     @classmethod
     def of(cls, target: Entity | Lookup[Any], updates: FieldUpdates, *, version: int | None) -> Self:
         """An update over a given version, or over any."""
         update, schema = cls.__new__(cls), schema_for(target, cls.name)
-        update._set(target, schema, updates, {}, version)
+        update._set(target, schema, updates, (), version)
         return update
 
     def _set(
@@ -525,13 +505,12 @@ def _is_set_once(computed: tuple[str, Operand]) -> bool:
 def update(
     context: Context,
     target: E | Lookup[E],
-    /,
     *changes: FieldChange,
+    expect: Expected | None = None,
     return_values: ReturnValues = "ALL_NEW",
-    **fields: Any,
 ) -> Flow[E]:
     """Change some fields of an item (see ``Update``); gives the entity as it is then, or as it was."""
     if return_values not in get_args(ReturnValues):
         raise ModelError(f"return_values is ALL_NEW or ALL_OLD, not {return_values!r}")
-    operation = Update(target, *changes, **fields)
+    operation = Update(target, *changes, expect=expect)
     return execute(context, operation.returning_old() if return_values == "ALL_OLD" else operation)

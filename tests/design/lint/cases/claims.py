@@ -14,8 +14,11 @@ def claimed(claim: CostClaim) -> Design:
         owner: str
         body: str
 
-        by_id = Get(consistent=True)
-        of_owner = Query("byOwner", project=["id"], expected=10)
+        @Get(consistent=True)
+        def by_id(self, id: str) -> None: ...
+
+        @Query("byOwner", project=["id"], expected=10)
+        def of_owner(self, owner: str) -> None: ...
 
     return Design(
         "Items",

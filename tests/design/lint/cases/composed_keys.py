@@ -18,7 +18,8 @@ def calls(*, by_hand: bool) -> Design:
             status: str
             user_status: str
 
-            of_user = Query("byUserStatus")
+            @Query("byUserStatus")
+            def of_user(self, user_status: str) -> None: ...
 
         return design_of(Call)
 
@@ -29,7 +30,8 @@ def calls(*, by_hand: bool) -> Design:
 
         keys = Keys(user_status="{user_id}#{status}")
 
-        of_user = Query("byUserStatus")
+        @Query("byUserStatus")
+        def of_user(self, user_id: str, status: str) -> None: ...
 
     return design_of(DerivedCall)
 
@@ -65,7 +67,8 @@ def written(write: Write | None = None, template: str = "{kind}#{made_on}") -> D
         text: str = ""
         GSI1SK: str = ""
 
-        of_owner = Query("byOwner", range="GSI1SK")
+        @Query("byOwner", range="GSI1SK")
+        def of_owner(self, owner: str, *, since: str | None = None, before: str | None = None) -> None: ...
 
     writes = [Write("create", ItemWrite(Document, "create", keys={"GSI1SK": template}))]
     if write is not None:
@@ -87,7 +90,8 @@ def derived(**by_hand: str) -> Design:
 
         keys = Keys(GSI1SK="{kind}#{made_on}")
 
-        of_owner = Query("byOwner", range="made_on")
+        @Query("byOwner", range="made_on")
+        def of_owner(self, owner: str, *, since: date | None = None, before: date | None = None) -> None: ...
 
     writes = [
         Write("create", ItemWrite(Document, "create", keys=by_hand)),

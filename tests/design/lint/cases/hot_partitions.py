@@ -18,6 +18,7 @@ from tablewright.model import (
     sharded,
     when,
 )
+from tests.declared_patterns import fields_in, taking
 from tests.design.lint.cases.case import Case
 
 
@@ -38,7 +39,7 @@ def tickets(rule: Any, *, kind: type = Status, traffic: Traffic | None = None, *
 
         keys = Keys(GSI1PK=rule, GSI1SK="{created_at}")
 
-        listed = Query("byStatus")
+        listed = taking(Query("byStatus"), *fields_in(rule))
 
     return Design(
         "Tickets",
@@ -60,7 +61,8 @@ def calls(traffic: Traffic) -> Design:
         user: str
         id: str
 
-        of_user = Query()
+        @Query()
+        def of_user(self, user: str) -> None: ...
 
     return Design(
         "Calls",

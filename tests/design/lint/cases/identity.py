@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import Annotated, Any
 
 from tablewright.model import Design, Entity, GlobalIndex, Keys, Numbered, Query, Table, Unique
+from tests.declared_patterns import taking
 from tests.design.lint.cases.case import Case, design_of, entity
 
 
@@ -73,7 +74,9 @@ def notes(kind: Any, sort: str) -> Design:
 def users(kind: Any, name: str = "User", field: str = "email") -> Design:
     table = Table("users", "user_id", indexes=[GlobalIndex("byName", "GSI1PK", "user_id")])
     keys = Keys(GSI1PK=f"NAME#{{{field}}}")
-    return design_of(entity(name, table, {"user_id": str, field: kind}, keys=keys, by_name=Query("byName")))
+    return design_of(
+        entity(name, table, {"user_id": str, field: kind}, keys=keys, by_name=taking(Query("byName"), field))
+    )
 
 
 CASES = [

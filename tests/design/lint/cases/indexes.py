@@ -1,9 +1,11 @@
 """Indexes beside each other."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any
 
-from tablewright.model import Design, Entity, GlobalIndex, Index, Keys, LocalIndex, Query, Table, when
+from tablewright.model import Design, Entity, GlobalIndex, Index, Keys, LocalIndex, Query, Table, attr, when
+from tests.declared_patterns import taking
 from tests.design.lint.cases.case import Case, design_of
 
 
@@ -31,7 +33,7 @@ ONE, TWO = GlobalIndex("one", "GSI1PK", "GSI1SK"), GlobalIndex("two", "GSI2PK", 
 CITY = {"GSI1PK": "CITY#{city}", "GSI1SK": "{order_id}"}
 
 
-def found(fixed: Any, states: Any) -> Design:
+def found(states: Any, *, fixed: State | None = None, filtered: Sequence[State] = ()) -> Design:
     table = Table("orders", "order_id", indexes=[GlobalIndex("waiting", "GSI1PK", "GSI1SK")])
 
     class Order(Entity, table=table):
@@ -40,7 +42,10 @@ def found(fixed: Any, states: Any) -> Design:
 
         keys = Keys(GSI1PK=when("WAITING", state=states), GSI1SK="{order_id}")
 
-        waiting = Query("waiting", **fixed)
+        waiting = taking(
+            Query("waiting", fixed={} if fixed is None else {"state": fixed}),
+            where=(lambda self: attr(self.state).is_in(*filtered)) if filtered else None,
+        )
 
     return design_of(Order)
 
@@ -120,13 +125,13 @@ CASES = [
     Case(
         "never-found",
         "Order.waiting",
-        lambda: found({"fixed": {"state": State.SHUT}}, State.OPEN),
-        lambda: found({"fixed": {"state": State.OPEN}}, State.OPEN),
+        lambda: found(State.OPEN, fixed=State.SHUT),
+        lambda: found(State.OPEN, fixed=State.OPEN),
     ),
     Case(
         "never-found",
         "Order.waiting",
-        lambda: found({"where": {"state": State.LOST}}, [State.OPEN, State.SHUT]),
-        lambda: found({"where": {"state": [State.LOST, State.SHUT]}}, [State.OPEN, State.SHUT]),
+        lambda: found([State.OPEN, State.SHUT], filtered=[State.LOST]),
+        lambda: found([State.OPEN, State.SHUT], filtered=[State.LOST, State.SHUT]),
     ),
 ]

@@ -23,6 +23,7 @@ from tablewright.model import (
     sharded,
     when,
 )
+from tests.declared_patterns import fields_in, taking
 from tests.design.lint.cases.case import Case, design_of, entity
 
 
@@ -43,7 +44,8 @@ def board(template: str, *, raw: bool = False) -> Design:
             game: str
             score: Decimal
 
-            best = Query("best", newest_first=True)
+            @Query("best", newest_first=True)
+            def best(self, game: str) -> None: ...
 
         return design_of(Raw)
 
@@ -55,7 +57,8 @@ def board(template: str, *, raw: bool = False) -> Design:
 
         keys = Keys(GSI1SK=template)
 
-        best = Query("best", newest_first=True)
+        @Query("best", newest_first=True)
+        def best(self, game: str) -> None: ...
 
     return design_of(Play)
 
@@ -72,7 +75,7 @@ def queue(*, by_time: bool) -> Design:
 
         keys = Keys(rules)
 
-        escalated = Query("escalated")
+        escalated = taking(Query("escalated"), *fields_in(rules["GSI1PK"]))
 
     return design_of(Ticket)
 
@@ -85,7 +88,8 @@ def visits(kind: type) -> Design:
 
         keys = Keys(SK="{seen_at}#{visit_id}")
 
-        of_page = Query()
+        @Query()
+        def of_page(self, page: str) -> None: ...
 
     return design_of(Visit)
 
@@ -98,7 +102,8 @@ def feedback(template: str, kind: type = datetime) -> Design:
 
         keys = Keys(PK="TICKET#{ticket_id}", SK=template)
 
-        of_ticket = Query()
+        @Query()
+        def of_ticket(self, ticket_id: str) -> None: ...
 
     return design_of(Feedback)
 
@@ -110,7 +115,8 @@ def one_a_day() -> Design:
         site: str
         day: date
 
-        of_site = Query(range="day")
+        @Query(range="day")
+        def of_site(self, site: str, *, since: date | None = None, before: date | None = None) -> None: ...
 
     return design_of(Report)
 
@@ -124,7 +130,8 @@ def events(*, counted: bool) -> Design:
 
         keys = Keys(PK="TICKET#{ticket_id}", SK="EVENT#{sequence:04}")
 
-        of_ticket = Query()
+        @Query()
+        def of_ticket(self, ticket_id: str) -> None: ...
 
     return design_of(Event)
 
@@ -141,7 +148,9 @@ def by_shard(*, by_hand: bool) -> Design:
 
         keys = Keys(GSI1PK=partition, GSI1SK="{posted_at}#{id}")
 
-        of_topic = Query("byTopic", range="posted_at")
+        of_topic = taking(
+            Query("byTopic", range="posted_at"), "topic", *(["shard"] if by_hand else []), optional="since before"
+        )
 
     return design_of(Post)
 
@@ -155,7 +164,8 @@ def shards_of(template: str) -> Design:
 
         keys = Keys(PK=sharded(template, 4), SK="POST#{post_id}")
 
-        of_topic = Query()
+        @Query()
+        def of_topic(self, post_id: str, topic: str) -> None: ...
 
     return design_of(Post)
 
@@ -166,7 +176,8 @@ def shards_of_unique() -> Design:
 
         keys = Keys(PK=sharded("ACCOUNT#{email}", 4))
 
-        by_email = Get()
+        @Get()
+        def by_email(self, email: str) -> None: ...
 
     return design_of(Account)
 
@@ -185,7 +196,8 @@ def offers(several: str = "") -> Design:
 
         keys = Keys(GSI1PK="CHANNEL#{channel_id}", GSI1SK="{id}")
 
-        of_channel = Query("byChannel")
+        @Query("byChannel")
+        def of_channel(self, channel_id: str) -> None: ...
 
     return design_of(Offer)
 
@@ -198,7 +210,8 @@ def moved(*sets: str) -> Design:
 
         keys = Keys(PK="DEPOT#{depot}", SK="PARCEL#{parcel_id}")
 
-        of_depot = Query()
+        @Query()
+        def of_depot(self, depot: str) -> None: ...
 
     table = Parcel.schema_.table
     return Design("Parcels", tables=[table], writes=[Write("weigh", ItemWrite(Parcel, "update", sets=sets))])
@@ -212,7 +225,8 @@ def stamped(*, in_key: bool) -> Design:
 
         keys = Keys(PK="OWNER#{owner_id}", SK="{updated_at}#{note_id}" if in_key else "{note_id}")
 
-        of_owner = Query()
+        @Query()
+        def of_owner(self, owner_id: str) -> None: ...
 
     return design_of(Note)
 
@@ -225,7 +239,8 @@ def by_state(*, in_key: bool) -> Design:
 
         keys = Keys(PK="WORKER#{worker}", SK="JOB#{status}#{job_id}" if in_key else "JOB#{job_id}")
 
-        of_worker = Query()
+        @Query()
+        def of_worker(self, worker: str) -> None: ...
 
     return design_of(Job)
 
@@ -241,7 +256,10 @@ def sparse_queue() -> Design:
 
         keys = Keys(GSI1PK=when("ENGINEER#{engineer}", status=Status.OPEN), GSI1SK="{escalated_at}")
 
-        escalated = Query("escalated", range="escalated_at")
+        @Query("escalated", range="escalated_at")
+        def escalated(
+            self, engineer: str, *, since: datetime | None = None, before: datetime | None = None
+        ) -> None: ...
 
     return design_of(Ticket)
 

@@ -67,7 +67,8 @@ def keyed(length: int, *, sort: bool = True) -> Design:
 
         keys = Keys(PK="FOLDER#{folder}", SK="FILE#{path}")
 
-        of_folder = Query()
+        @Query()
+        def of_folder(self, folder: str) -> None: ...
 
     return design_of(File)
 
@@ -78,8 +79,11 @@ def local(volume: Volume | None, index: Index) -> Design:
         at: datetime
         value: str
 
-        of_sensor = Query()
-        by_value = Query("byValue")
+        @Query()
+        def of_sensor(self, sensor: str) -> None: ...
+
+        @Query("byValue")
+        def by_value(self, sensor: str) -> None: ...
 
     return Design("Readings", tables=[Reading.schema_.table], volume={} if volume is None else {Reading: volume})
 

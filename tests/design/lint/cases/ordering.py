@@ -9,6 +9,7 @@ from uuid import UUID, uuid4
 from pydantic import Field
 
 from tablewright.model import CreatedAt, Design, Entity, EpochMillis, EpochSeconds, GlobalIndex, Keys, Query, Table
+from tests.declared_patterns import taking
 from tests.design.lint.cases.case import Case, design_of, entity
 
 
@@ -21,7 +22,15 @@ def orders(kind: Any, sort: str = "ORDER#{order_id}", *, timed: bool = True) -> 
     extra: dict[str, Any] = {"placed_at": datetime} if timed else {}
     keys = Keys(PK="CUSTOMER#{customer_id}", SK=sort)
     fields = {"customer_id": str, "order_id": kind, **extra}
-    return design_of(entity("Order", Table("orders", "PK", "SK"), fields, keys=keys, recent=Query(newest_first=True)))
+    return design_of(
+        entity(
+            "Order",
+            Table("orders", "PK", "SK"),
+            fields,
+            keys=keys,
+            recent=taking(Query(newest_first=True), "customer_id"),
+        )
+    )
 
 
 class Priority(StrEnum):

@@ -62,7 +62,8 @@ def lists(**arguments: Any) -> Design:
 
         keys = Keys(GSI1SK="{status}#{created_at}")
 
-        of_customer = Query("byCustomer", **arguments)
+        @Query("byCustomer", **arguments)
+        def of_customer(self, customer: str) -> None: ...
 
     return design_of(Ticket)
 
@@ -75,7 +76,8 @@ def accounts(*, marker: bool, primary: bool = False) -> Design:
         id: str
         email: kind  # type: ignore[valid-type]
 
-        by_email = Get("byEmail")
+        @Get("byEmail")
+        def by_email(self, email: str) -> None: ...
 
     return design_of(Account)
 
@@ -115,7 +117,8 @@ def projected(*include: str, project: Sequence[str] = ("rating",), typed: bool =
         rating: int
         text: str
 
-        of_operator = Query("byOperator", project=project)
+        @Query("byOperator", project=project)
+        def of_operator(self, operator: str) -> None: ...
 
     return design_of(Feedback)
 
@@ -131,7 +134,8 @@ def gathered(*include: str) -> Design:
     class Tasks(Collection):
         tasks: list[Task]
 
-        of_owner = CollectionQuery("byOwner")
+        @CollectionQuery("byOwner")
+        def of_owner(self, owner: str) -> None: ...
 
     return Design("Tasks", tables=[table], collections=[Tasks])
 
@@ -175,7 +179,8 @@ def timeline(event: str, note: str, *, partition: str = "TICKET#{ticket}") -> De
 
         keys = Keys(PK="TICKET#{ticket}", SK=event)
 
-        of_ticket = Query()
+        @Query()
+        def of_ticket(self, ticket: str) -> None: ...
 
     class Note(Entity, table=table):
         ticket: str

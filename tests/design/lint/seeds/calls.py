@@ -33,10 +33,17 @@ class Call(Entity, table=calls, naming=camel_case):
     sk: str
     user_status: str
 
-    by_call_id = Get("byCallId")
-    of_user = Query(range="sk")
-    of_provider = Query("byProvider", newest_first=True)
-    of_user_by_status = Query("byUserStatus", range="sk")
+    @Get("byCallId")
+    def by_call_id(self, call_id: str) -> None: ...
+
+    @Query(range="sk")
+    def of_user(self, user_id: str, *, since: str | None = None, before: str | None = None) -> None: ...
+
+    @Query("byProvider", newest_first=True)
+    def of_provider(self, provider_id: str) -> None: ...
+
+    @Query("byUserStatus", range="sk")
+    def of_user_by_status(self, user_status: str, *, since: str | None = None, before: str | None = None) -> None: ...
 
 
 design = Design(

@@ -67,9 +67,18 @@ class Candidate(Entity, table=candidates, naming=camel_case):
         GSI2SK="CREATED#{created_at}#CUSTOMER#{customer_id}",
     )
 
-    itself = Get()
-    best = Query("ProgramChannelIndex", newest_first=True)
-    of_day = Query("ProgramDateIndex", range="created_at")
+    @Get()
+    def itself(
+        self, customer_id: str, program_id: str, marketplace_id: str, subject__type: str, subject__id: str
+    ) -> None: ...
+
+    @Query("ProgramChannelIndex", newest_first=True)
+    def best(self, program_id: str, channel_id: str) -> None: ...
+
+    @Query("ProgramDateIndex", range="created_at")
+    def of_day(
+        self, program_id: str, created_at: datetime, *, since: datetime | None = None, before: datetime | None = None
+    ) -> None: ...
 
 
 class Program(Entity, table=programs, naming=camel_case):
@@ -82,7 +91,8 @@ class Program(Entity, table=programs, naming=camel_case):
 
     keys = Keys(PK="PROGRAM#{program_id}", SK="MARKETPLACE#{marketplace_id}")
 
-    itself = Get()
+    @Get()
+    def itself(self, program_id: str, marketplace_id: str) -> None: ...
 
 
 class Score(Entity, table=scores, naming=camel_case):
@@ -94,8 +104,11 @@ class Score(Entity, table=scores, naming=camel_case):
 
     keys = Keys(PK="CUSTOMER#{customer_id}#SUBJECT#{subject_id}", SK="MODEL#{model_id}")
 
-    itself = Get()
-    of_subject = Query()
+    @Get()
+    def itself(self, customer_id: str, subject_id: str, model_id: str) -> None: ...
+
+    @Query()
+    def of_subject(self, customer_id: str, subject_id: str) -> None: ...
 
 
 design = Design(

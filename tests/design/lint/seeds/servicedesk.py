@@ -28,8 +28,11 @@ class Ticket(Entity, table=tickets):
     updated_at: str
     comments: list[Comment] = Field(default_factory=list)
 
-    by_id = Get()
-    of_caller = Query("CallerIdIndex", newest_first=True, expected=10)
+    @Get()
+    def by_id(self, ticket_id: str) -> None: ...
+
+    @Query("CallerIdIndex", newest_first=True, expected=10)
+    def of_caller(self, caller_id: str) -> None: ...
 
 
 design = Design(

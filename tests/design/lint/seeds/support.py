@@ -69,10 +69,16 @@ class Ticket(Entity, table=tickets, type_name="ticket"):
 
     keys = Keys(PK="TICKET#{ticket_id}", SK="METADATA")
 
-    by_id = Get()
+    @Get()
+    def by_id(self, ticket_id: str) -> None: ...
+
     # "Descending by created_at"
-    of_customer = Query("GSI1-customer-index", newest_first=True, expected=20)
-    by_status = Query("GSI2-status-index", range="GSI2SK", newest_first=True, expected=100)
+
+    @Query("GSI1-customer-index", newest_first=True, expected=20)
+    def of_customer(self, GSI1PK: str) -> None: ...
+
+    @Query("GSI2-status-index", range="GSI2SK", newest_first=True, expected=100)
+    def by_status(self, GSI2PK: str, *, since: str | None = None, before: str | None = None) -> None: ...
 
 
 class Event(Entity, table=tickets, type_name="event"):
@@ -85,7 +91,8 @@ class Event(Entity, table=tickets, type_name="event"):
 
     keys = Keys(PK="TICKET#{ticket_id}", SK="EVENT#{date}#{sequence:03}")
 
-    of_ticket = Query(range="date", newest_first=True, expected=10)
+    @Query(range="date", newest_first=True, expected=10)
+    def of_ticket(self, ticket_id: str, *, since: str | None = None, before: str | None = None) -> None: ...
 
 
 class Feedback(Entity, table=tickets, type_name="feedback"):
@@ -102,8 +109,11 @@ class Feedback(Entity, table=tickets, type_name="feedback"):
         GSI3SK="{submitted_at}",
     )
 
-    of_ticket = Query()
-    by_operator = Query("GSI3-operator-index", newest_first=True, expected=50)
+    @Query()
+    def of_ticket(self, ticket_id: str) -> None: ...
+
+    @Query("GSI3-operator-index", newest_first=True, expected=50)
+    def by_operator(self, operator_id: str) -> None: ...
 
 
 class ShardedTicket(Entity, table=tickets, type_name="sharded"):
@@ -114,7 +124,8 @@ class ShardedTicket(Entity, table=tickets, type_name="sharded"):
 
     keys = Keys(PK="SHARDED#{ticket_id}#{shard}", SK="METADATA")
 
-    by_id = Get()
+    @Get()
+    def by_id(self, ticket_id: str, shard: int) -> None: ...
 
 
 class IdempotencyRecord(Entity, table=tickets, type_name="idempotency"):
@@ -124,14 +135,16 @@ class IdempotencyRecord(Entity, table=tickets, type_name="idempotency"):
 
     keys = Keys(PK="IDEMPOTENCY#{key}", SK="METADATA")
 
-    by_key = Get()
+    @Get()
+    def by_key(self, key: str) -> None: ...
 
 
 class TicketWithFeedback(Collection):
     ticket: Ticket
     feedback: list[Feedback]
 
-    of_ticket = CollectionQuery()
+    @CollectionQuery()
+    def of_ticket(self, ticket_id: str) -> None: ...
 
 
 BY_HAND = {

@@ -31,6 +31,9 @@ class Ticket(Entity, table=tickets):
 
     keys = Keys(PK="TICKET#{ticket_id}", SK="METADATA")
 
-    by_id = Get()
+    @Get()
+    def by_id(self, ticket_id: str) -> None: ...
+
     # Key('escalated_at').gte('2000-01-01')
-    escalated = Query("escalated-tickets-index", range="escalated_at", newest_first=True)
+    @Query("escalated-tickets-index", range="escalated_at", newest_first=True)
+    def escalated(self, *, since: datetime) -> None: ...

@@ -3,6 +3,7 @@ that are published once the write is done."""
 
 from __future__ import annotations
 
+from datetime import datetime
 from enum import StrEnum
 
 from tablewright.model import (
@@ -59,8 +60,11 @@ class Task(Entity, table=table, naming=pascal_case, type_name="TASK"):
         GSI2SK="CREATED_AT#{created_at:010}",
     )
 
-    by_id = Get()
-    by_status = Query("GSI2-TaskStatusIndex", range="created_at")
+    @Get()
+    def by_id(self, task_id: str) -> None: ...
+
+    @Query("GSI2-TaskStatusIndex", range="created_at")
+    def by_status(self, status: Status, *, since: datetime | None = None, before: datetime | None = None) -> None: ...
 
 
 class User(Entity, table=table, naming=pascal_case, type_name="USER"):
@@ -70,7 +74,8 @@ class User(Entity, table=table, naming=pascal_case, type_name="USER"):
 
     keys = Keys(PK="USER#{user_id}", SK="PROFILE")
 
-    by_id = Get()
+    @Get()
+    def by_id(self, user_id: str) -> None: ...
 
 
 class Assignment(Entity, table=table, naming=pascal_case, type_name="ASSIGNMENT"):
@@ -81,15 +86,19 @@ class Assignment(Entity, table=table, naming=pascal_case, type_name="ASSIGNMENT"
 
     keys = Keys(PK="TASK#{task_id}", SK="ASSIGNMENT#{user_id}", GSI1PK="USER#{user_id}", GSI1SK="TASK#{task_id}")
 
-    of_task = Query()
-    of_user = Query("GSI1-UserTasksIndex")
+    @Query()
+    def of_task(self, task_id: str) -> None: ...
+
+    @Query("GSI1-UserTasksIndex")
+    def of_user(self, user_id: str) -> None: ...
 
 
 class TaskWithAssignments(Collection):
     task: Task
     assignments: list[Assignment]
 
-    of_task = CollectionQuery()
+    @CollectionQuery()
+    def of_task(self, task_id: str) -> None: ...
 
 
 design = Design(

@@ -68,8 +68,6 @@ class Visit(Entity, table=visits):
     def by_shard(self, site: str, since: datetime, until: datetime) -> None:
         """Those of a time, by days of three partitions each."""
 
-    undeclared = Query("byDay", range="at")
-
 
 @pytest.fixture(scope="module")
 def store() -> Iterator[Store]:
@@ -91,7 +89,6 @@ def test_a_date_is_a_bucket_and_leaves_the_sort_key_free(store: Store) -> None:
     midnight: Any = datetime(2026, 2, 2, tzinfo=UTC)
     assert store.query(Visit.of_day("a", midnight)).items == expected
     assert store.query(Visit.of_day("a", midnight + timedelta(hours=5))).items == expected
-    assert store.query(Visit.undeclared(site="a", at=day)).items == expected
     last = expected[-1].at
     assert store.query(Visit.of_day("a", day, since=last)).items == expected[-1:]
     assert store.count(Visit.of_day("a", day)) == len(expected)
@@ -138,10 +135,21 @@ def test_a_range_of_buckets_is_read_in_order_and_in_pages(
 
 
 def test_a_range_has_two_ends(store: Store) -> None:
+    nothing: Any = None
     with pytest.raises(ModelError, match=r"needs at, or both ends of a range of at \(since and until\)"):
-        store.query(Visit.undeclared(site="a", since=START))
+        store.query(Visit.by_day("a", since=START, until=nothing))
     with pytest.raises(ModelError, match="needs site"):
-        store.query(Visit.undeclared(since=START, until=START))
+        store.query(Visit.by_day(nothing, since=START, until=START))
+    with pytest.raises(ModelError, match=r"Half.of_site needs at for the key, and does not take it"):
+
+        class Half(Entity, table=Table("Halves", "D", "S")):
+            site: str
+            at: datetime
+
+            keys = Keys(D="{site}#{at:date}", S="{at}")
+
+            @Query(range="at")
+            def of_site(self, site: str, since: datetime) -> None: ...
 
 
 def test_a_range_of_very_many_buckets_is_refused(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

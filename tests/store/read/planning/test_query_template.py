@@ -92,8 +92,11 @@ def test_templates_are_kept_with_their_entity_and_keep_their_pattern() -> None:
 
             keys = Keys(PK="{owner}", SK="{number:05}")
 
-            of_owner = Query()
-            from_number = Query(range="number")
+            @Query()
+            def of_owner(self, owner: str) -> None: ...
+
+            @Query(range="number")
+            def from_number(self, owner: str, *, since: int | None = None) -> None: ...
 
         return Note
 
@@ -111,6 +114,6 @@ def test_templates_are_kept_with_their_entity_and_keep_their_pattern() -> None:
 def test_a_mistake_is_reported_every_time() -> None:
     for _ in range(2):
         with pytest.raises(ModelError, match="needs user_id"):
-            plan_selection(Context(), Call.upcoming(user_id=None))
-        with pytest.raises(ModelError, match="minutes cannot be given"):
-            plan_selection(Context(), Call.of_user(user_id="u-1", minutes=3))
+            plan_selection(Context(), Call.upcoming(user_id=None))  # type: ignore[arg-type]
+        with pytest.raises(ModelError, match="call_id cannot be given"):
+            plan_selection(Context(), Call.of_user(user_id="u-1", call_id="c-1"))

@@ -33,7 +33,8 @@ class Basket(Entity, table=shop):
 
     keys = Keys(PK="BASKET#{basket_id}")
 
-    by_id = Get()
+    @Get()
+    def by_id(self, basket_id: str) -> None: ...
 
 
 BY_ID = Basket.by_id(basket_id="b")
@@ -145,7 +146,8 @@ class Plan(Entity, table=plans):
     keys = Keys(PK="PLAN#{plan_id}")
     upgrades = Upgrades(_with_level)
 
-    by_id = Get()
+    @Get()
+    def by_id(self, plan_id: str) -> None: ...
 
 
 GOLD, BASIC = Plan.by_id(plan_id="p"), Plan.by_id(plan_id="q")
@@ -204,7 +206,8 @@ class Owner(Entity, table=pets):
 
     keys = Keys(PK="OWNER#{owner_id}")
 
-    by_id = Get()
+    @Get()
+    def by_id(self, owner_id: str) -> None: ...
 
 
 ADA = Owner.by_id(owner_id="ada")

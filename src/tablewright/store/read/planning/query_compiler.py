@@ -2,8 +2,8 @@
 
 The partition key equals what follows from these fields. The parts of the sort key are taken from the left: given fields
 make an equality or a prefix, and the first field that is not given may have bounds. A given field that is in neither
-key is one that the index is conditional on (``when``), or a mistake. Conditions on other fields are a filter, or a
-check of the items where an index does not have the attribute.
+key is one that the index is conditional on (``when``), or a mistake. Conditions on other fields are a filter (see
+``read_filter``).
 
 Values are blanks in these conditions, each with its builder.
 """
@@ -17,23 +17,17 @@ from typing import Any
 from tablewright.dynamo import AttributeValue, Item, value_at
 from tablewright.dynamo.expressions.builder import (
     Condition,
-    all_of,
     begins_with,
     between,
     compare,
-    equals,
-    missing,
-    one_of,
     render,
 )
 from tablewright.model import ModelError, Template
 from tablewright.model.declarations import BLOB_REFERENCES
-from tablewright.model.items.field_layout import encode_value
 from tablewright.model.keys.fast_keys import AttributeBuilder, attribute_builder
 from tablewright.model.keys.key_forms import Field, Part
 from tablewright.model.keys.key_rules import KeyRule
 from tablewright.model.keys.key_template import PAST
-from tablewright.store.read.planning.key_range import ItemCheck
 from tablewright.store.read.planning.query_template import AccessPath, BoundedKey, QueryTemplate, ValueBuilder
 
 __all__ = ["compile_template"]
@@ -84,7 +78,6 @@ class _Compiler:
             self.item = {name: value for name, value in self.item.items() if name not in result.buckets}
             self._sort(bounds)
         self._check_all_used()
-        filtered = self._filter(query.where)
         projected = self._projected(access.project, keys_only) if access.project or keys_only else ()
         lacking = access.available is not None and (not projected or not access.available.issuperset(projected))
         fetches_from_table = lacking and index is not None and index.is_global
@@ -99,8 +92,6 @@ class _Compiler:
         if consistent:
             body["ConsistentRead"] = True
         body["KeyConditionExpression"] = " AND ".join(self.key_conditions)
-        if filtered:
-            body["FilterExpression"] = filtered
         if projected and not fetches_from_table:
             body["ProjectionExpression"] = ", ".join(map(result.placeholders.path, projected))
         body["ExpressionAttributeNames"] = result.placeholders.names
@@ -301,31 +292,6 @@ class _Compiler:
                 )
             self.result.allowed_values += [(attribute, allowed) for allowed in states]
 
-    # -- the filter ---------------------------------------------------------------------------------------------
-
-    def _filter(self, filters: Mapping[str, Any]) -> str:
-        """The conditions on other fields. DynamoDB cannot filter by what an index does not have: that is checked."""
-        rendered = []
-        for name, wanted in filters.items():
-            location = self.schema.locate(name, self.access.pattern)
-            path = ".".join(location.parts)
-            if path in self.access.partition + self.access.sort:
-                raise ModelError(f"{self.access.pattern}: {name} is part of the key, so it cannot be in where")
-            several = isinstance(wanted, list | tuple | set | frozenset)
-            choices = wanted if several else [wanted]
-            where = f"{self.access.pattern}, where {name}"
-            options = [None if value is None else encode_value(location, value, where) for value in choices]
-            default = self.schema.defaults.get(path)
-            if not options:
-                self.result.is_empty = True
-            elif self.access.available is not None and location.parts[0] not in self.access.available:
-                self.result.checks.append(_is_one_of(path, options, default))
-                self.checked.append(location.parts[0])
-            else:
-                rendered.append(_one_of(path, options, default))
-        condition = all_of(rendered)
-        return "" if condition is None else render(condition, self.result.placeholders)
-
 
 # Stands for a value that is not known yet.
 _BLANK: AttributeValue = {}
@@ -334,18 +300,3 @@ _BLANK: AttributeValue = {}
 def _text(render: Callable[[Item], str | None]) -> ValueBuilder:
     """Renders a template whose fields are known to be given."""
     return lambda item: {"S": render(item)}
-
-
-def _one_of(path: str, options: Sequence[AttributeValue | None], default: AttributeValue | None) -> Condition:
-    """One of several values. A missing attribute is the field's default; None is stored as no attribute, or as NULL."""
-    values = [{"NULL": True} if value is None else value for value in options]
-    condition = equals(path, values[0]) if len(values) == 1 else one_of(path, values)
-    return missing(path) | condition if default in options else condition
-
-
-def _is_one_of(path: str, options: Sequence[AttributeValue | None], default: AttributeValue | None) -> ItemCheck:
-    def check(item: Item) -> bool:
-        value = value_at(item, path)
-        return (default if value is None else None if value == {"NULL": True} else value) in options
-
-    return check
