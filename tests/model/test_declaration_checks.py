@@ -551,12 +551,12 @@ def test_members_of_a_collection_may_name_the_partition_differently() -> None:
         (
             {"head": str},
             taking(CollectionQuery(), "id"),
-            "Whole.head must be an entity, an entity or None, or a list of one type of entity",
+            "Whole.head must be an entity, an entity or None, or a list of entities",
         ),
         (
             {"parts": list[str]},
             taking(CollectionQuery(), "id"),
-            "Whole.parts must be an entity, an entity or None, or a list of one type of entity",
+            "Whole.parts must be an entity, an entity or None, or a list of entities",
         ),
         (
             {"head": Head, "x": Elsewhere},

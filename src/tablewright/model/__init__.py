@@ -8,7 +8,7 @@ naming        camel_case, pascal_case, snake_case
 patterns      Get, Query and what they give: Lookup, Selection
 field_expressions  attr, present: fields in conditions, filters and changes
 derived/      Projection: some fields of an entity, for reads; CountOf, SumOf: counters of its items
-collection    Collection, CollectionQuery and what it gives: CollectionSelection
+collection    Collection, CollectionQuery, MemberRead, and what a query gives: CollectionSelection
 schema        Schema: a declaration, compiled; schema_of
 design        Design: a whole system, with what is written, by whom, how often: Write, ItemWrite, RequiredRead,
               Reaction, Traffic, Volume, CostClaim, AcceptedFinding
@@ -17,7 +17,7 @@ keys/         Keys, when, first_of, raw, sharded; Template: the key codec
 items/        fields in items: where they are stored, how items are decoded, validated and upgraded
 """
 
-from tablewright.model.collection import Collection, CollectionQuery, CollectionSelection
+from tablewright.model.collection import Collection, CollectionQuery, CollectionSelection, MemberRead
 from tablewright.model.declarations import (
     AttributeName,
     CreatedAt,
@@ -85,6 +85,7 @@ __all__ = [
     "Large",
     "LocalIndex",
     "Lookup",
+    "MemberRead",
     "ModelError",
     "Numbered",
     "Projection",

@@ -4,6 +4,7 @@
         task: Task                                    required: without it there is no collection
         profile: Profile | None                       optional
         assignments: list[Assignment]                 all of them, in the order of the sort key
+        history: list[Comment | Event]                a feed: of several entities, in one order
 
         @CollectionQuery()                                       the partition of the table
         def of_task(self, task_id: str) -> None: ...
@@ -14,17 +15,23 @@
     store.collect(TaskWithAssignments.of_task("t-1"))
 
 A pattern is called with the fields of the partition key, as the first member names them. Items of other entities are
-left out.
+left out. A member may be read in part:
+
+    @CollectionQuery(reads={"orders": MemberRead(limit=5, newest_first=True, range="placed_at")})
+    def of_customer(self, customer_id: str, *, orders_since: datetime | None = None) -> None: ...
+
+Its parameters are called after it: bounds of its range, its next sort key fields, ``orders_limit`` and
+``orders_cursor``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import UnionType
 from typing import Any, ClassVar, Concatenate, Generic, ParamSpec, Self, TypeVar, Union, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, PrivateAttr
 from pydantic.fields import FieldInfo
 
 from tablewright.dynamo import Item
@@ -33,11 +40,28 @@ from tablewright.model.errors import ModelError
 from tablewright.model.keys.key_forms import Field, Literal
 from tablewright.model.pattern_parameters import undeclared
 from tablewright.model.pattern_signature import PatternSignature
-from tablewright.model.patterns import Pattern
+from tablewright.model.patterns import BOUNDS, Pattern
 from tablewright.model.schema import Schema, schema_of
+
+# What other packages use.
+__all__ = ["Member", "MemberRead"]
 
 P = ParamSpec("P")
 C = TypeVar("C", bound="Collection")
+
+
+@dataclass(frozen=True, slots=True)
+class MemberRead:
+    """How a member of a collection is read: so many items at most, in its own order, in a range of its sort key."""
+
+    limit: int | None = None
+    newest_first: bool = False
+    # The field of the sort key that may be bounded.
+    range: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.limit is not None and self.limit < 1:
+            raise ModelError(f"MemberRead(limit={self.limit}): read at least one item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +75,9 @@ class CollectionSelection(Generic[C]):
     newest_first: bool
     consistent: bool
     load_large: bool = True
+    # How members are read that are read in part, and what is given for them: bounds, fields, limit, cursor.
+    reads: Mapping[str, MemberRead] = field(default_factory=dict)
+    member_values: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +87,8 @@ class CollectionQuery(Pattern):
         @CollectionQuery()
         def of_task(self, task_id: str) -> None: ...         store.collect(TaskWithAssignments.of_task("t-1"))
 
-    ``expected`` is the usual number of items of a read, for estimates of cost.
+    ``reads`` says how members are read of which not all items are. ``expected`` is the usual number of items of a read,
+    for estimates of cost.
     """
 
     index: str | None = None
@@ -69,10 +97,28 @@ class CollectionQuery(Pattern):
     # Whether large values that are in blobs are read as well; otherwise ``store.load`` fetches them.
     load_large: bool = True
     expected: int | None = None
+    reads: Mapping[str, MemberRead] = field(default_factory=dict)
 
     def __call__(self, declaration: Callable[Concatenate[Any, P], None]) -> DeclaredCollectionQuery[P]:
         """Declare the pattern with a function, whose parameters are the fields of the partition key."""
         return self._declared(DeclaredCollectionQuery(), declaration)
+
+    def _selection(self, owner: type[C], values: dict[str, Any]) -> CollectionSelection[C]:
+        of_members: dict[str, dict[str, Any]] = {}
+        for member in self.reads:
+            names = [name for name in values if name.startswith(f"{member}_")]
+            of_members[member] = {name.removeprefix(f"{member}_"): values.pop(name) for name in names}
+        return CollectionSelection(
+            owner,
+            self.name,
+            self.index,
+            values,
+            self.newest_first,
+            self.consistent,
+            self.load_large,
+            self.reads,
+            of_members,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +131,7 @@ class DeclaredCollectionQuery(CollectionQuery, Generic[P]):
 
     def _bound(self, owner: type[C], _: PatternSignature) -> Callable[[dict[str, Any]], CollectionSelection[C]]:
         def gather(values: dict[str, Any]) -> CollectionSelection[C]:
-            return CollectionSelection(
-                owner, self.name, self.index, values, self.newest_first, self.consistent, self.load_large
-            )
+            return self._selection(owner, values)
 
         return gather
 
@@ -100,6 +144,16 @@ class Member:
     schema: Schema
     many: bool
     optional: bool
+    # Of a list of several entities, the others.
+    others: tuple[Schema, ...] = ()
+
+    @property
+    def schemas(self) -> tuple[Schema, ...]:
+        return (self.schema, *self.others)
+
+    def kind_of(self, item: Item) -> Schema | None:
+        """The schema of an item that belongs to this member."""
+        return next((kind for schema in self.schemas if (kind := schema.kind_of(item)) is not None), None)
 
 
 def _decoded(schema: Schema[Entity], item: Item) -> Entity:
@@ -136,15 +190,15 @@ class Collection(BaseModel):
         cls.members_ = tuple(_member(f"{cls.__name__}.{name}", name, info) for name, info in cls.model_fields.items())
         cls.patterns_ = {name: member for name, member in vars(cls).items() if isinstance(member, CollectionQuery)}
         by_entity: dict[type, str] = {}
-        for member in cls.members_:
-            other = by_entity.setdefault(member.schema.entity, member.name)
+        for member, schema in [(each, schema) for each in cls.members_ for schema in each.schemas]:
+            other = by_entity.setdefault(schema.entity, member.name)
             if other != member.name:
-                entity = member.schema.entity.__name__
+                entity = schema.entity.__name__
                 raise ModelError(
                     f"{cls.__name__}: {other} and {member.name} are both {entity}, and nothing says which item belongs "
                     "to which; declare one of them, and filter it"
                 )
-        tables = {member.schema.table.name for member in cls.members_}
+        tables = {schema.table.name for member in cls.members_ for schema in member.schemas}
         if len(tables) > 1:
             raise ModelError(
                 f"{cls.__name__}: {' and '.join(sorted(tables))} are different tables; a query reads one table"
@@ -155,14 +209,23 @@ class Collection(BaseModel):
                 place = f"{cls.__name__}.{pattern.name}"
                 raise ModelError(f"{place}: collections have a method of that name; rename the pattern")
 
+    # Where members that are read in part go on.
+    _cursors: dict[str, str | None] = PrivateAttr(default_factory=dict)
+
+    def cursor_of(self, member: str) -> str | None:
+        """The cursor for the next items of a member that was read in part; None at the end."""
+        return self._cursors.get(member)
+
     @classmethod
     def of(cls, items: Iterable[Item], decode: Callable[[Schema, Item], Entity] = _decoded) -> Self | None:
         """The collection that items make up; None when a required member is missing."""
         found: dict[str, list[Entity]] = {member.name: [] for member in cls.members_}
         for item in items:
-            member = next((member for member in cls.members_ if member.schema.matches(item)), None)
-            if member is not None:
-                found[member.name].append(decode(member.schema, item))
+            for member in cls.members_:
+                kind = member.kind_of(item)
+                if kind is not None:
+                    found[member.name].append(decode(kind, item))
+                    break
         values: dict[str, Any] = {}
         for member in cls.members_:
             entities = found[member.name]
@@ -179,9 +242,11 @@ def _member(place: str, name: str, info: FieldInfo) -> Member:
     optional = origin in (Union, UnionType) and type(None) in arguments
     if many or optional:
         annotation = next((argument for argument in arguments if argument is not type(None)), None)
-    if not (isinstance(annotation, type) and issubclass(annotation, Entity)):
-        raise ModelError(f"{place} must be an entity, an entity or None, or a list of one type of entity")
-    return Member(name, schema_of(annotation), many, optional)
+    kinds = get_args(annotation) if many and get_origin(annotation) in (Union, UnionType) else (annotation,)
+    if not all(isinstance(kind, type) and issubclass(kind, Entity) for kind in kinds):
+        raise ModelError(f"{place} must be an entity, an entity or None, or a list of entities")
+    schema, *others = map(schema_of, kinds)
+    return Member(name, schema, many, optional, tuple(others))
 
 
 def _check(place: str, members: tuple[Member, ...], pattern: CollectionQuery) -> None:
@@ -196,19 +261,19 @@ def _check(place: str, members: tuple[Member, ...], pattern: CollectionQuery) ->
             f"{place}: a global index has no consistent reads; read the table's partition, or remove consistent=True"
         )
     partitions = {}
-    for member in members:
-        if index is not None and not member.schema.covers(index):
-            raise ModelError(f"{place}: {member.schema.entity.__name__} is never in index {index.name!r}")
+    for schema in [schema for member in members for schema in member.schemas]:
+        if index is not None and not schema.covers(index):
+            raise ModelError(f"{place}: {schema.entity.__name__} is never in index {index.name!r}")
         partition: list[tuple[str | Literal, ...]] = []
         for attribute in (table.partition,) if index is None else index.partition:
-            rule = member.schema.key_rules.get(attribute)
+            rule = schema.key_rules.get(attribute)
             if rule is not None and rule.is_spread:
                 raise ModelError(
                     f"{place}: {attribute} is sharded, so no single partition has all members; use a key "
                     "that is not sharded"
                 )
             if attribute == table.type_attribute:
-                partition.append((Literal(member.schema.type_name),))
+                partition.append((Literal(schema.type_name),))
                 continue
             if rule is not None and rule.others:
                 raise ModelError(
@@ -216,16 +281,44 @@ def _check(place: str, members: tuple[Member, ...], pattern: CollectionQuery) ->
                 )
             parts = () if rule is None else rule.template.parts + rule.template.optional
             partition.append(tuple(part.form if isinstance(part, Field) else part for part in parts))
-        partitions[member.schema.entity.__name__] = tuple(partition)
+        partitions[schema.entity.__name__] = tuple(partition)
     if len(set(partitions.values())) > 1:
         raise ModelError(
             f"{place}: {', '.join(partitions)} are in different partitions; give them the same template for the "
             "partition key"
         )
-    _check_parameters(place, members[0].schema, pattern, table.key[:1] if index is None else index.partition)
+    taken = _check_reads(place, members, pattern, table.key[1:] if index is None else index.sort)
+    _check_parameters(place, members[0].schema, pattern, table.key[:1] if index is None else index.partition, taken)
 
 
-def _check_parameters(place: str, schema: Schema, pattern: CollectionQuery, partition: tuple[str, ...]) -> None:
+def _check_reads(
+    place: str, members: tuple[Member, ...], pattern: CollectionQuery, sort: tuple[str, ...]
+) -> frozenset[str]:
+    """Check how members are read in part; returns the parameters that a pattern may take for them."""
+    taken: set[str] = set()
+    for name, read in pattern.reads.items():
+        member = next((member for member in members if member.name == name), None)
+        if member is None or not member.many or member.others:
+            lists = ", ".join(member.name for member in members if member.many and not member.others) or "none"
+            raise ModelError(f"{place}: reads={{{name!r}: ...}} is for a list of one entity; there is {lists}")
+        schema = member.schema
+        rules = [schema.key_rules.get(attribute) for attribute in sort]
+        paths = [
+            path
+            for attribute, rule in zip(sort, rules, strict=True)
+            for path in ([attribute] if rule is None else [part.name for part in rule.fields])
+        ]
+        fields = schema.parameters(paths)
+        if read.range is not None and schema.path(read.range) not in paths:
+            raise ModelError(f"{place}: {name} has the range {read.range}, which is not in its sort key: {fields}")
+        bounds = () if read.range is None else BOUNDS
+        taken |= {f"{name}_{each}" for each in (*fields, *bounds, "limit", "cursor")}
+    return frozenset(taken)
+
+
+def _check_parameters(
+    place: str, schema: Schema, pattern: CollectionQuery, partition: tuple[str, ...], further: frozenset[str]
+) -> None:
     """Check the declared parameters against the partition key, as the first member names its fields."""
     needed: list[str] = []
     for attribute in partition:
@@ -235,5 +328,6 @@ def _check_parameters(place: str, schema: Schema, pattern: CollectionQuery, part
     taken, signature = ", ".join(["self", *needed]), pattern.signature
     if signature is None:
         raise undeclared(place, pattern, taken)
-    if signature.required != frozenset(needed) or len(signature.names) > len(signature.required):
+    names = frozenset(signature.names) - further
+    if signature.required - further != frozenset(needed) or names != frozenset(needed):
         raise ModelError(f"{place} takes the fields of the partition key; declare it as {place}({taken})")

@@ -120,7 +120,10 @@ class Entity(_WithFieldPaths):
     @classmethod
     def of(cls, item: Item) -> Self:
         """The entity of an item: ``Ticket.of(ticket.item()) == ticket``."""
-        entity = schema_of(cls).decode(item)
+        schema: Schema[Any] = schema_of(cls)
+        if schema.subtypes:
+            schema = schema.kind_of(item) or schema
+        entity = schema.decode(item)
         assert isinstance(entity, cls)
         return entity
 

@@ -31,6 +31,9 @@ from tablewright.model.errors import ModelError
 from tablewright.model.field_conditions import FieldCondition
 from tablewright.model.pattern_signature import PatternSignature
 
+# What other packages use.
+__all__ = ["BOUNDS"]
+
 P = ParamSpec("P")
 E = TypeVar("E", bound=BaseModel)
 E_co = TypeVar("E_co", bound=BaseModel, covariant=True)

@@ -73,6 +73,8 @@ class Schema(KeyLayout, Generic[E_co]):
         self.counts: tuple[Any, ...] = ()
         # Whether other items are written with each of its items: guards of unique values, counters.
         self.needs_upkeep = bool(self.unique)
+        # The schemas of entities that extend this one in the same table: reads of this one return them as well.
+        self.subtypes: list[Schema] = []
         # What the store compiles from the access patterns; kept here, so that it lives as long as the entity.
         self.query_templates: dict[Any, Any] = {}
         self._compile()
@@ -110,6 +112,11 @@ class Schema(KeyLayout, Generic[E_co]):
                 self.key_collisions.append(other)
                 other.key_collisions.append(self)
         self.table.entities.append(self.entity)
+        for base in self.entity.__mro__[1:]:
+            extended = base.__dict__.get("schema_")
+            if isinstance(extended, Schema) and extended.table is self.table:
+                extended.subtypes.append(self)
+                extended.query_templates.clear()
 
     # -- entity and item ----------------------------------------------------------------------------------------
 
@@ -174,6 +181,12 @@ class Schema(KeyLayout, Generic[E_co]):
                 return False
         # A key that a template makes is never one of the store's own.
         return self.table.partition in self.key_rules or not self.table.is_internal(item)
+
+    def kind_of(self, item: Item, key_is_known: bool = False) -> Schema | None:
+        """The schema of an item: of this entity, or of one that extends it; None if it is of neither."""
+        if self.matches(item, key_is_known):
+            return self
+        return next((schema for schema in self.subtypes if schema.matches(item, key_is_known)), None)
 
     def matching(self, items: list[Item], partition_is_known: bool = False) -> list[Item]:
         """Those of some items that are of this entity; ``partition_is_known`` as ``key_is_known`` above."""

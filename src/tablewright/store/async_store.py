@@ -39,7 +39,7 @@ from tablewright.store.maintenance.ensure_tables import ensure_tables
 from tablewright.store.maintenance.findings import Report
 from tablewright.store.maintenance.table_differences import Difference
 from tablewright.store.maintenance.verify_repair import ProgressHook
-from tablewright.store.read import fetch_related, get, query, transact_get
+from tablewright.store.read import collection_read, fetch_related, get, query, transact_get
 from tablewright.store.read.planning.scan import Scan
 from tablewright.store.read.query import Page, ReadProgressHook
 from tablewright.store.write import (
@@ -361,7 +361,7 @@ class AsyncStore(BaseStore):
 
     async def collect(self, selection: CollectionSelection[C], *, consistent: bool | None = None) -> C | None:
         """Several entities that share a partition, by one query; None if a required one is missing."""
-        return await self.run_flow(query.collect(self.context, selection, consistent=consistent))
+        return await self.run_flow(collection_read.collect(self.context, selection, consistent=consistent))
 
     async def pages(
         self,

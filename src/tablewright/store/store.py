@@ -40,7 +40,7 @@ from tablewright.store.maintenance.ensure_tables import ensure_tables
 from tablewright.store.maintenance.findings import Report
 from tablewright.store.maintenance.table_differences import Difference
 from tablewright.store.maintenance.verify_repair import ProgressHook
-from tablewright.store.read import fetch_related, get, query, transact_get
+from tablewright.store.read import collection_read, fetch_related, get, query, transact_get
 from tablewright.store.read.planning.scan import Scan
 from tablewright.store.read.query import Page, ReadProgressHook
 from tablewright.store.write import (
@@ -362,7 +362,7 @@ class Store(BaseStore):
 
     def collect(self, selection: CollectionSelection[C], *, consistent: bool | None = None) -> C | None:
         """Several entities that share a partition, by one query; None if a required one is missing."""
-        return self.run_flow(query.collect(self.context, selection, consistent=consistent))
+        return self.run_flow(collection_read.collect(self.context, selection, consistent=consistent))
 
     def pages(
         self,

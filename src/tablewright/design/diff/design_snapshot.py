@@ -93,7 +93,7 @@ def snapshot(design: Design) -> Snapshot:
         "tables": {table.name: _table(table) for table in design.tables},
         "collections": {
             collection.__name__: {
-                "members": [member.schema.entity.__name__ for member in collection.members_],
+                "members": [schema.entity.__name__ for member in collection.members_ for schema in member.schemas],
                 "patterns": {name: _pattern(each) for name, each in collection.patterns_.items()},
             }
             for collection in design.collections

@@ -210,7 +210,7 @@ def _collections(design: Design) -> Iterator[Block]:
                     kind.__name__,
                     ", ".join(
                         f"{member.name}: {'many ' if member.many else 'optional ' if member.optional else ''}"
-                        f"{member.schema.entity.__name__}"
+                        f"{' or '.join(schema.entity.__name__ for schema in member.schemas)}"
                         for member in kind.members_
                     ),
                 ]

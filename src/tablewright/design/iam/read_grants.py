@@ -41,7 +41,9 @@ def of_read(
 
 def _batches(owner: Schema | type[Collection], pattern: Get | Query | CollectionQuery) -> Iterator[tuple[str, str]]:
     """Why a read needs BatchGetItem on the table as well."""
-    schemas = [owner] if isinstance(owner, Schema) else [member.schema for member in owner.members_]
+    schemas = (
+        [owner] if isinstance(owner, Schema) else [schema for member in owner.members_ for schema in member.schemas]
+    )
     if isinstance(pattern, Get) and pattern.index is None and pattern.many:
         yield "BatchGetItem", ""
     if pattern.index is not None and schemas[0].table.index(pattern.index).is_global and lacks(schemas[0], pattern):
@@ -58,7 +60,9 @@ def _written_back(owner: Schema | type[Collection]) -> Iterator[tuple[str, str]]
 
     A read works without this permission, so a tenant is not granted it.
     """
-    for schema in [owner] if isinstance(owner, Schema) else [member.schema for member in owner.members_]:
+    for schema in (
+        [owner] if isinstance(owner, Schema) else [schema for member in owner.members_ for schema in member.schemas]
+    ):
         if schema.upgrades is not None and schema.upgrades.write_back:
             reason = f"items of older schema versions of {schema.entity.__name__}, written back"
             # With the guards of unique values that an upgrade has changed.

@@ -139,8 +139,8 @@ def projection_gap(context: LintContext) -> Iterator[Occurrence]:
         filtered = [each.field for each in restrictions(schema, pattern)] if isinstance(pattern, Query) else []
         yield from _gap(context, place, key, [*wanted, *filtered])
     for place, collection, gather in context.gathers():
-        for member in collection.members_:
-            yield from _gap(context, place, context.key(member.schema, gather.index), list(member.schema.fields))
+        for schema in [schema for member in collection.members_ for schema in member.schemas]:
+            yield from _gap(context, place, context.key(schema, gather.index), list(schema.fields))
 
 
 def _gap(context: LintContext, place: str, key: EntityKey, wanted: list[str]) -> Iterator[Occurrence]:

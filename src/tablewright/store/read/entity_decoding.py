@@ -23,6 +23,8 @@ _MANY = 100
 
 def entity_of(schema: Schema, item: Item, *, partial: bool = False) -> Any:
     """The entity of an item; with ``partial``, of a projection of it."""
+    if schema.subtypes:
+        schema = schema.kind_of(item) or schema
     try:
         return schema.decode(item, partial=partial)
     except ValidationError as error:
@@ -38,6 +40,8 @@ def entity_of(schema: Schema, item: Item, *, partial: bool = False) -> Any:
 
 def entities_of(schema: Schema, items: Sequence[Item]) -> list[Any]:
     """The entities of items."""
+    if schema.subtypes:
+        return [entity_of(schema, item) for item in items]
     try:
         if len(items) > _MANY:
             return without_collection(partial(schema.decode_all, items))

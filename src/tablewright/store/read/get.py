@@ -62,8 +62,10 @@ def get(context: Context, lookup: Lookup[E], *, consistent: bool | None = None) 
         plan = plan_lookup(context, lookup, consistent=consistent)
         items = yield from open_pager(context, plan).take(1)
         item, key = items[0] if items else None, plan.stable_key
+    if item is not None and schema.subtypes:
+        schema = schema.kind_of(item) or schema
     if item is not None and ((schema.large and lookup.load_large) or schema.writes_back):
-        return (yield from _complete(context, lookup, item, key))
+        return (yield from _complete(context, lookup, schema, item, key))
     entity: E | None
     if lookup.projection is None:
         entity = None if item is None else entity_of(schema, item)
@@ -87,9 +89,8 @@ def exists(context: Context, lookup: Lookup[E], *, consistent: bool | None = Non
     return (yield from get(context, replace(lookup, load_large=False), consistent=consistent)) is not None
 
 
-def _complete(context: Context, lookup: Lookup[E], item: Item, key: Sequence[str]) -> Flow[E | None]:
+def _complete(context: Context, lookup: Lookup[E], schema: Schema, item: Item, key: Sequence[str]) -> Flow[E | None]:
     """The entity of an item that was found, with its blobs loaded."""
-    schema = schema_of(lookup.entity)
     found: Item | None = item
     if schema.large and lookup.load_large:
         (found,) = yield from load_visible(context, [schema], [item], key)

@@ -9,15 +9,15 @@ from typing import Any, Generic, TypeVar
 from pydantic import BaseModel
 
 from tablewright.dynamo import Item
-from tablewright.model import Collection, CollectionSelection, Entity, FieldCondition, Projection, Selection
-from tablewright.store.argument_checks import A_CLASS, A_COLLECTION_QUERY, A_QUERY, wrong_argument
+from tablewright.model import Collection, Entity, FieldCondition, Projection, Selection
+from tablewright.store.argument_checks import A_CLASS, A_QUERY, wrong_argument
 from tablewright.store.context import Context
 from tablewright.store.flow.driver import Flow, Request, together
 from tablewright.store.flow.retry import retrying
 from tablewright.store.read.entity_decoding import entities_of, entity_of, projection_of
 from tablewright.store.read.pager import MAX_PAGE_SIZE, Pager, cursor_maker, open_pager, resume_pager
 from tablewright.store.read.planning.read_plan import ReadPlan, ReadTarget
-from tablewright.store.read.planning.read_planner import plan_collection, plan_scan, plan_selection
+from tablewright.store.read.planning.read_planner import plan_scan, plan_selection
 from tablewright.store.read.planning.scan import Scan
 from tablewright.store.read.visibility import visible
 
@@ -187,18 +187,6 @@ def scan(
     found = as_scan("scan", A_CLASS, source)
     plan = plan_scan(context, found, consistent=bool(consistent), segment=segment, where=where)
     return read_page(open_pager(context, plan, cursor, page_size), found.source, limit)
-
-
-def collect(context: Context, selection: CollectionSelection[C], *, consistent: bool | None = None) -> Flow[C | None]:
-    """A collection: all of a partition; None if a required member is missing."""
-    if not isinstance(selection, CollectionSelection):
-        raise wrong_argument("collect", A_COLLECTION_QUERY, selection)
-    pager = open_pager(context, plan_collection(context, selection, consistent=consistent))
-    items: list[Item] = []
-    while not pager.ended:
-        taken = yield from pager.take(None)
-        items += (yield from pager.complete(taken)) if pager.target.is_postprocessed else taken
-    return selection.collection.of(items, entity_of)
 
 
 def count(

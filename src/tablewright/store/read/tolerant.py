@@ -189,10 +189,10 @@ def read_collection(
     members = selection.collection.members_
     readable: list[tuple[Item, Any]] = []
     for item in items:
-        member = next((each for each in members if each.schema.matches(item)), None)
+        member = next((each for each in members if each.kind_of(item) is not None), None)
         if member is None:
             continue
-        entity = _entity(member.schema, item, ())
+        entity = _entity(member.kind_of(item) or member.schema, item, ())
         if not isinstance(entity, Unreadable):
             readable.append((item, entity))
         elif member.many or member.optional:

@@ -19,6 +19,9 @@ def is_expired(schema: Schema, item: Item, now: float) -> bool:
 
 def is_visible(schema: Schema, item: Item, now: float, key_is_known: bool = False) -> bool:
     """Whether an item is of the entity, and live."""
+    if schema.subtypes:
+        kind = schema.kind_of(item, key_is_known)
+        return kind is not None and not is_expired(kind, item, now)
     if schema.expiry is not None and is_expired(schema, item, now):
         return False
     return schema.matches(item, key_is_known)
@@ -26,6 +29,8 @@ def is_visible(schema: Schema, item: Item, now: float, key_is_known: bool = Fals
 
 def visible(schema: Schema, items: list[Item], now: float, partition_is_known: bool = False) -> list[Item]:
     """Those of some items that are of the entity, and live."""
+    if schema.subtypes:
+        return [item for item in items if is_visible(schema, item, now)]
     if schema.expiry is not None:
         items = [item for item in items if not is_expired(schema, item, now)]
     return schema.matching(items, partition_is_known)

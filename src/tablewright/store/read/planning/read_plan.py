@@ -54,7 +54,7 @@ class ReadTarget:
     is_plain: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        self.schemas = (self.schema, *self.other_schemas)
+        self.schemas = (self.schema, *self.schema.subtypes, *self.other_schemas)
         may_load = self.load_large and (not self.projected or BLOB_REFERENCES in self.projected)
         self.loads_blobs = may_load and any(schema.large for schema in self.schemas)
         self.writes_back = any(schema.writes_back for schema in self.schemas)

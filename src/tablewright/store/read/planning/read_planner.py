@@ -161,7 +161,7 @@ def plan_collection(
     query = _NEWEST_FIRST_COLLECTION if selection.newest_first else _COLLECTION
     key = (name, index, selection.newest_first, selection.load_large, consistent, *values)
 
-    first, *others = [member.schema for member in collection.members_]
+    first, *others = [schema for member in collection.members_ for schema in member.schemas]
     access_path = partial(AccessPath, collection, first.entity, name, index, query, tuple(others), selection.load_large)
     return _plan(context, first, collection.query_templates_, key, access_path, values, _NO_BOUNDS, consistent)
 
