@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import Field
 
 from tablewright.design.lint import lint
-from tablewright.model import Design, Entity, GlobalIndex, Keys, RequiredRead, Table, schema_of
+from tablewright.model import Design, Entity, GlobalIndex, Keys, Query, RequiredRead, Table, schema_of
 from tests.design.generated_designs import SHAPES, Shape, entity_of
 from tests.examples import examples
 
@@ -63,3 +67,60 @@ def test_names_that_are_taken_are_not_advised() -> None:
     assert advised is not None
     assert (advised["partition"], advised["sort"], advised["name"]) == ("GSI4PK", "GSI4SK", "byRider2")
     assert (advised["first"], advised["second"]) == ("RIDER#{rider}", "RIDE#{ride_id}#RIDE")
+
+
+# -- templates ------------------------------------------------------------------------------------------------------
+
+_TEMPLATE = re.compile(r'(?P<attribute>SK|GSI1SK)="(?P<template>[^"]+)"')
+_PART = re.compile(r"Write (?P<part>\{[^}]+\})")
+
+
+class Stage(StrEnum):
+    NEW = "new"
+    DONE = "done"
+
+
+def order_sorted_by(template: str) -> Design:
+    class Order(Entity, table=Table("orders", "PK", "SK")):
+        customer_id: str
+        order_id: UUID
+        stage: Stage
+        points: int = Field(ge=0, le=99_999)
+        placed_at: datetime
+
+        keys = Keys(PK="CUSTOMER#{customer_id}", SK=template)
+
+        @Query(newest_first=True)
+        def recent(self, customer_id: str) -> None: ...
+
+    return Design("Orders", tables=[schema_of(Order).table])
+
+
+@pytest.mark.requirement("X4")
+@pytest.mark.parametrize(
+    ("template", "rule"),
+    [
+        ("ORDER#{order_id}", "random-order"),
+        ("ORDER#{stage}", "key-not-unique"),
+        ("{points:number}", "key-not-unique"),
+        ("{placed_at:date}", "key-not-unique"),
+    ],
+)
+def test_a_key_that_is_advised_is_one_that_lint_takes(template: str, rule: str) -> None:
+    (finding,) = [each for each in lint(order_sorted_by(template)) if each.rule == rule]
+    advised = _TEMPLATE.search(finding.repair)
+    assert advised is not None, finding.repair
+    assert [each for each in lint(order_sorted_by(advised["template"])) if each.rule == rule] == []
+
+
+@pytest.mark.requirement("X4")
+@pytest.mark.parametrize(
+    ("template", "rule"),
+    [("{points}#{order_id}", "unpadded-number"), ("{points:03}#{order_id}", "narrow-padding")],
+)
+def test_a_form_that_is_advised_is_one_that_lint_takes(template: str, rule: str) -> None:
+    (finding,) = [each for each in lint(order_sorted_by(template)) if each.rule == rule]
+    advised = _PART.search(finding.repair)
+    assert advised is not None, finding.repair
+    repaired = re.sub(r"\{points[^}]*\}", advised["part"], template)
+    assert [each for each in lint(order_sorted_by(repaired)) if each.rule == rule] == []

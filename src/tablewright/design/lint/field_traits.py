@@ -12,7 +12,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
-from enum import Enum
+from enum import Enum, IntEnum
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from uuid import UUID
@@ -50,7 +50,7 @@ _MONEY = frozenset(
 _MONEY_UNITS = frozenset(["eur", "usd", "gbp", "chf", "cents", "due", "paid", "net", "gross", "total", "value"])
 _TALLIES = re.compile(
     r"(?:^|_)(?:count|counter|counts|stock|balance|quantity|qty|views|likes|votes|points|hits|downloads|plays|remaining|"
-    r"followers|visitors|clicks|impressions|subscribers|participants|attendees|shares|sold|inventory|seats|visits|usage|credits)$|^(?:num|number_of|total)_"
+    r"followers|version|revision|visitors|clicks|impressions|subscribers|participants|attendees|shares|sold|inventory|seats|visits|usage|credits)$|^(?:num|number_of|total)_"
 )
 _SORTABLE = re.compile(r"ulid|ksuid|uuid_?v?[167]|snowflake|object_?id|xid|timestamp|\btime\b|sortable", re.IGNORECASE)
 _GENERIC = re.compile(r"(?:[gl]si)?[-_]?\d*[-_]?(?:pk|sk|partition_?key|sort_?key|hash_?key|range_?key)[-_]?\d*")
@@ -65,6 +65,10 @@ def words(name: str) -> list[str]:
 def is_generic_key(name: str) -> bool:
     """Whether a name is a generic key name: PK, sk, GSI1PK, gsi2_sk, partition_key."""
     return _GENERIC.fullmatch(name.lower()) is not None
+
+
+def _is_numeric(kind: type) -> bool:
+    return kind in (int, float, Decimal) or issubclass(kind, IntEnum)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +88,8 @@ class FieldTraits:
     # The number of values, if known, and the texts that are stored for them, in the order of their declaration.
     choices: int | None = None
     words: tuple[str, ...] = ()
+    # Whether its values are numbers of one width, so that they sort as text as they do as numbers.
+    is_even: bool = False
     # The maximum number of bytes; None without a limit.
     most_bytes: int | None = None
     # The largest value of a whole number, if that is declared.
@@ -129,7 +135,7 @@ class FieldTraits:
 
     @property
     def is_number(self) -> bool:
-        return bool(self.types) and (self.is_counted or self.types <= {int, float, Decimal})
+        return bool(self.types) and (self.is_counted or all(_is_numeric(kind) for kind in self.types))
 
     @property
     def is_hand_counted(self) -> bool:
@@ -227,6 +233,7 @@ def traits_of(schema: Schema, path: str) -> FieldTraits:
         is_many=spec is not None and bool(spec.types & {"L", "SET"}),
         choices=_choices(info.annotation),
         words=_words(info.annotation),
+        is_even=_is_even(info.annotation),
         most_bytes=most_bytes(info.annotation, tuple(info.metadata)),
         most=_largest(markers),
         is_optional=_is_optional(info, markers),
@@ -349,6 +356,20 @@ def _choices(annotation: Any) -> int | None:
     if isinstance(annotation, type) and issubclass(annotation, Enum):
         return len(annotation)
     return 2 if annotation is bool else None
+
+
+def _is_even(annotation: Any) -> bool:
+    """Whether a literal or an enum has whole numbers that are not negative, all with the same number of digits."""
+    annotation = resolve_alias(annotation)
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return _is_even(arguments[0])
+    if isinstance(annotation, type) and issubclass(annotation, IntEnum):
+        arguments = tuple(member.value for member in annotation)
+    elif origin is not Literal:
+        return False
+    widths = {len(str(value)) if isinstance(value, int) and value >= 0 else None for value in arguments}
+    return len(widths) == 1 and None not in widths
 
 
 def _words(annotation: Any) -> tuple[str, ...]:

@@ -17,6 +17,9 @@ _SHARED_NAMES = frozenset(
 _PEOPLE = frozenset(["user", "account", "customer", "member", "person", "employee", "subscriber", "profile", "player"])
 _LOGINS = frozenset(["email", "mail", "username", "login", "handle", "nickname"])
 
+# What names a thing in an address, so that there is one of each.
+_OWN_NAMES = frozenset(["slug", "handle", "permalink"])
+
 
 def own_ids(schema: Schema) -> list[str]:
     """The fields that identify an entity, by their names: ``order_id`` of an Order, or ``id``."""
@@ -67,12 +70,11 @@ def key_not_unique(context: LintContext) -> Iterator[Occurrence]:
         )
 
 
-@rule("login-not-unique", "A name to sign in with that two can have", "warning")
+@rule("login-not-unique", "A name that finds one, and that two can have", "warning")
 def login_not_unique(context: LintContext) -> Iterator[Occurrence]:
     """Two people who sign up at the same time both succeed."""
     for schema in context.schemas:
-        if words(schema.entity.__name__)[-1:] and words(schema.entity.__name__)[-1] not in _PEOPLE:
-            continue
+        is_person = not _PEOPLE.isdisjoint(words(schema.entity.__name__)[-1:])
         primary = context.fields_of(schema, schema.table.key)
         # Of a Get, index-not-unique says it.
         for place, owner, pattern, key in context.queries():
@@ -82,7 +84,8 @@ def login_not_unique(context: LintContext) -> Iterator[Occurrence]:
             if len(fields) != 1:
                 continue
             traits = context.traits(schema, fields[0])
-            if traits.name.split("_")[-1] in _LOGINS and not traits.is_unique and fields[0] not in primary:
+            named = traits.name in _OWN_NAMES or (is_person and traits.name.split("_")[-1] in _LOGINS)
+            if named and not traits.is_unique and fields[0] not in primary:
                 yield Occurrence(
                     f"{schema.entity.__name__}.{fields[0]}",
                     f"{place} finds a {schema.entity.__name__} by {fields[0]}, and nothing keeps two of them from "

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tablewright.design.lint.lint_context import EntityKey, KeyTemplate, LintContext
 from tablewright.design.lint.lint_findings import Occurrence, rule
-from tablewright.model import Schema
+from tablewright.model import Schema, Unique
 from tablewright.model.keys.key_forms import Field
 
 
@@ -121,7 +121,7 @@ def case_sensitive_key(context: LintContext) -> Iterator[Occurrence]:
             for part in template.parts
             if isinstance(part, Field) and part.form == "text"
         }
-        unique = {spec.name: "its guard" for spec in schema.unique}
+        unique = {spec.name: "its guard" for spec in schema.unique if not spec.marker(Unique).ignore_case}
         for name, where in {**unique, **keyed}.items():
             traits = context.traits(schema, name)
             if traits.is_email and str in traits.types and not traits.is_normalised:
@@ -129,6 +129,7 @@ def case_sensitive_key(context: LintContext) -> Iterator[Occurrence]:
                     f"{schema.entity.__name__}.{name}",
                     f"{name} is a key ({where}) as it was typed: Ada@example.org and ada@example.org are two keys, so "
                     "that a person is not found, or there twice.",
-                    f"Store it in lower case: {name}: Annotated[str, StringConstraints(to_lower=True)].",
+                    f"Store it in lower case: {name}: Annotated[str, StringConstraints(to_lower=True)]; or write "
+                    f"{{{name}:lower}} in a key and Unique(ignore_case=True) for a unique value.",
                     context.where(schema.entity),
                 )

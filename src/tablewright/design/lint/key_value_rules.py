@@ -56,7 +56,7 @@ def unpadded_number(context: LintContext) -> Iterator[Occurrence]:
         for part in template.parts:
             if isinstance(part, Field) and part.form == "text":
                 trait = context.traits(schema, part.name)
-                if trait.is_number:
+                if trait.is_number and not trait.is_even:
                     form = "013" if trait.is_counted else "number"
                     yield Occurrence(
                         _place(schema, template.attribute),

@@ -71,6 +71,7 @@ CASES = [
         lambda: counted("sets", "pages", "count"),
         lambda: counted("adds", "pages"),
     ),
+    Case("counter-set", "comment.revision", lambda: counted("sets", "revision"), lambda: counted("adds", "revision")),
     Case("counter-set", "comment.stock", lambda: counted("sets", "stock"), lambda: counted("adds", "stock")),
     Case(
         "counter-set", "comment.total_likes", lambda: counted("sets", "total_likes"), lambda: counted("sets", "pages")

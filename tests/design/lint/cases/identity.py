@@ -104,6 +104,12 @@ CASES = [
         lambda: users(str, "Player", "username"),
         lambda: users(Annotated[str, Unique()], "Player", "username"),
     ),
+    Case(
+        "login-not-unique",
+        "Article.slug",
+        lambda: users(str, "Article", "slug"),
+        lambda: users(Annotated[str, Unique()], "Article", "slug"),
+    ),
     # Whoever is mailed about an order may have several of them.
     Case("login-not-unique", "User.email", lambda: users(str), lambda: users(str, "Order")),
 ]

@@ -220,4 +220,10 @@ CASES = [
         lambda: members(Annotated[str, Unique()]),
         lambda: members(Annotated[LOWER, Unique()]),
     ),
+    Case(
+        "case-sensitive-key",
+        "Member.contact_email",
+        lambda: members(Annotated[str, Unique()]),
+        lambda: members(Annotated[str, Unique(ignore_case=True)]),
+    ),
 ]
