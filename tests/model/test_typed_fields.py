@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pydoc
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -159,3 +160,13 @@ def test_a_field_that_is_declared_again_has_its_own_path(recwarn: pytest.Warning
     assert repr(Order.visits) == "Order.visits"
     assert Special.model_fields["visits"].default == 3
     assert Special.by_number("c", 1).entity is Special
+
+
+def test_help_shows_what_a_pattern_takes_and_returns() -> None:
+    shown = pydoc.plain(pydoc.render_doc(Order.of_customer))
+    assert "of_customer(customer_id: 'str', *, since: 'int | None' = None) -> 'Selection[Order]'" in shown
+    assert "The orders of a customer, newest first." in shown
+    assert "-> 'Lookup[Order]'" in pydoc.plain(pydoc.render_doc(Order.by_number))
+    assert "-> 'CollectionSelection[Account]'" in pydoc.plain(pydoc.render_doc(Account.of_customer))
+    with pytest.raises(TypeError, match=r"^Order.of_customer\(\) got an unexpected keyword argument 'custmer'"):
+        Order.of_customer(custmer="c")  # type: ignore[call-arg]

@@ -127,7 +127,7 @@ class DeclaredCollectionQuery(CollectionQuery, Generic[P]):
 
     def __get__(self, instance: object, owner: type[C]) -> Callable[P, CollectionSelection[C]]:
         assert self.signature is not None
-        return self.signature.bound(owner, self._bound)
+        return self.signature.bound(owner, CollectionSelection, self._bound)
 
     def _bound(self, owner: type[C], _: PatternSignature) -> Callable[[dict[str, Any]], CollectionSelection[C]]:
         def gather(values: dict[str, Any]) -> CollectionSelection[C]:

@@ -390,10 +390,21 @@ class Attr(Generic[T]):
     def _condition(self, node: Condition, text: str, *, is_missing_known: bool = False) -> FieldCondition:
         """A condition, which a missing attribute meets if the default of its field does."""
         schema = schema_of(self._entity)
-        if any(spec.name == self._path for spec in schema.large):
+        if schema.large and any(spec.name == self._path for spec in schema.large):
             raise ModelError(f"{self._name} is Large and may be a blob: no condition can be on it")
         default = schema.defaults.get(self._place.path)
-        if default is not None and not is_missing_known and not _has_parameters(node):
+        if default is None or is_missing_known:
+            return self._said(node, text)
+        if (
+            isinstance(node, Compare)
+            and node.operator == "="
+            and isinstance(node.right, LiteralValue)
+            and "S" in default
+        ):
+            # By far the most, and known without evaluating anything.
+            if node.right.value == default:
+                node = Or((self._missing(), node))
+        elif not _has_parameters(node):
             if holds(node, {self._place.path: default}):
                 node = Or((self._missing(), node))
             elif holds(node, {}):

@@ -48,11 +48,11 @@ class PatternSignature:
         self._bound: dict[type, Callable[..., Any]] = {}
 
     def bound(
-        self, owner: type, make: Callable[[Any, PatternSignature], Callable[[dict[str, Any]], R]]
+        self, owner: type, result: type, make: Callable[[Any, PatternSignature], Callable[[dict[str, Any]], R]]
     ) -> Callable[..., R]:
         """The pattern as a function of an entity class, with its signature and documentation.
 
-        ``make`` gives what is called with the values of each call, by parameter.
+        ``make`` gives what is called with the values of each call, by parameter; ``result`` is what that returns.
         """
         function: Callable[..., R] | None = self._bound.get(owner)
         if function is None:
@@ -60,8 +60,9 @@ class PatternSignature:
             function.__name__ = self.declaration.__name__
             function.__qualname__ = f"{owner.__name__}.{self.declaration.__name__}"
             function.__doc__ = inspect.cleandoc(self.declaration.__doc__ or "") or None
-            parameters = list(self.parameters.values())
-            function.__signature__ = self.signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+            function.__signature__ = self.signature.replace(  # type: ignore[attr-defined]
+                parameters=list(self.parameters.values()), return_annotation=f"{result.__name__}[{owner.__name__}]"
+            )
             self._bound[owner] = function
         return function
 

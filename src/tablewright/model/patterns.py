@@ -174,7 +174,7 @@ class DeclaredGet(Get, Generic[P]):
 
     def __get__(self, instance: object, owner: type[E]) -> Callable[P, Lookup[E]]:
         assert self.signature is not None
-        return self.signature.bound(owner, self._bound)
+        return self.signature.bound(owner, Lookup, self._bound)
 
     def _bound(self, owner: type[E], _: PatternSignature) -> Callable[[dict[str, Any]], Lookup[E]]:
         name, index, consistent, load_large = self.name, self.index, self.consistent, self.load_large
@@ -187,7 +187,7 @@ class DeclaredQuery(Query, Generic[P]):
 
     def __get__(self, instance: object, owner: type[E]) -> Callable[P, Selection[E]]:
         assert self.signature is not None
-        return self.signature.bound(owner, self._bound)
+        return self.signature.bound(owner, Selection, self._bound)
 
     def _bound(self, owner: type[E], signature: PatternSignature) -> Callable[[dict[str, Any]], Selection[E]]:
         fixed = self.fixed
