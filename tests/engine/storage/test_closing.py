@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from functools import partial
 from pathlib import Path
@@ -63,3 +65,53 @@ def test_closing_commits_what_nobody_has_flushed(tmp_path: Path) -> None:
     assert waiter.told == [None]
     with Engine.open(tmp_path) as reopened:
         assert keys(reopened) == {"kept"}
+
+
+# -- programs that end without closing ------------------------------------------------------------------------------
+
+PROGRAM = """
+import sys, os, gc, time
+from tablewright import Engine
+engine = Engine.open(sys.argv[1])
+if not engine.call("ListTables", {})["TableNames"]:
+    engine.call("CreateTable", {"TableName": "things", "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}]})
+for number in range(3):
+    engine.call("PutItem", {"TableName": "things", "Item": {"id": {"S": str(number)}}})
+print("acknowledged", flush=True)
+"""
+ENDINGS = {
+    "at its end": "",
+    "by sys.exit": "sys.exit(3)",
+    "by an exception": "raise RuntimeError('unhandled')",
+    "interrupted": "raise KeyboardInterrupt",
+    "forgotten": "del engine; gc.collect(); print('collected')",
+    "in a cycle": "cycle = [engine]; cycle.append(cycle); del engine, cycle; gc.collect()",
+    "in a function": "def run():\n    own = engine\nrun(); globals().clear()",
+    "with a thread at work": (
+        "import threading\n"
+        "def work():\n"
+        "    while True:\n"
+        "        engine.call('PutItem', {'TableName': 'things', 'Item': {'id': {'S': 'again'}}})\n"
+        "threading.Thread(target=work, daemon=True).start(); time.sleep(0.2)"
+    ),
+    "after a fork whose child ended first": "child = os.fork()\nif child == 0: sys.exit()\nos.waitpid(child, 0)",
+    "with another one open": "other = Engine.open(sys.argv[1] + '-other')",
+    "by os._exit": "os._exit(0)",
+}
+
+
+@pytest.mark.parametrize("ending", ENDINGS.values(), ids=ENDINGS)
+def test_a_program_that_ends_without_closing_leaves_a_folder_that_opens(tmp_path: Path, ending: str) -> None:
+    folder = tmp_path / "data"
+    for _ in range(2):
+        command = [sys.executable, "-c", PROGRAM + ending, str(folder)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        assert done.stdout.startswith("acknowledged"), done.stderr
+        # Only what the program itself raised.
+        complaints = [line for line in done.stderr.splitlines() if "sqlite3" in line or "tablewright" in line]
+        assert complaints == []
+    with Engine.open(folder) as engine:
+        found = {item["id"]["S"] for item in engine.call("Scan", {"TableName": "things"})["Items"]}
+    assert found >= {"0", "1", "2"}

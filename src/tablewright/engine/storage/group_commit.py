@@ -29,6 +29,7 @@ import logging
 import os
 import sqlite3
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -197,6 +198,7 @@ class Storage:
         self._folder_lock: FolderLock | None = None
         self._gate: CheckpointGate | None = None
         self._reserve: Reserve | None = None
+        self._ending: weakref.finalize[..., Storage] | None = None
         # Whether the disk is full; see ``check_room``. And how often it was.
         self.lacks_room = False
         self.releases = 0
@@ -217,6 +219,8 @@ class Storage:
             self._sync_leftovers(self._log)
             if self._reserve is not None and self._reserve.is_released and not self._reserve.regain(self._pages()):
                 self._do_without_room(self._log)
+        if folder is not None:
+            self._ending = weakref.finalize(self, _end, os.getpid(), weakref.ref(self), self._connection, self._files)
         forks.register(self)
 
     def _sync_leftovers(self, log: WriteAheadLog) -> None:
@@ -566,6 +570,8 @@ class Storage:
                 self._release()
 
     def _release(self) -> None:
+        if self._ending is not None:
+            self._ending.detach()
         if self._log is not None:
             # SQLite is about to remove the log.
             with suppress(OSError):
@@ -582,3 +588,20 @@ class Storage:
         self._end_reading()
         if self._folder_lock is not None:
             self._folder_lock.release()
+
+
+def _end(process: int, of: weakref.ref[Storage], connection: sqlite3.Connection, files: Files) -> None:
+    """The program ends, or nobody has a storage any more: close it.
+
+    SQLite would do that as well, and remove the log; then nothing may say that there has to be one.
+    """
+    if os.getpid() != process:
+        # A child leaves the files to its parent.
+        return
+    storage = of()
+    if storage is not None:
+        storage.close()
+        return
+    with suppress(OSError):
+        forget_end(files)
+    connection.close()
