@@ -7,8 +7,22 @@ import pytest
 from tablewright.design import iam
 from tablewright.design.design_loading import DesignError, load
 from tablewright.design.iam import Tenant
+from tablewright.design.iam.maintenance_grants import of_maintenance
 from tablewright.design.iam.policy_evaluation import is_allowed
-from tablewright.model import Design, Entity, Get, GlobalIndex, ItemWrite, Keys, Query, Table, Unique, Write, sharded
+from tablewright.model import (
+    Design,
+    Entity,
+    Get,
+    GlobalIndex,
+    ItemWrite,
+    Keys,
+    Query,
+    RetiredEntity,
+    Table,
+    Unique,
+    Write,
+    sharded,
+)
 from tests.design import models
 from tests.design.subjects import CHECKPOINT_TABLE, DESIGNS
 from tests.model.seed_designs import CALLS, TICKETS, Candidate
@@ -355,3 +369,24 @@ def test_what_reaches_beyond_the_tenant_cannot_be_limited() -> None:
 def test_a_role_that_may_do_nothing_has_no_policy() -> None:
     with pytest.raises(DesignError, match="IAM refuses one without statements"):
         iam.document([], iam.arns("us-east-1", "123456789012"))
+
+
+def test_maintenance_may_replace_items_of_retired_entities() -> None:
+    table = Table("Orders", "PK")
+
+    class Order(Entity, table=table):
+        order_id: str
+        keys = Keys(PK="ORDER#{order_id}")
+
+    design = Design("Shop", tables=[table])
+    before = {grant.action for grant in of_maintenance(design)}
+
+    class OrderBefore(RetiredEntity, Order):
+        keys = Keys(PK="O#{order_id}")
+
+    assert {grant.action for grant in of_maintenance(design)} - before == {
+        "BatchGetItem",
+        "ConditionCheckItem",
+        "UpdateItem",
+    }
+    assert OrderBefore in table.retired

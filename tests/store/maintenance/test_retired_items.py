@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+import threading
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Any
 
@@ -494,3 +497,66 @@ def test_a_failure_of_becomes_is_told_and_the_item_left(store: Store, engine: En
     assert "secret" not in left.found
     items = {item["id"]["S"]: item for item in stored(engine, "Odd")}
     assert items == {"a": {"id": {"S": "a"}, "n": {"N": "1"}}, "b": {"id": {"S": "b"}, "m": {"S": "secret"}}}
+
+
+# -- writers that go on ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_writers_that_go_on_while_items_are_split_lose_nothing(store: Store) -> None:
+    old, new = Table("Busy", "PK", "SK"), Table("Busy", "PK", "SK")
+
+    class OldThing(Entity, table=old, type_name="Thing"):
+        thing_id: str
+        hits: int = 0
+        street: str = "s"
+        keys = Keys(PK="T#{thing_id}", SK="THING")
+
+    class Thing(Entity, table=new):
+        thing_id: str
+        hits: int = 0
+        keys = Keys(PK="T#{thing_id}", SK="THING")
+
+        @Get()
+        def by_id(self, thing_id: str) -> None: ...
+
+    class Place(Entity, table=new):
+        thing_id: str
+        street: str
+        keys = Keys(PK="T#{thing_id}", SK="PLACE")
+
+    class ThingBefore(RetiredEntity, Thing):
+        street: str
+
+        def becomes(self) -> Iterator[object]:
+            yield Thing(thing_id=self.thing_id, hits=self.hits)
+            yield Place(thing_id=self.thing_id, street=self.street)
+
+    store.ensure_tables(old)
+    names = [str(number) for number in range(60)]
+    for name in names:
+        store.put(OldThing(thing_id=name))
+    stop = threading.Event()
+    counted: list[Counter[str]] = []
+
+    def write(seed: int) -> None:
+        choices, mine = random.Random(seed), Counter[str]()
+        while not stop.is_set():
+            name = choices.choice(names)
+            store.update(Thing.by_id(name), attr(Thing.hits).add(1))
+            mine[name] += 1
+        counted.append(mine)
+
+    writers = [threading.Thread(target=write, args=[seed]) for seed in range(3)]
+    for writer in writers:
+        writer.start()
+    while not store.repair(new, dry_run=False).is_clean:
+        pass
+    stop.set()
+    for writer in writers:
+        writer.join()
+    total = sum(counted, Counter[str]())
+    assert store.verify(new).is_clean
+    assert {each.thing_id: each.hits for each in store.iterate(Thing)} == {name: total[name] for name in names}
+    assert {each.thing_id for each in store.iterate(Place)} == set(names)
+    assert schema_of(ThingBefore).is_retired

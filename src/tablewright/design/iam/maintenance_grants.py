@@ -1,7 +1,8 @@
 """What maintenance needs permission for: verify, repair (which migrates as well), and the collection of orphans.
 
 All of it reads tables from end to end. What a repair writes depends on the entities: an index key is set in place, an
-item under a wrong primary key is moved, a guard is put or deleted while its owner is checked, a counter is raised.
+item under a wrong primary key is moved, a guard is put or deleted while its owner is checked, a counter is raised, an
+item of a retired entity is replaced by what it becomes.
 """
 
 from __future__ import annotations
@@ -9,9 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tablewright.design.iam.grants import Grant, Resource
-from tablewright.model import Design, Schema, schemas_of
+from tablewright.model import Design, Schema, retired_schemas_of, schemas_of
 
 __all__ = ["of_maintenance"]
+
+
+_OF_RETIRED = ("GetItem", "BatchGetItem", "PutItem", "UpdateItem", "DeleteItem", "ConditionCheckItem")
 
 
 def of_maintenance(design: Design) -> Iterator[Grant]:
@@ -21,6 +25,10 @@ def of_maintenance(design: Design) -> Iterator[Grant]:
         for schema in schemas_of(table):
             for action, reason in _of_entity(schema):
                 yield Grant(action, Resource(table), reason)
+        for form in retired_schemas_of(table):
+            # Of what they become, only the table is known.
+            for action in _OF_RETIRED:
+                yield Grant(action, Resource(table), f"repair: what items of {form.entity.__name__} become")
         if any(schema.large for schema in schemas_of(table)):
             reason = f"collect: how far {table.name} can be restored"
             yield Grant("DescribeContinuousBackups", Resource(table), reason)
