@@ -6,6 +6,7 @@ One design with all of them is written by every path, read by every pattern, and
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import pytest
@@ -281,3 +282,40 @@ def test_the_design_tools_know_such_keys() -> None:
     keys = snapshot(design)["tables"]["Malls"]["entities"]["Shop"]["keys"]
     assert keys["SK"]["raw"] == "|"
     assert keys["GSI2PK"]["others"][0]["template"] == "LET#{open:Y|N}"
+
+
+def test_a_range_of_times_in_the_middle_of_a_raw_key_has_its_ends(engine: Engine) -> None:
+    table = Table("Logs", "PK", "SK")
+
+    class Log(Entity, table=table):
+        host: str
+        at: datetime
+        line: str
+
+        keys = Keys(PK=raw("host_{host}"), SK=raw("log {at} {line}"))
+
+        @Query(range="at")
+        def of_host(
+            self,
+            host: str,
+            *,
+            since: datetime | None = None,
+            until: datetime | None = None,
+            after: datetime | None = None,
+            before: datetime | None = None,
+        ) -> None: ...
+
+    store = Store.on(engine)
+    store.ensure_tables(table)
+    times = [datetime(2026, 1, 5, hour, tzinfo=UTC) for hour in range(4)]
+    for at in times:
+        store.put(Log(host="a", at=at, line="x"))
+
+    def found(**bounds: datetime) -> list[int]:
+        return [log.at.hour for log in store.query(Log.of_host("a", **bounds)).items]
+
+    assert found(since=times[1], until=times[2]) == [1, 2]
+    assert found(after=times[1], until=times[3]) == [2, 3]
+    assert found(since=times[1], before=times[3]) == [1, 2]
+    assert found(after=times[2]) == [3]
+    assert found(before=times[1]) == [0]

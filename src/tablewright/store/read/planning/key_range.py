@@ -109,19 +109,19 @@ class KeyRange:
         return self.low[1] and self.high[1]
 
 
-def key_range(prefix: str, part: Field, within: KeyRange, is_day_only: bool) -> KeyRange:
+def key_range(prefix: str, part: Field, within: KeyRange, is_day_only: bool, is_last: bool) -> KeyRange:
     """A range of values as the range of the keys that have them after ``prefix``.
 
     Keys whose field is v are ``prefix + v`` and what continues that with the separator: all are before ``prefix + v +
-    PAST``. A key that holds only the day includes all of that day, whatever the hour of the bound. Raw text is bounded
-    only where nothing follows it.
+    PAST``. A key that holds only the day includes all of that day, whatever the hour of the bound. In a raw key, any
+    text may follow a value of a fixed length; other text is bounded only where it ``is_last``.
     """
     if within.prefix is not None:
         return KeyRange(prefix={"S": prefix + part.encode(within.prefix)})
     within = within.fitted(part.width)
     if part.is_descending:
         within = KeyRange(within.high, within.low)
-    past = PAST if part.raw is None else "" if part.is_text else _LAST
+    past = PAST if part.raw is None else "" if is_last else _LAST
     keys = KeyRange()
     if within.low is not None:
         value, included = within.low

@@ -222,7 +222,9 @@ class BoundedKey:
         if self.template is not None and self.part is not None:
             if self.is_day_only:
                 checks.append(within.check(self.part.name))
-            within = key_range(self.template.prefix(item)[0], self.part, within, self.is_day_only)
+            within = key_range(
+                self.template.prefix(item)[0], self.part, within, self.is_day_only, self.part is self.template.parts[-1]
+            )
         if not within.is_exact:
             checks.append(within.check(self.attribute))
         return within, checks
