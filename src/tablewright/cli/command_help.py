@@ -54,6 +54,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "copy": (
         "copy ./data aws:eu-west-1",
         "copy http://127.0.0.1:8000 ./copy --table Orders --rename Orders=OldOrders",
+        "copy ./data export/{table}.json.gz",
         "copy aws:eu-west-1 ./data --table Orders --read-rate 500 --where \"status = 'open'\"",
     ),
 }

@@ -7,6 +7,9 @@
 places              what SOURCE and TARGET may be, and what a source and a target are
 place_opening       both of them, opened and closed
 table_place         tables: a data folder, an endpoint, Amazon DynamoDB
+file_place          files, and folders of files
+file_formats        DynamoDB JSON, JSON Lines, CSV and Parquet
+plain_values        attribute values as plain JSON, with types from the design
 table_definition    what a table is created from: keys, indexes, billing; and what is turned on at the end
 copying             the copy itself: segments, read-ahead, state
 copy_state          the state file, from which a copy that was stopped goes on

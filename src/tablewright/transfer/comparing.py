@@ -14,7 +14,6 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from tablewright.dynamo import Item
-from tablewright.transfer.item_changes import ItemChanges
 from tablewright.transfer.item_digests import (
     ItemDifference,
     ItemTable,
@@ -30,6 +29,8 @@ _MAX_COMPARED = 200_000
 MAX_LISTED = 100
 
 OnPage = Callable[[list[Item]], None]
+# What is written for items that were read.
+Changed = Callable[[list[Item]], list[Item]]
 
 
 async def digests_in(place: Source, table: str, key: Sequence[str], segments: int, on_page: OnPage) -> KeyDigests:
@@ -67,12 +68,12 @@ async def differences(
     target: Source,
     tables: tuple[str, str],
     key: Sequence[str],
-    changes: ItemChanges,
-    written: KeyDigests,
-    found: KeyDigests,
+    changed: Changed,
+    sums: tuple[KeyDigests, KeyDigests],
     segments: int,
 ) -> list[ItemDifference]:
     """The items that differ, of as many parts as can be compared at once."""
+    written, found = sums
     parts: list[int] = []
     room = _MAX_COMPARED
     for part in written.differing(found):
@@ -81,13 +82,13 @@ async def differences(
             break
         parts.append(part)
     expected, actual = ItemTable(parts, key), ItemTable(parts, key)
-    await each_page(source, tables[0], segments, lambda items: expected.add(changes.apply(tables[0], items)))
+    await each_page(source, tables[0], segments, lambda items: expected.add(changed(items)))
     await each_page(target, tables[1], segments, actual.add)
     return expected.differences(actual)
 
 
 async def absent_or_different(
-    source: Source, target: Target, tables: tuple[str, str], key: Sequence[str], changes: ItemChanges, segments: int
+    source: Source, target: Target, tables: tuple[str, str], key: Sequence[str], changed: Changed, segments: int
 ) -> list[ItemDifference]:
     """The items of the source that are not in the target, which may have others; the first ones only."""
     found: list[ItemDifference] = []
@@ -97,10 +98,7 @@ async def absent_or_different(
         position = None
         while len(found) <= MAX_LISTED:
             page = await source.page(tables[0], segment, number, position)
-            expected = {
-                key_bytes(item, key): (item, digest(canonical_bytes(item)))
-                for item in changes.apply(tables[0], page.items)
-            }
+            expected = {key_bytes(item, key): (item, digest(canonical_bytes(item))) for item in changed(page.items)}
             keys = [{name: item[name] for name in key} for item, _ in expected.values()]
             there = {
                 key_bytes(item, key): digest(canonical_bytes(item))

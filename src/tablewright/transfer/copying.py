@@ -128,6 +128,11 @@ async def _chosen(source: Source, target: Target, options: CopyOptions) -> list[
     if not names:
         raise TransferError(f"{source.place} has no tables")
     pairs = [(name, options.renamed.get(name, name)) for name in names]
+    if len(pairs) > 1 and not target.holds_tables:
+        raise TransferError(
+            f"{target.place} is one file, and {source.place} has {len(pairs)} tables; choose one with --table, or "
+            "write a file for each, such as export/{table}.json"
+        )
     targets = [renamed for _, renamed in pairs]
     for renamed in targets:
         if targets.count(renamed) > 1:
@@ -155,12 +160,16 @@ class _TableCopying:
         self._options, self._changes, self._state = options, changes, state
         self._on_progress = on_progress
         self._expected = 0
+        # The name by which the design knows the table.
+        self._modelled = names[0]
 
     async def run(self) -> TableCopy:
         name, renamed = self._names
         definition = await self._definition()
+        self._modelled = name if self._changes.modelled(name) is not None else renamed
         table = self._state.tables.get(renamed)
         if table is not None and table.done:
+            self._target.tidy(renamed, len(table.segments))
             return TableCopy(name, renamed, table.read, table.digests.count, verified=self._options.verify)
         self._expected = await self._source.expected_items(name)
         there = await self._target.existing(renamed)
@@ -170,6 +179,7 @@ class _TableCopying:
             await self._target.create(renamed, definition)
         key = self._key(there, definition)
         await self._copy(table, key)
+        await self._target.assemble(renamed, len(table.segments), definition)
         result = TableCopy(name, renamed, table.read, table.digests.count)
         if self._options.verify:
             await self._verify(result, table, key)
@@ -182,7 +192,12 @@ class _TableCopying:
             table.segments = [SegmentState() for _ in table.segments]
             table.digests = KeyDigests()
         await self._state.save()
+        if table.done:
+            self._target.tidy(renamed, len(table.segments))
         return result
+
+    def _changed(self, items: list[Item]) -> list[Item]:
+        return self._changes.apply(self._modelled, items)
 
     async def _definition(self) -> TableDefinition | None:
         """What the table is created from: as the source has it, or else the design."""
@@ -193,17 +208,14 @@ class _TableCopying:
 
     async def _begun(self, there: TableDefinition | None, definition: TableDefinition | None) -> TableState:
         name, renamed = self._names
-        if there is not None:
-            if definition is not None and there.typed_key != definition.typed_key:
-                raise TransferError(
-                    f"table {renamed} of {self._target.place} has the key {_key_text(there)}, and {name} has "
-                    f"{_key_text(definition)}; choose another name with --rename {name}=NEW"
-                )
-            if not self._options.into_existing and not await self._target.is_empty(renamed):
-                raise TransferError(
-                    f"{renamed} of {self._target.place} has items already; add to them with --into-existing, or choose "
-                    f"another name with --rename {name}=NEW"
-                )
+        if there is not None and definition is not None and there.typed_key != definition.typed_key:
+            raise TransferError(
+                f"table {renamed} of {self._target.place} has the key {_key_text(there)}, and {name} has "
+                f"{_key_text(definition)}; choose another name with --rename {name}=NEW"
+            )
+        reason = await self._target.occupied(renamed, into_existing=self._options.into_existing)
+        if reason is not None:
+            raise TransferError(reason)
         segments = await self._source.segments(name, self._options.segments)
         table = TableState([SegmentState() for _ in range(segments)], created=there is None)
         self._state.tables[renamed] = table
@@ -242,10 +254,10 @@ class _TableCopying:
                 pending = None
                 if page.position is not None:
                     pending = asyncio.ensure_future(self._source.page(name, number, total, page.position))
-                items = self._changes.apply(name, page.items)
+                items = self._changed(page.items)
                 mark = await self._target.write(renamed, number, items)
                 # Without a pause in between, so that a state that is saved has all of it or nothing.
-                table.digests.add(items, key)
+                table.digests.add(self._target.comparable(renamed, items), key)
                 segment.read += len(page.items)
                 segment.position, segment.mark, segment.ended = page.position, mark, page.position is None
                 self._tell("copy", table.read)
@@ -257,11 +269,13 @@ class _TableCopying:
     # -- verification -----------------------------------------------------------------------------------------------
 
     async def _verify(self, result: TableCopy, table: TableState, key: Sequence[str]) -> None:
-        options, changes, names = self._options, self._changes, self._names
+        options, names = self._options, self._names
         result.verified = True
         try:
             if not table.created and options.into_existing:
-                found = await absent_or_different(self._source, self._target, names, key, changes, options.segments)
+                found = await absent_or_different(
+                    self._source, self._target, names, key, self._changed, options.segments
+                )
                 result.differences = found[:MAX_LISTED]
                 return
             seen = 0
@@ -275,9 +289,12 @@ class _TableCopying:
             there = await digests_in(target, names[1], key, options.segments, on_page)
             if parts := table.digests.differing(there):
                 result.differing_parts = len(parts)
-                listed = await differences(
-                    self._source, target, names, key, changes, table.digests, there, options.segments
-                )
+
+                def written(items: list[Item]) -> list[Item]:
+                    return self._target.comparable(names[1], self._changed(items))
+
+                sums = table.digests, there
+                listed = await differences(self._source, target, names, key, written, sums, options.segments)
                 result.differences = listed[:MAX_LISTED]
         except BaseExceptionGroup as failed:
             raise _first(failed) from None

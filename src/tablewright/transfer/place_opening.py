@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
+from tablewright.model import Table
+from tablewright.transfer.file_formats import format_of
+from tablewright.transfer.file_place import FilePlace, exported_files
 from tablewright.transfer.patient_calls import PatientCalls
-from tablewright.transfer.places import Source, Target
+from tablewright.transfer.places import Source, Target, endpoint_of
 from tablewright.transfer.table_place import TablePlace, backend_at
 
 __all__ = ["open_places"]
@@ -14,19 +18,40 @@ __all__ = ["open_places"]
 
 @contextmanager
 def open_places(
-    source: str, target: str, *, read_rate: float | None = None, write_rate: float | None = None
+    source: str,
+    target: str,
+    *,
+    read_rate: float | None = None,
+    write_rate: float | None = None,
+    tables: Sequence[Table] = (),
 ) -> Iterator[tuple[Source, Target]]:
-    """The two places of a copy, which are closed at the end; rates are in units a second."""
+    """The two places of a copy, which are closed at the end.
+
+    Rates are in units a second. ``tables`` are those of a design, which say what types the attributes in files have.
+    """
     rates = {"read_rate": read_rate, "write_rate": write_rate}
-    first = TablePlace(source, PatientCalls(backend_at(source, exists=True), **rates))
+
+    def opened(place: str, *, exists: bool) -> TablePlace | FilePlace:
+        is_file = endpoint_of(place) is None and (format_of(place) or (exists and _is_export(place)))
+        return (
+            FilePlace(place, tables)
+            if is_file
+            else TablePlace(place, PatientCalls(backend_at(place, exists=exists), **rates))
+        )
+
+    first = opened(source, exists=True)
     try:
         if source == target:
             yield first, first
             return
-        second = TablePlace(target, PatientCalls(backend_at(target, exists=False), **rates))
+        second = opened(target, exists=False)
         try:
             yield first, second
         finally:
             second.close()
     finally:
         first.close()
+
+
+def _is_export(place: str) -> bool:
+    return bool(exported_files(Path(place).expanduser()))

@@ -3,6 +3,8 @@
     ./data                     a data folder; nobody else may have it open
     http://127.0.0.1:8000      an endpoint that speaks DynamoDB's protocol
     aws, aws:eu-west-1         Amazon DynamoDB, in the configured region or in another one
+    orders.json                a file: .json, .jsonl or .csv, also with .gz, or .parquet
+    export/{table}.csv         a file for each table
 
 A source gives pages of items, segment by segment, each page with the position at which the next one begins; a position
 is JSON, for a state file to hold. A target takes items, and says when they are safe.
@@ -62,12 +64,14 @@ class Target(Protocol):
     """Where items are written to; it can be read, too, so that it can be compared."""
 
     place: str
+    # Whether it takes more than one table.
+    holds_tables: bool
 
     async def existing(self, table: str) -> TableDefinition | None:
         """What a table is there as; None if it is not."""
 
-    async def is_empty(self, table: str) -> bool:
-        """Whether a table that is there has no items."""
+    async def occupied(self, table: str, *, into_existing: bool) -> str | None:
+        """Why nothing can be written there, in words that say what to do; None if it can."""
 
     async def create(self, table: str, definition: TableDefinition | None) -> None:
         """Create a table, as far as writing to it needs."""
@@ -78,11 +82,20 @@ class Target(Protocol):
     async def write(self, table: str, segment: int, items: Sequence[Item]) -> Any:
         """Write items; the mark behind them."""
 
+    def comparable(self, table: str, items: list[Item]) -> list[Item]:
+        """What will be read of items that are written."""
+
     async def secure(self) -> None:
         """Return when all that was written survives a crash."""
 
+    async def assemble(self, table: str, segments: int, definition: TableDefinition | None) -> None:
+        """Make it readable as a whole, when all segments have ended."""
+
     async def finish(self, table: str, definition: TableDefinition | None) -> list[str]:
         """Turn on what comes last; what the place cannot do, in words."""
+
+    def tidy(self, table: str, segments: int) -> None:
+        """Delete what nobody needs any more, as the table is done."""
 
     def reading(self) -> Source:
         """The place as a source."""

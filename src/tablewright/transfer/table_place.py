@@ -35,6 +35,8 @@ _UNSUPPORTED = frozenset({"UnknownOperationException", "NotImplementedError", "4
 class TablePlace:
     """The tables that answer behind one backend."""
 
+    holds_tables = True
+
     def __init__(self, place: str, calls: PatientCalls) -> None:
         self.place = place
         self._calls = calls
@@ -113,9 +115,16 @@ class TablePlace:
         response = await self._calls.call("Scan", body)
         return Page(response["Items"], response.get("LastEvaluatedKey"))
 
-    async def is_empty(self, table: str) -> bool:
+    async def occupied(self, table: str, *, into_existing: bool) -> str | None:
+        if into_existing or await self._description(table) is None:
+            return None
         body: dict[str, Any] = {"TableName": table, "ConsistentRead": True, "Limit": 1}
-        return not (await self._calls.call("Scan", body))["Items"]
+        if not (await self._calls.call("Scan", body))["Items"]:
+            return None
+        return (
+            f"{table} of {self.place} has items already; add to them with --into-existing, or choose another name with "
+            "--rename OLD=NEW"
+        )
 
     async def existing_items(self, table: str, keys: Sequence[Item]) -> list[Item]:
         found: list[Item] = []
@@ -184,8 +193,17 @@ class TablePlace:
             "with --transform, and delete the state file"
         ) from None
 
+    def comparable(self, table: str, items: list[Item]) -> list[Item]:
+        return items
+
     async def secure(self) -> None:
         """What was acknowledged is durable."""
+
+    async def assemble(self, table: str, segments: int, definition: TableDefinition | None) -> None:
+        """Items can be read as soon as they are written."""
+
+    def tidy(self, table: str, segments: int) -> None:
+        """Nothing is left over."""
 
     # -- tables -------------------------------------------------------------------------------------------------
 

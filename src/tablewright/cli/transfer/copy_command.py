@@ -15,7 +15,8 @@ from tablewright.cli.database_commands import counted
 from tablewright.cli.progress import StepProgress
 
 if TYPE_CHECKING:
-    from tablewright.transfer import CopyProgress, ItemChanges, TableCopy
+    from tablewright.model import Design
+    from tablewright.transfer import CopyProgress, TableCopy
 
 _LINE_SECONDS = 10.0
 
@@ -24,7 +25,8 @@ def register(commands: Commands) -> None:
     copy = commands.add_parser(
         "copy",
         help="copy tables from one place to another, and verify them",
-        epilog="A place is a data folder, an endpoint (http://host:port), or Amazon DynamoDB (aws, aws:eu-west-1). "
+        epilog="A place is a data folder, an endpoint (http://host:port), Amazon DynamoDB (aws, aws:eu-west-1), or a "
+        "file (.json, .jsonl, .csv, also with .gz, or .parquet); export/{table}.json is a file for each table. "
         "If a copy is stopped, the same command goes on where it was. Exit codes: 0 everything is copied; 1 the target "
         "differs; 2 something has to be fixed first.",
     )
@@ -93,10 +95,9 @@ def _copy(options: argparse.Namespace) -> int:
     import asyncio
 
     from tablewright.store import StoreError
-    from tablewright.transfer import CopyOptions, TransferError, copy_tables, open_places
+    from tablewright.transfer import CopyOptions, ItemChanges, TransferError, copy_tables, open_places
 
     try:
-        changes = _changes(options)
         asked = CopyOptions(
             tables=options.table,
             renamed=dict(options.rename),
@@ -105,12 +106,16 @@ def _copy(options: argparse.Namespace) -> int:
             verify=options.verify,
             state=options.state,
         )
-        rates = {"read_rate": options.read_rate, "write_rate": options.write_rate}
-        with (
-            StepProgress() as steps,
-            open_places(options.source, options.target, **rates) as (source, target),
-            _interruptible(),
-        ):
+        designs = _designs(options)
+        places = open_places(
+            options.source,
+            options.target,
+            read_rate=options.read_rate,
+            write_rate=options.write_rate,
+            tables=[table for design in designs for table in design.all_tables],
+        )
+        with StepProgress() as steps, places as (source, target), _interruptible():
+            changes = ItemChanges(where=options.where, transform=options.transform, designs=designs)
             told = _Told(steps)
             done = asyncio.run(copy_tables(source, target, asked, changes, told.progress))
     except (TransferError, StoreError) as error:
@@ -127,15 +132,13 @@ def _interruptible() -> Iterator[None]:
         raise
 
 
-def _changes(options: argparse.Namespace) -> ItemChanges:
+def _designs(options: argparse.Namespace) -> list[Design]:
     from tablewright.design import DesignError, load
-    from tablewright.transfer import ItemChanges
 
     try:
-        designs = [] if options.design is None else load(options.design)
+        return [] if options.design is None else load(options.design)
     except DesignError as error:
         raise UsageError(str(error)) from None
-    return ItemChanges(where=options.where, transform=options.transform, designs=designs)
 
 
 def _report(done: list[TableCopy], *, verified: bool) -> int:

@@ -1,0 +1,202 @@
+"""Files as a source and as a target: one for a table, one for each of several, or what Amazon's export has written.
+
+    orders.json.gz            the table orders, in one file
+    export/{table}.parquet    each table in a file of its own; beside it, what the table is created from
+    AWSDynamoDB/0123-abc/     an export of Amazon DynamoDB to S3: one table in many files
+
+A target is written as parts, one for each segment, which are cut back to what a state file speaks of. When all are
+complete, the file is made of them and takes its name, and the parts are deleted once the copy is done.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any, Self
+
+from tablewright.dynamo import Item
+from tablewright.model import Table
+from tablewright.transfer.errors import TransferError
+from tablewright.transfer.file_formats import as_read, assemble, format_of, part_lines, read_items, sync_folder
+from tablewright.transfer.places import Page
+from tablewright.transfer.plain_values import AttributeTypes
+from tablewright.transfer.table_definition import TableDefinition
+
+_PAGE_ITEMS = 1000
+_TABLE = "{table}"
+_DEFINITION = ".table.json"
+
+
+class FilePlace:
+    """Files of items. ``tables`` are those of a design, which say what types attributes have."""
+
+    def __init__(self, place: str, tables: Sequence[Table] = ()) -> None:
+        self.place = place
+        self.holds_tables = _TABLE in place
+        self._path = Path(place).expanduser()
+        self._format = format_of(place)
+        if place.count(_TABLE) > 1 or _TABLE in str(self._path.parent):
+            raise TransferError(f"{place}: {_TABLE} stands for the name of a file, once; such as export/{_TABLE}.json")
+        self._types = {table.name: AttributeTypes(table) for table in tables}
+        self._parts: dict[tuple[str, int], IO[bytes]] = {}
+        # What is being read, by table and segment, with the position that is reached.
+        self._open: dict[tuple[str, int], tuple[int, Iterator[Item]]] = {}
+
+    def close(self) -> None:
+        for part in self._parts.values():
+            part.close()
+        self._parts = {}
+        self._open = {}
+
+    def reading(self) -> Self:
+        return self
+
+    def types(self, table: str) -> AttributeTypes:
+        # One table of a design, and one file: its name need not be the table's.
+        if table not in self._types and len(self._types) == 1 and _TABLE not in self.place:
+            return next(iter(self._types.values()))
+        return self._types.get(table, AttributeTypes())
+
+    # -- what there is ------------------------------------------------------------------------------------------
+
+    async def table_names(self) -> list[str]:
+        if self._format is None:
+            return [self._exported_name()]
+        if _TABLE not in self.place:
+            if not self._path.is_file():
+                raise TransferError(f"there is no file {self._path}")
+            return [_stem(self._path.name)]
+        before, _, after = self._path.name.partition(_TABLE)
+        names = [
+            name[len(before) : len(name) - len(after)]
+            for name in sorted(path.name for path in self._path.parent.glob("*"))
+            if name.startswith(before) and name.endswith(after) and not name.endswith(_DEFINITION)
+        ]
+        return [name for name in names if name and not name.startswith(".")]
+
+    def _exported_name(self) -> str:
+        """The table of an export, by its manifest; otherwise the name of the folder."""
+        with suppress(OSError, ValueError, KeyError):
+            summary = json.loads((self._path / "manifest-summary.json").read_bytes())
+            return str(summary["tableArn"]).rpartition("/")[2]
+        return self._path.resolve().name
+
+    def _files(self, table: str) -> list[Path]:
+        if self._format is not None:
+            return [self._file(table)]
+        return exported_files(self._path)
+
+    def _file(self, table: str) -> Path:
+        return self._path.with_name(self._path.name.replace(_TABLE, table))
+
+    def _definition_file(self, table: str) -> Path:
+        return self._path.parent / f"{table}{_DEFINITION}"
+
+    async def definition(self, table: str) -> TableDefinition | None:
+        if _TABLE not in self.place:
+            return None
+        try:
+            return TableDefinition.from_json(json.loads(self._definition_file(table).read_bytes()))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, TypeError) as error:
+            raise TransferError(
+                f"{self._definition_file(table)} cannot be read: {error}; repair or delete it"
+            ) from None
+
+    async def existing(self, table: str) -> TableDefinition | None:
+        return None
+
+    async def expected_items(self, table: str) -> int:
+        return 0
+
+    # -- reading ------------------------------------------------------------------------------------------------
+
+    async def segments(self, table: str, wanted: int) -> int:
+        return len(self._files(table))
+
+    async def page(self, table: str, segment: int, segments: int, position: Any) -> Page:
+        begin = position or 0
+        reached, items = self._open.pop((table, segment), (-1, iter(())))
+        if reached != begin:
+            items = read_items(self._files(table)[segment], self.types(table))
+            next(islice(items, begin, begin), None)
+        page = list(islice(items, _PAGE_ITEMS))
+        if len(page) < _PAGE_ITEMS:
+            return Page(page, None)
+        self._open[table, segment] = begin + len(page), items
+        # Others have their turn: reading a file never waits.
+        await asyncio.sleep(0)
+        return Page(page, begin + len(page))
+
+    # -- writing ------------------------------------------------------------------------------------------------
+
+    async def occupied(self, table: str, *, into_existing: bool) -> str | None:
+        file = self._file(table)
+        return f"{file} exists already; delete it, or choose another name" if file.exists() else None
+
+    async def create(self, table: str, definition: TableDefinition | None) -> None:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+
+    def _part(self, table: str, segment: int) -> Path:
+        file = self._file(table)
+        return file.with_name(f".{file.name}.part-{segment}")
+
+    async def open_segment(self, table: str, segment: int, mark: Any) -> None:
+        path = self._part(table, segment)
+        path.touch()
+        part = open(path, "r+b")  # noqa: SIM115  # closed with the place
+        part.truncate(mark or 0)
+        part.seek(mark or 0)
+        self._parts[table, segment] = part
+
+    async def write(self, table: str, segment: int, items: Sequence[Item]) -> int:
+        part = self._parts[table, segment]
+        part.write(part_lines(items))
+        return part.tell()
+
+    def comparable(self, table: str, items: list[Item]) -> list[Item]:
+        if self._format in (".json", ".parquet"):
+            return items
+        types = self.types(table)
+        return [as_read(self._format, item, types) for item in items]
+
+    async def secure(self) -> None:
+        for part in list(self._parts.values()):
+            part.flush()
+            await asyncio.to_thread(os.fsync, part.fileno())
+
+    async def assemble(self, table: str, segments: int, definition: TableDefinition | None) -> None:
+        await self.secure()
+        parts = [self._part(table, segment) for segment in range(segments)]
+        await asyncio.to_thread(assemble, self._file(table), parts)
+        if _TABLE in self.place and definition is not None:
+            self._definition_file(table).write_text(json.dumps(definition.as_json(), indent=2) + "\n")
+            sync_folder(self._path.parent)
+
+    async def finish(self, table: str, definition: TableDefinition | None) -> list[str]:
+        return []
+
+    def tidy(self, table: str, segments: int) -> None:
+        for segment in range(segments):
+            part = self._parts.pop((table, segment), None)
+            if part is not None:
+                part.close()
+            self._part(table, segment).unlink(missing_ok=True)
+
+    async def existing_items(self, table: str, keys: Sequence[Item]) -> list[Item]:
+        raise TransferError("a file is written as a whole; --into-existing is for tables")
+
+
+def _stem(name: str) -> str:
+    return name.removesuffix(".gz").rpartition(".")[0]
+
+
+def exported_files(folder: Path) -> list[Path]:
+    """The files of an export of Amazon DynamoDB to S3."""
+    return sorted([*folder.glob("*.json.gz"), *folder.glob("data/*.json.gz")])

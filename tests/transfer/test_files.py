@@ -1,0 +1,204 @@
+"""Copies to files and from files, in every format."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from tablewright.dynamo import Item
+from tablewright.engine import Engine
+from tablewright.model import Design
+from tablewright.store import Store
+from tablewright.transfer import CopyOptions, ItemChanges, TableCopy, TransferError, copy_tables, open_places
+from tests.cli.commands import ROOT
+from tests.transfer.samples import data_folder, every_type, folder_items
+from tests.transfer.shop import customers, shop
+
+pytestmark = pytest.mark.requirement("SH5")
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def copied(source: str, target: str, changes: ItemChanges | None = None, **asked: Any) -> list[TableCopy]:
+    with open_places(source, target) as (first, second):
+        return asyncio.run(copy_tables(first, second, CopyOptions(**asked), changes))
+
+
+def design_copied(source: str, target: str, **asked: Any) -> TableCopy:
+    changes = ItemChanges(designs=[Design("Shop", tables=[shop])])
+    with open_places(source, target, tables=[shop]) as (first, second):
+        (done,) = asyncio.run(copy_tables(first, second, CopyOptions(**asked), changes))
+    return done
+
+
+def shop_folder(folder: Path, number: int = 30) -> Path:
+    with Store.open(folder) as store:
+        store.ensure_tables(shop)
+        for entity in customers(number):
+            store.put(entity)
+    return folder
+
+
+def stored(folder: Path, table: str = "Shop") -> list[Item]:
+    with Engine.open(folder) as engine:
+        items: list[Item] = engine.call("Scan", {"TableName": table})["Items"]
+    return sorted(items, key=lambda item: str(sorted(item.items())))
+
+
+@pytest.mark.parametrize("suffix", [".json", ".json.gz", ".parquet"])
+def test_every_type_of_value_survives_a_file(tmp_path: Path, suffix: str) -> None:
+    source = data_folder(tmp_path / "source", 2500)
+    pattern = f"export/{{table}}{suffix}"
+    out = copied("source", pattern, segments=3)
+    assert [(table.source, table.ok, table.verified) for table in out] == [
+        ("Orders", True, True),
+        ("Users", True, True),
+    ]
+    files = sorted(path.name for path in (tmp_path / "export").iterdir())
+    assert files == sorted(f"{table}{end}" for table in ("Orders", "Users") for end in (suffix, ".table.json"))
+    back = copied(pattern, "back")
+    assert [table.ok for table in back] == [True, True]
+    for table in ("Orders", "Users"):
+        assert folder_items(tmp_path / "back", table) == folder_items(source, table)
+    with Engine.open(tmp_path / "back") as engine:
+        described = engine.call("DescribeTable", {"TableName": "Orders"})["Table"]
+    assert [index["IndexName"] for index in described["GlobalSecondaryIndexes"]] == ["by-status"]
+    assert described["StreamSpecification"]["StreamEnabled"]
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".jsonl.gz", ".csv", ".csv.gz"])
+def test_with_a_design_plain_files_have_all_types(tmp_path: Path, suffix: str) -> None:
+    source = shop_folder(tmp_path / "source")
+    out = design_copied("source", f"shop{suffix}", tables=["Shop"])
+    assert out.ok, out.differences
+    back = design_copied(f"shop{suffix}", "back", renamed={"shop": "Shop"})
+    assert back.ok, back.differences
+    expected = stored(source)
+    if suffix.startswith(".csv"):
+        # An empty cell is a missing attribute.
+        expected = [{name: value for name, value in item.items() if value != {"S": ""}} for item in expected]
+        expected = [{name: value for name, value in item.items() if value != {"B": ""}} for item in expected]
+    found = stored(tmp_path / "back")
+    assert sorted(map(_key, found)) == sorted(map(_key, expected))
+    for one, other in zip(sorted(found, key=_key), sorted(expected, key=_key), strict=True):
+        # The store's own items are in no entity: what is in their maps is taken as it looks.
+        assert one == other
+
+
+def _key(item: Item) -> tuple[str, str]:
+    return item["PK"]["S"], item["SK"]["S"]
+
+
+def test_files_are_what_other_programs_read(tmp_path: Path) -> None:
+    data_folder(tmp_path / "source", 5)
+    for name in ("orders.json.gz", "orders.jsonl", "orders.csv", "orders.parquet"):
+        changes = ItemChanges(where="attribute_exists(total)")
+        copied("source", name, changes, tables=["Orders"])
+    with gzip.open("orders.json.gz") as file:
+        lines = [json.loads(line) for line in file]
+    assert lines[0].keys() == {"Item"}
+    plain = [json.loads(line) for line in Path("orders.jsonl").read_text().splitlines()]
+    assert [int(line["Item"]["sk"]["N"]) for line in lines] == [line["sk"] for line in plain]
+    with open("orders.csv", newline="") as table:
+        rows = list(csv.DictReader(table))
+    assert [row["pk"] for row in rows] == [line["pk"] for line in plain]
+    with duckdb.connect() as connection:
+        found = connection.execute("SELECT sum(total), count(*) FROM 'orders.parquet'").fetchone()
+    assert found == (sum(line["total"] for line in plain), 5)
+
+
+def test_an_export_of_amazon_is_read(tmp_path: Path) -> None:
+    folder = tmp_path / "AWSDynamoDB" / "01700000000000-abcdef"
+    (folder / "data").mkdir(parents=True)
+    arn = "arn:aws:dynamodb:eu-west-1:111122223333:table/Orders"
+    (folder / "manifest-summary.json").write_text(json.dumps({"tableArn": arn, "itemCount": 4}))
+    (folder / "manifest-files.json").write_text("{}")
+    items = every_type()
+    for number in range(2):
+        with gzip.open(folder / "data" / f"file{number}.json.gz", "wb") as file:
+            for item in items[number::2]:
+                file.write(json.dumps({"Item": item}).encode() + b"\n")
+    data_folder(tmp_path / "target", 0)
+    (done,) = copied(str(folder), "target", into_existing=True)
+    assert done.ok
+    assert (done.source, done.written) == ("Orders", len(items))
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "message"),
+    [
+        ("source", "one.json", "one.json is one file, and source has 2 tables"),
+        ("nothing.json", "target", "there is no file nothing.json"),
+        ("bad.json", "target", "has no table bad, and the source does not say what its key is"),
+        ("source", "{table}/x.json", "stands for the name of a file"),
+        ("source", "taken/{table}.json", "exists already; delete it, or choose another name"),
+    ],
+)
+def test_what_cannot_be_copied_is_refused(tmp_path: Path, source: str, target: str, message: str) -> None:
+    data_folder(tmp_path / "source", 1)
+    (tmp_path / "bad.json").write_text('{"Item": {"pk": {"S": "a"}}}\n{"Item": \n')
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "Orders.json").write_text("")
+    with pytest.raises(TransferError, match=message):
+        copied(source, target)
+    assert (tmp_path / "taken" / "Orders.json").read_text() == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("Orders.json", b'{"Item": {"pk": {"S": "a"}, "sk": {"N": "1"}}}\n{"Item": \n'),
+        ("Orders.json", b'{"Item": {"pk": {"S": "a"}, "sk": {"N": "1"}}}\n[1]\n'),
+        ("Orders.jsonl", b'{"pk": "a", "sk": 1}\nnothing\n'),
+        ("Orders.csv", b"pk,sk\na,1,2\nb\n"),
+        ("Orders.json.gz", b"no gzip"),
+    ],
+)
+def test_a_file_that_is_damaged_is_named(tmp_path: Path, name: str, content: bytes) -> None:
+    data_folder(tmp_path / "target", 0)
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(TransferError, match=rf"{name}: item \d cannot be read: .*; repair the file"):
+        copied(name, "target", into_existing=True)
+
+
+@pytest.mark.timeout(200)
+@pytest.mark.parametrize("suffix", [".json", ".parquet"])
+def test_a_copy_to_a_file_that_is_killed_is_finished_without_duplicates(tmp_path: Path, suffix: str) -> None:
+    source = data_folder(tmp_path / "source", 4000)
+    target = f"orders{suffix}"
+    command = [sys.executable, "-m", "tablewright", "copy", "source", target, "--table", "Orders"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    for delay in (0.2, 0.7, 0.4):
+        slow = [*command, "--read-rate", "150"]
+        process = subprocess.Popen(slow, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        until = time.monotonic() + 60
+        while not list(tmp_path.glob(".tablewright-copy-*.json")) and process.poll() is None:
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        time.sleep(delay)
+        process.send_signal(signal.SIGKILL)
+        process.communicate(timeout=60)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (back,) = copied(target, "back-file.json")
+    items = [json.loads(line)["Item"] for line in (tmp_path / "back-file.json").read_bytes().splitlines()]
+    expected = folder_items(source, "Orders")
+    assert len(items) == len(expected) == back.written
+    assert sorted(items, key=lambda item: str([item["pk"], item["sk"]])) == expected
+    leftovers = [path.name for path in tmp_path.iterdir() if path.name.startswith(".")]
+    assert leftovers == []
