@@ -42,7 +42,7 @@ from tablewright.dynamo.expressions import Literal as LiteralValue
 from tablewright.dynamo.expressions.builder import exists, holds, missing
 from tablewright.model.errors import ModelError
 from tablewright.model.field_conditions import ChangeKind, FieldChange, FieldCondition, FieldPath, FilterParameter
-from tablewright.model.items.field_layout import invalid_value
+from tablewright.model.items.field_layout import encode_value, invalid_value
 from tablewright.model.items.field_paths import markers_of, place_of
 from tablewright.model.schema import schema_of
 from tablewright.model.values.attribute_codec import encode
@@ -77,12 +77,22 @@ def present(field: T | None) -> T:
 class Attr(Generic[T]):
     """A field in conditions and changes: ``attr(Ticket.status)``."""
 
-    __slots__ = ("_entity", "_path", "_place")
+    __slots__ = ("_default", "_entity", "_location", "_path", "_place", "_refusal")
 
     def __init__(self, entity: Any, path: str) -> None:
+        schema = schema_of(entity)
         self._entity = entity
         self._path = path
         self._place = place_of(entity, path)
+        # What a missing attribute stands for.
+        self._default = schema.defaults.get(self._place.path)
+        self._location = schema.locate(path, self._name) if path in schema.fields else None
+        # Why no condition can be on it.
+        self._refusal: str | None = None
+        if self._place.path in schema.unstored.names:
+            self._refusal = "is only in keys, so no condition can be on it; a pattern takes it"
+        elif any(spec.name == path for spec in schema.large):
+            self._refusal = "is Large and may be a blob: no condition can be on it"
 
     def __repr__(self) -> str:
         return f"attr({self._entity.__name__}.{self._path})"
@@ -288,26 +298,18 @@ class Attr(Generic[T]):
         return f"{self._entity.__name__}.{self._path}"
 
     def _node(self) -> Path:
-        return parse_path(self._stored_path)
+        return parse_path(self._place.path)
 
     def _exists(self) -> Condition:
-        return exists(self._stored_path)
+        return exists(self._place.path)
 
     def _missing(self) -> Condition:
-        return missing(self._stored_path)
-
-    @property
-    def _stored_path(self) -> str:
-        path = self._place.path
-        if path in schema_of(self._entity).unstored.names:
-            raise ModelError(f"{self._name} is only in keys, so no condition can be on it; a pattern takes it")
-        return path
+        return missing(self._place.path)
 
     def _encoded(self, value: Any) -> AttributeValue | None:
         """A value as the field stores it, None for no attribute; what no item can have is a mistake."""
-        schema = schema_of(self._entity)
-        if self._path in schema.fields:
-            return schema.encode_values({self._path: value}).get(self._place.path)
+        if self._location is not None:
+            return encode_value(self._location, value, self._name)
         try:
             return self._place.encode(self._place.validate(value))
         except (TypeError, ValueError) as error:
@@ -340,8 +342,9 @@ class Attr(Generic[T]):
 
     def _operand(self) -> Operand:
         """The value of the field where the item is; a missing attribute has the value of its default."""
-        default = schema_of(self._entity).defaults.get(self._place.path)
-        return self._node() if default is None else Function("if_not_exists", (self._node(), LiteralValue(default)))
+        if self._default is None:
+            return self._node()
+        return Function("if_not_exists", (self._node(), LiteralValue(self._default)))
 
     def _compared(self, operator: str, value: Any) -> FieldCondition:
         if isinstance(value, Attr):
@@ -375,43 +378,31 @@ class Attr(Generic[T]):
 
     def _states(self) -> list[tuple[Operand, tuple[Condition, ...]]]:
         """What the field is in an item: its attribute, or the default of a missing one; each with its condition."""
-        default = schema_of(self._entity).defaults.get(self._place.path)
-        if default is None:
+        if self._default is None:
             return [(self._node(), ())]
-        return [(self._node(), (self._exists(),)), (LiteralValue(default), (self._missing(),))]
+        return [(self._node(), (self._exists(),)), (LiteralValue(self._default), (self._missing(),))]
 
     def _is_none(self) -> FieldCondition:
         """None is stored as no attribute, or as NULL; where a missing one is a default, as NULL only."""
         null: Condition = Compare("=", self._node(), LiteralValue(_NULL))
-        if self._place.path not in schema_of(self._entity).defaults:
+        if self._default is None:
             null = Or((self._missing(), null))
         return self._said(null, f"{self._path} is None")
 
     def _condition(self, node: Condition, text: str, *, is_missing_known: bool = False) -> FieldCondition:
         """A condition, which a missing attribute meets if the default of its field does."""
-        schema = schema_of(self._entity)
-        if schema.large and any(spec.name == self._path for spec in schema.large):
-            raise ModelError(f"{self._name} is Large and may be a blob: no condition can be on it")
-        default = schema.defaults.get(self._place.path)
-        if default is None or is_missing_known:
-            return self._said(node, text)
-        if (
-            isinstance(node, Compare)
-            and node.operator == "="
-            and isinstance(node.right, LiteralValue)
-            and "S" in default
-        ):
-            # By far the most, and known without evaluating anything.
-            if node.right.value == default:
+        default = self._default
+        if default is not None and not is_missing_known and not _has_parameters(node):
+            if _is_met(node, default, self._place.path):
                 node = Or((self._missing(), node))
-        elif not _has_parameters(node):
-            if holds(node, {self._place.path: default}):
-                node = Or((self._missing(), node))
-            elif holds(node, {}):
+            # Nothing equals what is not there.
+            elif getattr(node, "operator", None) != "=" and holds(node, {}):
                 node = And((self._exists(), node))
         return self._said(node, text)
 
     def _said(self, node: Condition, text: str) -> FieldCondition:
+        if self._refusal is not None:
+            raise ModelError(f"{self._name} {self._refusal}")
         return FieldCondition(self._entity, node, text, ((self._path, self._place.path),))
 
     def _computed(self, value: Attr[Any] | Sum[Any]) -> FieldChange:
@@ -436,7 +427,21 @@ def _placeholder(parameter: FilterParameter) -> Placeholder:
     return Placeholder(f":{parameter.name}")
 
 
+# What a value is compared as by its text alone.
+_PLAIN = frozenset(["S", "N", "BOOL"])
+
+
+def _is_met(condition: Condition, value: AttributeValue, path: str) -> bool:
+    """Whether a value meets a condition; most are equalities, which need not be compiled for that."""
+    if value.keys() <= _PLAIN and isinstance(condition, Compare) and condition.operator == "=":
+        right = condition.right
+        return isinstance(right, LiteralValue) and bool(right.value == value)
+    return holds(condition, {path: value})
+
+
 def _has_parameters(condition: Condition) -> bool:
+    if isinstance(condition, Compare):
+        return isinstance(condition.right, Placeholder)
     return any(isinstance(operand, Placeholder) for leaf in leaves(condition) for operand in operands(leaf))
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from tablewright.dynamo import Item
-from tablewright.dynamo.expressions.builder import Placeholders, attributes_in, holds, render
+from tablewright.dynamo.expressions.builder import Placeholders, attribute_of, holds, render
 from tablewright.model import FieldCondition, ModelError
 from tablewright.store.read.planning.read_plan import ReadPlan
 
@@ -19,7 +19,7 @@ __all__ = ["filter_attributes", "filtered"]
 
 def filter_attributes(where: Any) -> list[str]:
     """The attributes that a filter is on; of what is no filter, none."""
-    return attributes_in(where.node) if isinstance(where, FieldCondition) else []
+    return [attribute_of(stored) for _, stored in where.paths] if isinstance(where, FieldCondition) else []
 
 
 def filtered(plan: ReadPlan, where: FieldCondition | None) -> ReadPlan:
@@ -28,10 +28,11 @@ def filtered(plan: ReadPlan, where: FieldCondition | None) -> ReadPlan:
         return plan
     target = plan.target
     schema, name = target.schema, target.schema.entity.__name__
-    if not issubclass(schema.entity, getattr(where, "entity", type(None))) or not hasattr(where, "node"):
+    about = where.entity if hasattr(where, "node") else type(None)
+    if about is not schema.entity and not issubclass(schema.entity, about):
         raise ModelError(f"{target.pattern} takes a condition on {name}, such as attr({name}.x) == 1, not {where!r}")
     node = where.node
-    attributes = attributes_in(node)
+    attributes = filter_attributes(where)
     body = plan.bodies[0]
     index = schema.table.index(body["IndexName"]) if "IndexName" in body else None
     if target.operation == "Query":
@@ -50,14 +51,15 @@ def filtered(plan: ReadPlan, where: FieldCondition | None) -> ReadPlan:
             return holds(node, item)
 
         return replace(plan, checks=[*plan.checks, accepts])
-    bodies = []
-    for each in plan.bodies:
-        names, values = each.get("ExpressionAttributeNames", {}), each.get("ExpressionAttributeValues", {})
-        placeholders = Placeholders(
-            dict(names), dict(values), {name: placeholder for placeholder, name in names.items()}
-        )
-        text = render(node, placeholders)
-        before = each.get("FilterExpression")
-        changed = {**each, "FilterExpression": text if before is None else f"({before}) AND ({text})"}
-        bodies.append(placeholders.into(changed))
+    # Partitions differ in their values only.
+    names, values = body.get("ExpressionAttributeNames", {}), body.get("ExpressionAttributeValues", {})
+    placeholders = Placeholders(dict(names), dict(values), {name: placeholder for placeholder, name in names.items()})
+    text, before = render(node, placeholders), body.get("FilterExpression")
+    added: dict[str, Any] = {"FilterExpression": text if before is None else f"({before}) AND ({text})"}
+    if placeholders.names:
+        added["ExpressionAttributeNames"] = placeholders.names
+    bodies = [{**each, **added} for each in plan.bodies]
+    if placeholders.values:
+        for each in bodies:
+            each["ExpressionAttributeValues"] = placeholders.values | each.get("ExpressionAttributeValues", {})
     return replace(plan, bodies=bodies)

@@ -31,7 +31,7 @@ def expectations(schema: Schema, expect: Expected | None) -> Expectations:
             raise ModelError(
                 f"expect takes conditions, such as attr({schema.entity.__name__}.x) == 1, not {condition!r}"
             )
-        if not issubclass(schema.entity, condition.entity):
+        if condition.entity is not schema.entity and not issubclass(schema.entity, condition.entity):
             other, name = condition.entity.__name__, schema.entity.__name__
             raise ModelError(f"{condition.text} is a condition on {other}, and this is a write of {name}")
     return conditions

@@ -52,7 +52,7 @@ def updates_of(schema: Schema, changes: Iterable[FieldChange]) -> FieldUpdates:
             raise ModelError(
                 f"an update takes changes, such as attr({schema.entity.__name__}.x).set(1), not {change!r}"
             )
-        if not issubclass(schema.entity, change.entity):
+        if change.entity is not schema.entity and not issubclass(schema.entity, change.entity):
             name = schema.entity.__name__
             raise ModelError(f"{change.entity.__name__}.{change.path} is changed in an update of {name}")
         kind = _MEMBERS[change.kind]
