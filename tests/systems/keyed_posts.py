@@ -175,6 +175,36 @@ def an_assignment(served: Served) -> Post:
     return post
 
 
+def a_task_comment(served: Served) -> Post:
+    team = Team(served)
+    task, another = (f"/tasks/{team.task()}" for _ in range(2))
+    body = {"text": "The keys are in the vault"}
+
+    def count() -> int:
+        return len(post.client().get(f"{task}/comments").json()["comments"])
+
+    others = ((f"{task}/comments", {"text": "They are not"}), (f"{another}/comments", body))
+    post = Post(served, (team.admin_id, "Admins"), "tasks", f"{task}/comments", body, others, count)
+    return post
+
+
+def an_attachment(served: Served) -> Post:
+    team = Team(served)
+    task, another = (f"/tasks/{team.task()}" for _ in range(2))
+    body = {"name": "plan.txt", "contentType": "text/plain", "content": "aGVsbG8="}
+
+    def count() -> int:
+        return len(post.client().get(f"{task}/attachments").json()["attachments"])
+
+    others = (
+        (f"{task}/attachments", {**body, "name": "other.txt"}),
+        (f"{task}/attachments", {**body, "content": "aGVsbA=="}),
+        (f"{another}/attachments", body),
+    )
+    post = Post(served, (team.admin_id, "Admins"), "tasks", f"{task}/attachments", body, others, count)
+    return post
+
+
 def a_user(served: Served) -> Post:
     team = Team(served)
     body = {"userId": new_id("u"), "email": "member@example.org", "groups": ["Members", "Admins"]}

@@ -95,7 +95,8 @@ def calls(served: Served) -> None:
 def tasks(served: Served) -> None:
     of_users = [posts.a_user, posts.a_deactivation, posts.a_reactivation]
     of_tasks = [changes.task_details, changes.a_task_status, changes.a_task_seen_in_full, changes.user_details]
-    _made(served, [posts.a_task, posts.an_assignment, *of_users], of_tasks)
+    of_others = [posts.a_task_comment, posts.an_attachment]
+    _made(served, [posts.a_task, posts.an_assignment, *of_others, *of_users], of_tasks)
     team = Team(served)
     grace = team.member("grace")
     task = f"/tasks/{team.task()}"
@@ -106,6 +107,8 @@ def tasks(served: Served) -> None:
         task,
         f"{task}/full",
         f"{task}/assignments",
+        f"{task}/comments",
+        f"{task}/attachments",
         "/tasks?status=OPEN",
         "/tasks?status=OPEN&newestFirst=true",
     ):
@@ -115,6 +118,9 @@ def tasks(served: Served) -> None:
     for path in (f"/users/{grace}", f"/users/{grace}/tasks", "/users?status=ACTIVE"):
         ok(team.admin.get(path))
     ok(team.admin.delete(f"{task}/assignments/{grace}"))
+    attached = ok(team.admin.post(f"{task}/attachments", json={"name": "a", "content": "aGVsbG8="}))["attachmentId"]
+    ok(team.admin.get(f"{task}/attachments/{attached}"))
+    ok(team.admin.delete(f"{task}/attachments/{attached}"))
     root = served.client(team.admin_id, "Admins", email=team.address(team.admin_id))
     wait_for(lambda: ok(root.get("/runtime/events/tasks"))["events"])
     ok(root.get("/runtime/consumers"))

@@ -241,6 +241,15 @@ def a_task_seen_in_full(served: Served) -> Change:
     )
 
 
+def an_attachment(served: Served) -> Change:
+    team = Team(served)
+    place = f"/tasks/{team.task()}/attachments"
+    made = team.admin.post(place, json={"name": "plan.txt", "content": "aGVsbG8="}).json()
+    return Change(
+        team.admin, f"{place}/{made['attachmentId']}", "DELETE", f"{place}/{made['attachmentId']}", _always(None), 204
+    )
+
+
 def user_details(served: Served) -> Change:
     team = Team(served)
     place = f"/users/{team.member('grace')}"

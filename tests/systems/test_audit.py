@@ -126,6 +126,9 @@ def tasks(served: Served) -> Story:
     team.assign(task_id, grace)
     team.move(task_id, "IN_PROGRESS", by=team.client(grace, "Members"))
     team.admin.delete(f"/tasks/{task_id}/assignments/{grace}")
+    files = f"/tasks/{task_id}/attachments"
+    attached = team.admin.post(files, json={"name": "plan", "content": "aGVsbG8="}).json()["attachmentId"]
+    team.admin.delete(f"{files}/{attached}")
     ada = team.admin_id
     return Story(
         team.admin,
@@ -137,6 +140,8 @@ def tasks(served: Served) -> Story:
             (ada, "assign_task", {"assigned_to": (None, grace)}),
             (grace, "change_status", {"status": ("OPEN", "IN_PROGRESS")}),
             (ada, "unassign_task", {"assigned_to": (grace, None)}),
+            (ada, "attach", {"attachment": (None, "plan")}),
+            (ada, "detach", {"attachment": ("plan", None)}),
         ],
     )
 
@@ -322,6 +327,7 @@ def test_feedback_that_a_program_asked_for_says_who_sent_it(served: Served) -> N
 
 # Calls that change nothing that has an audit, and why.
 EXEMPT = {
+    ("tasks", "add_comment"): "a comment names its author itself",
     ("support", "get_tickets"): "it reads",
     ("support", "add_event"): "an event names its author itself",
     ("support", "give_feedback"): "feedback names its author itself, and who sent it",

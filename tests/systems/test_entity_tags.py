@@ -32,6 +32,7 @@ CHANGES = [
     changes.a_call_deletion,
     changes.task_details,
     changes.a_task_status,
+    changes.an_attachment,
     changes.a_task_seen_in_full,
     changes.user_details,
     changes.a_deactivation,

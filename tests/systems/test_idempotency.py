@@ -60,6 +60,8 @@ POSTS = [
     posts.a_named_call,
     posts.a_task,
     posts.an_assignment,
+    posts.a_task_comment,
+    posts.an_attachment,
     posts.a_user,
     posts.a_deactivation,
     posts.a_reactivation,

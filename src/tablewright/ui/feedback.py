@@ -112,7 +112,9 @@ def guarded(handler: Handler, control: ui.element | None = None) -> Callable[...
             control.props["disabled"] = True
             control.update()
         try:
-            await _run(handler)
+            # In the page as a whole: where the control is may be drawn again meanwhile.
+            with client:
+                await _run(handler)
         except Exception as error:
             if not client.is_deleted:
                 with client:
@@ -133,8 +135,12 @@ async def _run(handler: Handler) -> None:
 
 @contextmanager
 def dialog(title: str) -> Iterator[ui.dialog]:
-    """A dialog to draw into; it is open at once, ``.close()`` ends it."""
+    """A dialog to draw into; it is open at once, ``.close()`` ends it.
+
+    It belongs to the page: a view that is drawn again meanwhile leaves it alone.
+    """
     with (
+        ui.context.client,
         ui.dialog(value=True) as made,
         ui.element("div")
         .classes("tw-dialog")
@@ -150,6 +156,7 @@ async def confirm(title: str, about: str, action: str) -> bool:
     """Ask, where there is no way back."""
     t = _voices[ui.context.client].t
     with (
+        ui.context.client,
         ui.dialog() as made,
         ui.element("div")
         .classes("tw-dialog")

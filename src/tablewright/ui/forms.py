@@ -15,21 +15,25 @@ connection that broke, does nothing twice. Ctrl-Enter submits.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 from uuid import uuid4
 
 from nicegui import ui
-from nicegui.events import GenericEventArguments
+from nicegui.events import GenericEventArguments, UploadEventArguments
 
 from tablewright.ui.api_calls import Refused
 from tablewright.ui.components import banner, box, button, set_attribute, text
-from tablewright.ui.feedback import Handler
+from tablewright.ui.feedback import Handler, guarded, toast
 from tablewright.ui.texts import Texts
 
-__all__ = ["Form", "select"]
+__all__ = ["Form", "file_button", "select"]
 
 Submit = Callable[[dict[str, Any], str], Awaitable[object]]
+OnFile = Callable[[str, str, bytes], Awaitable[object]]
+
+_MEDIA_TYPE = re.compile(r"[A-Za-z0-9!#$&^_.+-]{1,50}/[A-Za-z0-9!#$&^_.+-]{1,49}")
 
 
 class _Field:
@@ -201,6 +205,29 @@ def select(
 
     made.on("change", changed, js_handler="(event) => emit(event.target.value)")
     return made
+
+
+def file_button(t: Texts, label: str, on_file: OnFile, *, most: int) -> ui.element:
+    """A button that sends a file of at most so many bytes: ``on_file(name, content_type, content)``."""
+
+    async def sent(event: UploadEventArguments) -> None:
+        file = event.file
+        # A name, never a path.
+        name = file.name.replace("/", "_").replace("\\", "_")[-200:]
+        content_type = (
+            file.content_type if _MEDIA_TYPE.fullmatch(file.content_type or "") else "application/octet-stream"
+        )
+        content = await file.read()
+        await guarded(lambda: on_file(name, content_type, content))()
+
+    def refuse() -> None:
+        toast(t("shell.too_large", size=t.number(most // 1000)), bad=True)
+
+    # Not by its visibility: what cannot be seen takes no files.
+    upload = ui.upload(on_upload=sent, auto_upload=True, max_file_size=most).style("display: none")
+    upload.on("rejected", guarded(refuse), [])
+    made = button(label, lambda: upload.run_method("pickFiles"), icon_name="clip", small=True)
+    return made.style("align-self: flex-start")
 
 
 def _sentence(message: str) -> str:

@@ -85,6 +85,7 @@ texts = Catalogue(
             "Something went wrong here. It was logged; try again.",
             "Qualcosa è andato storto qui. È stato registrato; riprova.",
         ),
+        "too_large": ("A file may have {size} KB at most", "Un file può avere al massimo {size} KB"),
         "now": ("now", "ora"),
         "today": ("today", "oggi"),
         "tomorrow": ("tomorrow", "domani"),

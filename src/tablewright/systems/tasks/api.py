@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Annotated, NotRequired
+import re
+from datetime import date, datetime
+from typing import Annotated, Any, NotRequired
 
 from fastapi import APIRouter, Depends, Path, Query
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 from typing_extensions import TypedDict
 
@@ -29,6 +30,7 @@ from tablewright.runtime.http.path_ids import not_dots
 from tablewright.runtime.mail.mail_addresses import ADDRESS, MAX_ADDRESS_LENGTH, checked_address
 from tablewright.systems.response_views import page_end
 from tablewright.systems.system_router import SystemRouter, UnreadableList
+from tablewright.systems.tasks.additions_api import additions_router
 from tablewright.systems.tasks.model import Assignment, Group, Priority, Status, Task, User, UserStatus
 from tablewright.systems.tasks.roles import ADMINS, MEMBERS
 from tablewright.systems.tasks.service import Tasks
@@ -50,7 +52,15 @@ _TASK_ID = "7c2f0f0e-2d0e-4c5b-9a51-0f6d2c3b8f11"
 # What ends a line, or controls something else; and a line in which something can be seen.
 _CONTROLS = r"\x00-\x1f\x7f-\x9f\u2028\u2029"
 _USER_ID = r"^[^\s\x00-\x20\x7f-\x9f/]+$"
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _LINE = rf"^[^{_CONTROLS}]*[^\s{_CONTROLS}][^{_CONTROLS}]*$"
+
+
+def _written_day(value: Any) -> Any:
+    if not isinstance(value, str) or _DAY.fullmatch(value) is None:
+        raise ValueError("a day is written as 2026-01-31")
+    return date.fromisoformat(value)
+
 
 TaskId = Annotated[str, Path(alias="taskId", min_length=1, max_length=64, examples=[_TASK_ID])]
 UserId = Annotated[str, Path(alias="userId", min_length=1, max_length=128, examples=["u-789"])]
@@ -76,6 +86,9 @@ Groups = Annotated[
     AfterValidator(each_once),
 ]
 When = Annotated[str, Field(description="ISO 8601, UTC, with milliseconds", examples=["2026-01-01T09:00:00.000Z"])]
+# As it is written: pydantic would take a number of days or seconds for a date as well.
+_Day = Annotated[date, BeforeValidator(_written_day)]
+Due = Annotated[_Day | None, Field(description="by which day it is to be done", examples=["2026-01-31"])]
 
 
 class Strict(BaseModel):
@@ -86,6 +99,7 @@ class NewTask(Strict):
     title: Title
     description: Description
     priority: Priority
+    due: Due = None
 
 
 class Changes(Strict):
@@ -93,9 +107,13 @@ class Changes(Strict):
 
     @model_validator(mode="after")
     def _says_something(self) -> Changes:
-        if not self.model_dump(exclude_none=True):
+        if not self.given():
             raise ValueError("give at least one field")
         return self
+
+    def given(self) -> dict[str, Any]:
+        """What is to be changed; null means nothing, but for what can be taken away by it."""
+        return self.model_dump(exclude_none=True)
 
 
 class TaskChanges(Changes):
@@ -104,6 +122,11 @@ class TaskChanges(Changes):
     title: Title | None = None
     description: Description | None = None
     priority: Priority | None = None
+    due: Due = None
+
+    def given(self) -> dict[str, Any]:
+        taken_away = {"due": None} if "due" in self.model_fields_set and self.due is None else {}
+        return {**self.model_dump(exclude_none=True), **taken_away}
 
 
 class StatusChange(Strict):
@@ -148,6 +171,7 @@ class TaskView(TypedDict):
     description: str
     status: Status
     priority: Priority
+    due: Annotated[str | None, Field(description="by which day it is to be done", examples=["2026-01-31"])]
     createdBy: Annotated[str, Field(examples=["u-456"])]
     createdAt: When
     updatedBy: Annotated[str, Field(examples=["u-456"])]
@@ -222,7 +246,7 @@ class UserPage(TypedDict):
 async def create_task(body: NewTask, tasks: Service, admin: Admin, idempotency_key: IdempotencyKey = None) -> TaskView:
     """Create a task. Admins only. Its status is OPEN, and it is assigned to nobody."""
     responder = Responder(_task, admin.user_id, idempotency_key)
-    return await tasks.create(body.title, body.description, body.priority, responder, admin=admin)
+    return await tasks.create(body.title, body.description, body.priority, responder, admin=admin, due=body.due)
 
 
 @tasks_router.get("/tasks", responses=documented(400))
@@ -257,9 +281,11 @@ async def get_full_task(task_id: TaskId, tasks: Service, _: Member, reading: Rea
 
 @tasks_router.patch("/tasks/{taskId}", responses=documented(404, 409))
 async def change_task(task_id: TaskId, body: TaskChanges, tasks: Service, admin: Admin, changing: Changing) -> TaskView:
-    """Change the title, the description or the priority of a task that is not CLOSED. Admins only."""
-    values = body.model_dump(exclude_none=True)
-    changes = [attr(getattr(Task, name)).set(value) for name, value in values.items()]
+    """Change the title, the description, the priority or the due date of a task that is not CLOSED. Admins only.
+
+    `"due": null` takes the date away.
+    """
+    changes = [attr(getattr(Task, name)).set(value) for name, value in body.given().items()]
     return _task(changing.of(await tasks.change(task_id, changes, admin=admin, seen=changing.seen)))
 
 
@@ -414,7 +440,14 @@ async def unreadable(tasks: Service, _: Admin) -> UnreadableList:
     return UnreadableList.of(tasks.unreadable_log)
 
 
-router = APIRouter(routes=[*tasks_router.routes, *users_router.routes, *maintenance_router.routes])
+router = APIRouter(
+    routes=[
+        *tasks_router.routes,
+        *additions_router.routes,
+        *users_router.routes,
+        *maintenance_router.routes,
+    ]
+)
 
 
 # -- views ----------------------------------------------------------------------------------------------------------
@@ -441,6 +474,7 @@ def _task(task: Task) -> TaskView:
         "description": task.description,
         "status": task.status,
         "priority": task.priority,
+        "due": None if task.due is None else task.due.isoformat(),
         "createdBy": task.created_by,
         "createdAt": created,
         "updatedBy": task.updated_by,

@@ -1,11 +1,14 @@
 """Tasks: what a team has to do, who does it, and how far it is.
 
-One table, ``TaskManagement``, with three entities.
+One table, ``TaskManagement``: tasks, assignments and users; and what people add to a task.
 
-    PK              SK                    entity
-    TASK#<taskId>   METADATA              TASK
-    TASK#<taskId>   ASSIGNMENT#<userId>   ASSIGNMENT   beside its task, so that one query reads a task whole
-    USER#<userId>   PROFILE               USER
+    PK                          SK                               entity
+    TASK#<taskId>               METADATA                         TASK
+    TASK#<taskId>               ASSIGNMENT#<userId>              ASSIGNMENT   one query reads a task with them
+    USER#<userId>               PROFILE                          USER
+    COMMENTS#<taskId>           COMMENT#<time>#<commentId>       COMMENT      not with the task: there may be many
+    ATTACHMENTS#<taskId>        ATTACHMENT#<attachmentId>        ATTACHMENT
+    ATTACHMENT#<attachmentId>   CONTENT                          CONTENT      read alone, when it is asked for
 
 ``GSI1-UserTasksIndex`` has the tasks of a user, ``GSI2-TaskStatusIndex`` the tasks of a status in the order of their
 creation. Users are listed from the second index as well, by their own status.
@@ -15,7 +18,7 @@ Events follow from the stream: there is one exactly if its write was committed.
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import date, datetime
 from enum import StrEnum
 from typing import Annotated, Literal
 
@@ -31,6 +34,7 @@ from tablewright.model import (
     GlobalIndex,
     ItemWrite,
     Keys,
+    Large,
     Query,
     Reaction,
     Stamp,
@@ -104,6 +108,8 @@ class Task(Entity, table=task_management, naming=pascal_case, type_name="TASK"):
     description: str
     status: Status = Status.OPEN
     priority: Priority
+    # The day by which it is to be done.
+    due: date | None = None
     # The id of the admin who created it, and of the last who changed it.
     created_by: str
     updated_by: str
@@ -186,6 +192,57 @@ class User(Entity, table=task_management, naming=pascal_case, type_name="USER"):
         """The users of a status."""
 
 
+class Comment(Entity, table=task_management, naming=pascal_case, type_name="COMMENT"):
+    """What somebody said about a task."""
+
+    task_id: str
+    comment_id: str
+    text: str
+    created_by: str
+    created_at: Annotated[KeyMillis | None, Stamp("created")] = None
+
+    keys = Keys(PK="COMMENTS#{task_id}", SK="COMMENT#{created_at:013}#{comment_id}")
+
+    @Query(newest_first=True, expected=10)
+    def newest_of_task(self, task_id: str) -> None:
+        """The comments of a task, newest first."""
+
+
+class Attachment(Entity, table=task_management, naming=pascal_case, type_name="ATTACHMENT"):
+    """A file that somebody added to a task."""
+
+    task_id: str
+    attachment_id: str
+    name: str
+    content_type: str
+    size: int
+    created_by: str
+    created_at: Annotated[EpochMillis | None, Stamp("created")] = None
+
+    keys = Keys(PK="ATTACHMENTS#{task_id}", SK="ATTACHMENT#{attachment_id}")
+
+    @Get(consistent=True)
+    def by_id(self, task_id: str, attachment_id: str) -> None:
+        """An attachment of a task."""
+
+    @Query(expected=3)
+    def of_task(self, task_id: str) -> None:
+        """The attachments of a task."""
+
+
+class AttachmentContent(Entity, table=task_management, naming=pascal_case, type_name="CONTENT"):
+    """What is in an attachment; a blob, once it is large."""
+
+    attachment_id: str
+    content: Annotated[bytes, Large()]
+
+    keys = Keys(PK="ATTACHMENT#{attachment_id}", SK="CONTENT")
+
+    @Get(consistent=True)
+    def by_id(self, attachment_id: str) -> None:
+        """The content of an attachment."""
+
+
 class FullTask(Collection):
     """A task with all of its assignments."""
 
@@ -211,10 +268,15 @@ design = Design(
     collections=[FullTask],
     writes=[
         Write("create task", ItemWrite(Task, "create")),
-        Write("change details", ItemWrite(Task, "update", sets=["title", "description", "priority", "updated_by"])),
+        Write(
+            "change details", ItemWrite(Task, "update", sets=["title", "description", "priority", "due", "updated_by"])
+        ),
         Write("change status", ItemWrite(Task, "update", sets=["status", "updated_by"]), checks=[Assignment]),
         Write("assign", ItemWrite(Assignment, "create"), checks=[Task, User]),
         Write("unassign", ItemWrite(Assignment, "delete")),
+        Write("add comment", ItemWrite(Comment, "create"), checks=[Task]),
+        Write("attach", ItemWrite(Attachment, "create"), ItemWrite(AttachmentContent, "create"), checks=[Task]),
+        Write("detach", ItemWrite(Attachment, "delete"), ItemWrite(AttachmentContent, "delete")),
         Write("create user", ItemWrite(User, "create")),
         Write("change user", ItemWrite(User, "update", sets=["email", "groups", "user_status"]), checks=[User]),
         Write(
@@ -257,6 +319,10 @@ design = Design(
             "Assignment.by_id",
             "Assignment.of_task",
             "Assignment.of_user",
+            "Comment.newest_of_task",
+            "Attachment.by_id",
+            "Attachment.of_task",
+            "AttachmentContent.by_id",
             "User.by_id",
             "User.by_status",
             "FullTask.of_task",
@@ -265,6 +331,9 @@ design = Design(
             "change status",
             "assign",
             "unassign",
+            "add comment",
+            "attach",
+            "detach",
             "create user",
             "change user",
             "deactivate user",
@@ -289,6 +358,9 @@ design = Design(
     volume={
         Task: Volume(items=50_000, size=700, distinct={"GSI2PK": len(Status)}),
         Assignment: Volume(items=100_000, size=300),
+        Comment: Volume(items=250_000, size=600),
+        Attachment: Volume(items=25_000, size=350),
+        AttachmentContent: Volume(items=25_000, size=100_000),
         User: Volume(items=500, size=300, distinct={"GSI2PK": len(UserStatus)}),
     },
     traffic={
@@ -299,6 +371,10 @@ design = Design(
         "Task.by_status": Traffic(per_second=1, peak=10),
         "Assignment.of_user": Traffic(per_second=1, peak=10),
         "FullTask.of_task": Traffic(per_second=1, peak=10),
+        "Comment.newest_of_task": Traffic(per_second=1, peak=10),
+        "Attachment.of_task": Traffic(per_second=1, peak=10),
+        "add comment": Traffic(per_second=0.1, peak=2),
+        "attach": Traffic(per_second=0.01, peak=1),
         "User.by_id": Traffic(per_second=5, peak=50),
         "User.by_status": Traffic(per_second=0.01, peak=1),
         "create user": Traffic(per_second=0.001, peak=1),

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any, TypeVar
 from uuid import uuid4
 
@@ -66,6 +66,7 @@ from tablewright.systems.tasks.model import (
     UserStatus,
 )
 from tablewright.systems.tasks.roles import ADMINS
+from tablewright.systems.tasks.task_additions import TaskAdditions
 from tablewright.systems.unreadable_log import UnreadableLog
 
 R = TypeVar("R")
@@ -112,6 +113,7 @@ class Tasks:
         self._reader = AsyncTolerantReader(store, self.unreadable_log.add)
         self._idempotency = Idempotency("tasks")
         self._audit = Audit(SYSTEM, clock)
+        self.additions = TaskAdditions(store, self._reader, self._idempotency, self._audit, self._now)
 
     async def admit(self, caller: Caller) -> Admitted:
         """The caller with the roles that count here; Forbidden for one who was deactivated."""
@@ -131,7 +133,14 @@ class Tasks:
     # -- tasks --------------------------------------------------------------------------------------------------
 
     async def create(
-        self, title: str, description: str, priority: Priority, responder: Responder[Task, R], *, admin: Caller
+        self,
+        title: str,
+        description: str,
+        priority: Priority,
+        responder: Responder[Task, R],
+        *,
+        admin: Caller,
+        due: date | None = None,
     ) -> R:
         """Create a task; the response to it."""
         task = Task(
@@ -139,6 +148,7 @@ class Tasks:
             title=title,
             description=description,
             priority=priority,
+            due=due,
             created_by=admin.user_id,
             updated_by=admin.user_id,
         )
@@ -150,6 +160,8 @@ class Tasks:
             return Outcome(responder.view(task), Create(task), at=now)
 
         request = {"title": title, "description": description, "priority": priority}
+        if due is not None:
+            request["due"] = due.isoformat()
         return await self._idempotency.execute(self._store, "task", request, responder, work)
 
     async def get(self, task_id: str, *, consistent: bool = False) -> Task:
@@ -173,7 +185,7 @@ class Tasks:
         return await self._reader.page(pattern(status=status), limit=limit, cursor=cursor)
 
     async def change(self, task_id: str, changes: Sequence[FieldChange], *, admin: Caller, seen: Seen = UNSEEN) -> Task:
-        """Change title, description or priority of a task that is not closed."""
+        """Change title, description, priority or due date of a task that is not closed."""
         values = _values(changes)
         for _ in range(_ATTEMPTS):
             # An update would find out that a task cannot be read when it is done.

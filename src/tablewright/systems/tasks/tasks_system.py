@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from datetime import timedelta
 
+from tablewright.model import attr
 from tablewright.runtime import Caller, DemoUser, OnProgress, Responder, Runtime, StateConflict, System
 from tablewright.runtime.idempotency import UNKEYED
 from tablewright.runtime.mail.event_mail import MailRetries
@@ -21,10 +23,11 @@ _USERS = (
     DemoUser("grace", (MEMBERS,), "has tasks to do", "grace@example.org"),
     DemoUser("linus", (MEMBERS,), "has tasks to do", "linus@example.org"),
 )
+# The last is in how many days each is due.
 _TASKS = (
-    ("Fix the login page", "It asks for the password twice.", Priority.HIGH, ("grace",), Status.IN_PROGRESS),
-    ("Deploy the new release", "On Thursday, after the backup.", Priority.MEDIUM, ("grace", "linus"), Status.OPEN),
-    ("Write the release notes", "What changed for users, in plain words.", Priority.LOW, (), Status.OPEN),
+    ("Fix the login page", "It asks for the password twice.", Priority.HIGH, ("grace",), Status.IN_PROGRESS, 1),
+    ("Deploy the new release", "On Thursday, after the backup.", Priority.MEDIUM, ("grace", "linus"), Status.OPEN, 4),
+    ("Write the release notes", "What changed for users, in plain words.", Priority.LOW, (), Status.OPEN, 12),
 )
 
 
@@ -46,9 +49,12 @@ async def _demo(runtime: Runtime, tasks: Tasks, on_progress: OnProgress) -> None
             groups = groups_of(user.roles)
             await tasks.create_user(user.user_id, user.email or "", groups, UNKEYED, admin=ada)
         on_progress("users and tasks", number, total)
-    for number, (title, text, priority, assignees, status) in enumerate(_TASKS, 1):
+    for number, (title, text, priority, assignees, status, days) in enumerate(_TASKS, 1):
         responder = Responder(_task_id, ada.user_id, f"demo-{number}")
         task = await tasks.get(await tasks.create(title, text, priority, responder, admin=ada), consistent=True)
+        if task.due is None:
+            due = runtime.now().date() + timedelta(days=days)
+            await tasks.change(task.task_id, [attr(Task.due).set(due)], admin=ada)
         for user_id in assignees:
             with suppress(StateConflict):
                 await tasks.assign(task.task_id, user_id, UNKEYED, admin=ada)

@@ -194,3 +194,74 @@ def test_the_screens_speak_italian(screens: Screens) -> None:
     page.click("summary[aria-label='Il tuo account']")
     page.click("text=English")
     page.wait_for_selector("button:has-text('New task')")
+
+
+def test_a_conversation_goes_on_while_somebody_writes(screens: Screens) -> None:
+    ada = screens.sign_in("ada", "/tasks")
+    title = unique("Talk about it")
+    create(ada, title)
+    ada.click(f".tw-tile:has-text('{title}')")
+    ada.wait_for_selector(".tw-drawer h2")
+    grace = screens.sign_in("grace", "/")
+    grace.goto(ada.url)
+    grace.fill(".tw-drawer textarea", "half of a")
+    ada.fill(".tw-drawer textarea", "What do you <b>think</b>?")
+    ada.keyboard.press("Control+Enter")
+    expect(grace.locator(".tw-message:has-text('What do you <b>think</b>?')")).to_be_visible(timeout=2_000)
+    # What she is writing is still there.
+    assert grace.input_value(".tw-drawer textarea") == "half of a"
+    grace.fill(".tw-drawer textarea", "Good")
+    grace.click(".tw-drawer button:has-text('Comment')")
+    expect(ada.locator(".tw-message:has-text('Good')")).to_be_visible(timeout=2_000)
+    assert grace.locator(".tw-message-mine").count() == 1
+    expect(grace.locator(".tw-drawer textarea")).to_have_value("")
+
+
+def test_a_file_is_added_read_and_deleted(screens: Screens) -> None:
+    page = screens.sign_in("ada", "/tasks")
+    title = unique("With a file")
+    create(page, title)
+    page.click(f".tw-tile:has-text('{title}')")
+    with page.expect_file_chooser() as chooser:
+        page.click("button:has-text('Add a file')")
+    chooser.value.set_files({"name": "plan.html", "mimeType": "text/html", "buffer": b"<script>alert(1)</script>"})
+    page.wait_for_selector(".tw-drawer >> text=plan.html")
+    with page.expect_download() as download:
+        page.click(".tw-drawer button[title='plan.html']")
+    assert download.value.path().read_bytes() == b"<script>alert(1)</script>"
+    page.get_by_role("button", name="Delete plan.html").click()
+    page.click("[role=alertdialog] button:has-text('Delete')")
+    expect(page.locator(".tw-drawer button[title='plan.html']")).to_have_count(0)
+    assert "ada attached plan.html" in page.inner_text(".tw-drawer")
+
+
+def test_a_due_date_is_set_shown_and_taken_away(screens: Screens) -> None:
+    page = screens.sign_in("ada", "/tasks")
+    title = unique("By the end of 2020")
+    create(page, title)
+    page.click(f".tw-tile:has-text('{title}')")
+    page.get_by_role("button", name="Edit").click()
+    page.fill("[role=dialog] input[name=due]", "2020-12-31")
+    page.click("[role=dialog] [data-submit]")
+    tile = page.locator(f".tw-tile:has-text('{title}')")
+    expect(tile).to_contain_text("overdue since 31 Dec 2020")
+    page.get_by_role("button", name="Edit").click()
+    page.fill("[role=dialog] input[name=due]", "")
+    page.click("[role=dialog] [data-submit]")
+    expect(tile).not_to_contain_text("overdue")
+
+
+def test_an_edit_of_what_somebody_changed_meanwhile_is_refused_and_kept(screens: Screens) -> None:
+    page, other = screens.sign_in("ada", "/tasks"), screens.sign_in("admin", "/tasks")
+    title = unique("Edited twice")
+    create(page, title)
+    for each in (page, other):
+        each.click(f".tw-tile:has-text('{title}')")
+        each.get_by_role("button", name="Edit").click()
+    page.fill("[role=dialog] textarea[name=description]", "by Ada")
+    other.fill("[role=dialog] textarea[name=description]", "by the admin")
+    other.click("[role=dialog] [data-submit]")
+    other.wait_for_selector("[role=dialog]", state="detached")
+    page.click("[role=dialog] [data-submit]")
+    page.wait_for_selector("[role=dialog] .tw-banner-bad:has-text('Somebody changed it meanwhile')")
+    assert page.input_value("[role=dialog] textarea[name=description]") == "by Ada"

@@ -150,11 +150,6 @@ class _Board:
             text(task["title"], "tw-tile-title")
             pills(page.t, task)
             with box("tw-tile-foot"):
-                for name, symbol in (("commentCount", "comment"), ("attachmentCount", "clip")):
-                    if task.get(name):
-                        with box("tw-tile-mark", "span"):
-                            icon(symbol)
-                            text(task[name])
                 if names:
                     avatars(names)
                 elif status is not Status.CLOSED:
@@ -194,6 +189,7 @@ class _Board:
         except Refused as error:
             if error.status != 404:
                 raise
+            self._wanted, self._detail = "", None
             self._drawer.clear()
             with self._drawer:
                 with box("tw-thing-head"):

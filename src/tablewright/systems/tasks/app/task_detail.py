@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+from base64 import b64decode, b64encode
+from datetime import date
 from typing import Any
+from uuid import uuid4
 
 from nicegui import ui
 
+from tablewright.systems.tasks.additions_api import MAX_CONTENT
 from tablewright.systems.tasks.app.task_parts import TaskBody, edit_task, parsed, pills, status_pill
 from tablewright.systems.tasks.model import FOLLOWING, Status
 from tablewright.ui.api_calls import Refused
 from tablewright.ui.components import avatar, box, button, fact, facts, icon, section, text, time
 from tablewright.ui.feedback import confirm, guarded, toast
-from tablewright.ui.forms import select
+from tablewright.ui.forms import file_button, select
 from tablewright.ui.screen_page import Page
+from tablewright.ui.texts import Texts
 
 __all__ = ["TaskDetail", "move_task"]
 
 _ACTIVITIES = 20
 _PEOPLE = 100
-_KNOWN_CALLS = ("create_task", "change_status", "change_task", "assign_task", "unassign_task", "add_comment")
+_COMMENTS = 50
+_ATTACHMENTS = 50
+_KNOWN_CALLS = ("create_task", "change_status", "change_task", "assign_task", "unassign_task", "attach", "detach")
 
 
 class TaskDetail:
@@ -33,6 +40,15 @@ class TaskDetail:
         self._close = close
         self._task: TaskBody = {}
         self._etag: str | None = None
+        self.clear()
+        # Drawn once: what somebody is writing stays when the task changes.
+        with thing:
+            self._head = box()
+            with box("tw-thing-body"):
+                self._body = box("tw-stack")
+            if page.may("add_comment"):
+                with box("tw-thing-foot"):
+                    self._draw_composer()
 
     async def load(self) -> None:
         """Read the task and draw it."""
@@ -42,16 +58,21 @@ class TaskDetail:
         audit: list[dict[str, Any]] = []
         if api.may("audit"):
             audit = (await api.call("audit", taskId=self.task_id, limit=_ACTIVITIES)).body["audit"]
-        self._thing.clear()
-        with self._thing:
+        comments = (await api.call("list_comments", taskId=self.task_id, limit=_COMMENTS)).body
+        attachments = (await api.call("list_attachments", taskId=self.task_id, limit=_ATTACHMENTS)).body["attachments"]
+        people = await self._people() if api.may("assign_task", "list_users") else []
+        self._head.clear()
+        with self._head:
             self._draw_head()
-            with box("tw-thing-body"):
-                description = self._task["description"]
-                text(description or self._page.t("tasks.no_description"), "tw-pre" if description else "tw-mute", "p")
+        self._body.clear()
+        with self._body:
+            text(self._task["description"], "tw-pre", "p", dir="auto")
+            self._draw_comments(comments)
         self._context.clear()
         with self._context:
             self._draw_facts()
-            await self._draw_assignees()
+            self._draw_assignees(people)
+            self._draw_attachments(attachments)
             if api.may("audit"):
                 self._draw_activity(audit)
 
@@ -95,14 +116,15 @@ class TaskDetail:
     def _draw_facts(self) -> None:
         t, task = self._page.t, self._task
         with section(t("tasks.about")), facts():
+            due = task["due"]
+            fact(t("tasks.due"), t.day(date.fromisoformat(due)) if due else t("tasks.no_due"))
             fact(t("tasks.created_by"), task["createdBy"])
             fact(t("tasks.created_at"), lambda: time(t, parsed(task["createdAt"])))
             fact(t("tasks.changed_by"), task["updatedBy"])
 
-    async def _draw_assignees(self) -> None:
+    def _draw_assignees(self, people: list[str]) -> None:
         t, task, page = self._page.t, self._task, self._page
         assigned = [each["userId"] for each in task["assignments"]]
-        people = await self._people() if page.may("assign_task", "list_users") else []
         with section(t("tasks.assignees")):
             for user_id in assigned:
                 with box("tw-row"):
@@ -124,6 +146,62 @@ class TaskDetail:
                 options = {"": t("tasks.assign_to"), **{user_id: user_id for user_id in left}}
                 select(options, "", self._chosen, label=t("tasks.assign_to"))
 
+    def _draw_comments(self, found: dict[str, Any]) -> None:
+        t, comments = self._page.t, found["comments"]
+        if found.get("cursor"):
+            text(t("tasks.older_comments", number=len(comments)), "tw-event")
+        for comment in reversed(comments):
+            is_mine = comment["createdBy"] == self._page.user_id
+            with box(f"tw-message {'tw-message-mine' if is_mine else ''}", "article"):
+                with box("tw-row"):
+                    text(comment["createdBy"], "tw-strong")
+                    time(t, parsed(comment["createdAt"]))
+                text(comment["text"], "tw-pre", "p", dir="auto")
+
+    def _draw_composer(self) -> None:
+        t = self._page.t
+        key = [uuid4().hex]
+
+        async def send() -> None:
+            if not (field.value or "").strip():
+                return
+            await self._page.api.call("add_comment", taskId=self.task_id, body={"text": field.value}, key=key[0])
+            key[0] = uuid4().hex
+            field.set_value("")
+            await self.load()
+
+        with box("tw-composer", data_form=True):
+            field = ui.textarea(placeholder=t("tasks.write_comment")).classes("tw-input")
+            field.props(f'borderless dense autogrow rows=1 maxlength=10000 aria-label="{t("tasks.write_comment")}"')
+            with box("tw-row-between"):
+                text("Ctrl ↵", "tw-mute tw-small", aria_hidden="true")
+                button(t("tasks.comment"), send, kind="primary", small=True, data_submit=True)
+
+    def _draw_attachments(self, attachments: list[dict[str, Any]]) -> None:
+        t, page = self._page.t, self._page
+        with section(t("tasks.attachments")):
+            for each in attachments:
+                self._draw_attachment(each)
+            if not attachments:
+                text(t("tasks.no_attachments"), "tw-mute")
+            if page.may("attach"):
+                file_button(t, t("tasks.attach"), self._upload, most=MAX_CONTENT)
+
+    def _draw_attachment(self, attachment: dict[str, Any]) -> None:
+        t, page, name = self._page.t, self._page, attachment["name"]
+        with box("tw-row"):
+            icon("clip", "tw-mute")
+            with box("tw-grow tw-stack-tight"):
+                with box("tw-link tw-clip", "button", type="button", title=name) as opened:
+                    text(name)
+                opened.on("click", guarded(lambda: self._download(attachment), opened), [])
+                text(f"{_size(t, attachment['size'])} · {attachment['createdBy']}", "tw-mute tw-small")
+            if page.may("assign_task") or attachment["createdBy"] == page.user_id:
+                label = t("tasks.detach", name=name)
+                button(
+                    label, lambda: self._detach(attachment), icon_name="close", only_icon=True, small=True, kind="quiet"
+                )
+
     def _draw_activity(self, audit: list[dict[str, Any]]) -> None:
         t = self._page.t
         with section(t("tasks.activity")):
@@ -142,8 +220,9 @@ class TaskDetail:
         values: dict[str, str] = {"who": entry["by"], "what": call, "old": "", "new": ""}
         if call == "change_status" and "status" in changes:
             values["old"], values["new"] = (t(f"tasks.is_{changes['status'][each]}") for each in ("old", "new"))
-        elif "assigned_to" in changes:
-            values["what"] = str(changes["assigned_to"]["new"] or changes["assigned_to"]["old"])
+        elif "assigned_to" in changes or "attachment" in changes:
+            found = changes.get("assigned_to") or changes["attachment"]
+            values["what"] = str(found["new"] or found["old"])
         elif changes:
             values["what"] = ", ".join(changes)
         return t(key, **values)
@@ -162,6 +241,25 @@ class TaskDetail:
         if user_id:
             await guarded(lambda: self._assign(user_id))()
 
+    async def _upload(self, name: str, content_type: str, content: bytes) -> None:
+        body = {"name": name, "contentType": content_type, "content": b64encode(content).decode()}
+        await self._page.api.call("attach", taskId=self.task_id, body=body, key=uuid4().hex)
+        toast(self._page.t("tasks.attached", name=name))
+        await self.load()
+
+    async def _download(self, attachment: dict[str, Any]) -> None:
+        attachment_id = attachment["attachmentId"]
+        found = await self._page.api.call("get_attachment", taskId=self.task_id, attachmentId=attachment_id)
+        # Never shown as a page of ours, whatever it says that it is.
+        ui.download(b64decode(found.body["content"]), attachment["name"], "application/octet-stream")
+
+    async def _detach(self, attachment: dict[str, Any]) -> None:
+        t = self._page.t
+        asked = t("tasks.detach", name=attachment["name"]), t("tasks.detach_about"), t("tasks.detach_action")
+        if await confirm(*asked):
+            await self._page.api.call("detach", taskId=self.task_id, attachmentId=attachment["attachmentId"])
+            await self.load()
+
     async def _assign(self, user_id: str, *, is_undo: bool = False) -> None:
         t = self._page.t
         await self._page.api.call("assign_task", taskId=self.task_id, body={"userId": user_id})
@@ -175,6 +273,10 @@ class TaskDetail:
         undo = None if is_undo else (t("shell.undo"), lambda: self._assign(user_id, is_undo=True))
         toast(t("tasks.unassigned", who=user_id), undo=undo)
         await self.load()
+
+
+def _size(t: Texts, number: int) -> str:
+    return f"{t.number(max(1, round(number / 1000)))} KB"
 
 
 async def move_task(page: Page, task: TaskBody, status: Status, etag: str | None) -> bool:

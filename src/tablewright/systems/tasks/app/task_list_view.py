@@ -182,6 +182,7 @@ class _TaskList:
             if error.status != 404:
                 raise
             detail.clear()
+            self._detail = None
             with self._columns.thing:
                 with box("tw-thing-head"):
                     self._columns.back()

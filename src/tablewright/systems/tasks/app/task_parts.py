@@ -7,7 +7,7 @@ from datetime import date, datetime
 from typing import Any
 
 from tablewright.store import AnyChange, Change
-from tablewright.systems.tasks.model import Assignment, Priority, Status, Task
+from tablewright.systems.tasks.model import Assignment, Attachment, Comment, Priority, Status, Task
 from tablewright.ui.components import Tone, box, pill
 from tablewright.ui.feedback import dialog, toast
 from tablewright.ui.forms import Form
@@ -19,6 +19,7 @@ __all__ = ["TaskBody", "changed_tasks", "due_pill", "edit_task", "new_task", "pa
 TaskBody = dict[str, Any]
 """A task as the API shows it."""
 
+_OF_TASKS = (Task, Assignment, Comment, Attachment)
 _STATUS_TONES: dict[str, Tone] = {"OPEN": "neutral", "IN_PROGRESS": "info", "COMPLETED": "good", "CLOSED": "violet"}
 _PRIORITY_TONES: dict[str, Tone] = {"LOW": "neutral", "MEDIUM": "info", "HIGH": "bad"}
 
@@ -57,7 +58,7 @@ def changed_tasks(changes: Sequence[AnyChange] | None) -> set[str] | None:
     found: set[str] = set()
     for change in changes:
         if isinstance(change, Change):
-            found.update(each.task_id for each in _concerned(change) if isinstance(each, Task | Assignment))
+            found.update(each.task_id for each in _concerned(change) if isinstance(each, _OF_TASKS))
     return found
 
 
@@ -70,7 +71,8 @@ def new_task(page: Page) -> None:
     t = page.t
 
     async def create(values: dict[str, Any], key: str) -> None:
-        answer = await page.api.call("create_task", body=_given(values), key=key)
+        body = {name: value for name, value in values.items() if value is not None}
+        answer = await page.api.call("create_task", body=body, key=key)
         made.close()
         toast(t("tasks.created", title=answer.body["title"]))
 
@@ -85,7 +87,7 @@ def edit_task(page: Page, task: TaskBody, etag: str | None) -> None:
     t = page.t
 
     async def change(values: dict[str, Any], _: str) -> None:
-        changes = {name: value for name, value in _given(values).items() if value != task.get(name)}
+        changes = {name: value for name, value in values.items() if value != task.get(name)}
         if changes:
             await page.api.call("change_task", taskId=task["taskId"], body=changes, seen=etag)
             toast(t("tasks.changed"))
@@ -103,7 +105,4 @@ def _fields(form: Form, t: Texts, task: TaskBody) -> None:
     form.choice(
         "priority", t("tasks.priority"), {each: t(f"tasks.{each}") for each in Priority}, value=task["priority"]
     )
-
-
-def _given(values: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if value is not None}
+    form.text("due", t("tasks.due"), value=task.get("due") or "", kind="date", empty_is_none=True)

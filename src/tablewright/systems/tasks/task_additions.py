@@ -1,0 +1,171 @@
+"""What people add to a task: comments and attachments.
+
+Everybody of the team may add something to any task, also to one that is closed; an attachment is taken away by whoever
+added it, or by an admin. Neither changes the task itself: who moves it goes by what they saw of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import TypeVar
+from uuid import uuid4
+
+from tablewright.runtime import UNSEEN, Caller, Forbidden, Idempotency, ResourceNotFound, Responder, Seen
+from tablewright.runtime.audit import Audit
+from tablewright.store import (
+    AsyncStore,
+    AsyncTolerantReader,
+    Cancelled,
+    Check,
+    Create,
+    Delete,
+    NotFound,
+    Outcome,
+    TolerantPage,
+)
+from tablewright.systems.tasks.model import Attachment, AttachmentContent, Comment, Task
+from tablewright.systems.tasks.roles import ADMINS
+
+R = TypeVar("R")
+
+
+class TaskAdditions:
+    """Comments and attachments of tasks."""
+
+    def __init__(
+        self,
+        store: AsyncStore,
+        reader: AsyncTolerantReader,
+        idempotency: Idempotency,
+        audit: Audit,
+        now: Callable[[], datetime],
+    ) -> None:
+        self._store = store
+        self._reader = reader
+        self._idempotency = idempotency
+        self._audit = audit
+        self._now = now
+
+    async def add_comment(self, task_id: str, text: str, responder: Responder[Comment, R], *, caller: Caller) -> R:
+        """Say something about a task; the response to it."""
+        comment = Comment(task_id=task_id, comment_id=uuid4().hex, text=text, created_by=caller.user_id)
+
+        async def work() -> Outcome:
+            comment.created_at = now = self._now()
+            return Outcome(responder.view(comment), *writes, at=now)
+
+        writes = (Check(Task.by_id(task_id)), Create(comment))
+        try:
+            if responder.key is None:
+                await self._store.transact(*writes)
+                return responder.view(comment)
+            request = {"task_id": task_id, "text": text}
+            return await self._idempotency.execute(self._store, "comment", request, responder, work)
+        except Cancelled as cancelled:
+            raise _refusal(task_id, cancelled) from None
+
+    async def comments(self, task_id: str, *, limit: int, cursor: str | None) -> TolerantPage[Comment]:
+        """The comments of a task, newest first."""
+        page = await self._reader.page(Comment.newest_of_task(task_id), limit=limit, cursor=cursor)
+        if not page.items and not page.unreadable and cursor is None:
+            await self._require(task_id)
+        return page
+
+    async def attach(
+        self,
+        task_id: str,
+        name: str,
+        content_type: str,
+        content: bytes,
+        responder: Responder[Attachment, R],
+        *,
+        caller: Caller,
+    ) -> R:
+        """Add a file to a task; the response to it."""
+        attachment = Attachment(
+            task_id=task_id,
+            attachment_id=uuid4().hex,
+            name=name,
+            content_type=content_type,
+            size=len(content),
+            created_by=caller.user_id,
+        )
+
+        async def work() -> Outcome:
+            attachment.created_at = now = self._now()
+            return Outcome(responder.view(attachment), *writes, at=now)
+
+        writes = (
+            Check(Task.by_id(task_id)),
+            Create(attachment),
+            Create(AttachmentContent(attachment_id=attachment.attachment_id, content=content)),
+            self._audit.changed(_thing(task_id), {}, attachment=name),
+        )
+        try:
+            if responder.key is None:
+                await self._store.transact(*writes)
+                return responder.view(attachment)
+            request = {"task_id": task_id, "name": name, "content_type": content_type, "content": content.hex()}
+            return await self._idempotency.execute(self._store, "attachment", request, responder, work)
+        except Cancelled as cancelled:
+            raise _refusal(task_id, cancelled) from None
+
+    async def attachments(self, task_id: str, *, limit: int, cursor: str | None) -> TolerantPage[Attachment]:
+        """The attachments of a task, without their content."""
+        page = await self._reader.page(Attachment.of_task(task_id), limit=limit, cursor=cursor)
+        if not page.items and not page.unreadable and cursor is None:
+            await self._require(task_id)
+        return page
+
+    async def content(self, task_id: str, attachment_id: str) -> tuple[Attachment, bytes]:
+        """An attachment with its content."""
+        attachment = await self._attachment(task_id, attachment_id)
+        found = await self._store.get(AttachmentContent.by_id(attachment_id))
+        if found is None:
+            # Taken away since.
+            raise _no_attachment(task_id, attachment_id)
+        return attachment, found.content
+
+    async def detach(self, task_id: str, attachment_id: str, *, caller: Caller, seen: Seen = UNSEEN) -> None:
+        """Take an attachment away."""
+        attachment = await self._attachment(task_id, attachment_id)
+        seen.require(attachment)
+        if attachment.created_by != caller.user_id and not caller.has(ADMINS):
+            raise Forbidden(f"attachment {attachment_id} was added by somebody else; ask an admin")
+        try:
+            await self._store.transact(
+                Delete(attachment, expect=[*seen.unchanged(attachment)]),
+                Delete(AttachmentContent.by_id(attachment_id)),
+                self._audit.changed(_thing(task_id), {"attachment": attachment.name}, attachment=None),
+            )
+        except Cancelled as cancelled:
+            if any(isinstance(reason, NotFound) for reason in cancelled.reasons):
+                raise _no_attachment(task_id, attachment_id) from None
+            raise
+
+    async def _attachment(self, task_id: str, attachment_id: str) -> Attachment:
+        found = await self._store.get(Attachment.by_id(task_id, attachment_id))
+        if found is None:
+            raise _no_attachment(task_id, attachment_id)
+        return found
+
+    async def _require(self, task_id: str) -> None:
+        if await self._store.get(Task.by_id(task_id)) is None:
+            raise _no_task(task_id)
+
+
+def _refusal(task_id: str, cancelled: Cancelled) -> Exception:
+    return _no_task(task_id) if isinstance(cancelled.reasons[0], NotFound) else cancelled
+
+
+def _thing(task_id: str) -> str:
+    return f"tasks/{task_id}"
+
+
+def _no_task(task_id: str) -> ResourceNotFound:
+    return ResourceNotFound(f"there is no task {task_id}")
+
+
+def _no_attachment(task_id: str, attachment_id: str) -> ResourceNotFound:
+    return ResourceNotFound(f"task {task_id} has no attachment {attachment_id}")
