@@ -10,10 +10,13 @@ import pytest
 
 from tablewright.design import iam
 from tablewright.design.cost.capacity_estimate import CapacityEstimate
+from tablewright.design.document import document
+from tablewright.design.lint import lint
 from tablewright.model import Design, ItemWrite, Volume, Write, attr
 from tablewright.store import Store
 from tests.design.cost.charge_meter import ChargeMeter
 from tests.design.iam.permissions import ARN, allowed, opened
+from tests.store.branches import branches
 from tests.store.ledger import Booking, Kind, ledger, totals
 
 design = Design(
@@ -68,3 +71,20 @@ def test_what_is_asked_for_is_allowed(name: str) -> None:
     backend.asked.clear()
     WRITES[name](store)
     assert backend.asked <= allowed(iam.document(iam.grants(design, name), ARN))
+
+
+def test_a_read_of_several_partitions_costs_one_for_each() -> None:
+    merged = CapacityEstimate(Design("shops", tables=[branches])).of("Deal.latest")
+    # Three states, in two shards each, at half a unit.
+    assert sum(units.read for units in merged) == 3
+
+
+def test_a_document_says_what_a_counter_counts() -> None:
+    text = str(document(design))
+    assert "counts Booking where kind = paid, kept by the transaction" in text
+    assert "sums amount of Booking, kept by the stream" in text
+
+
+def test_lint_knows_that_the_groups_of_counters_do_not_change() -> None:
+    found = {(finding.rule, finding.place) for finding in lint(design)}
+    assert not {place for _, place in found if place.startswith(("AccountTotals", "OwnerTotals"))}

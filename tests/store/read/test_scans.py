@@ -78,7 +78,6 @@ def test_an_index_is_scanned_for_the_items_that_it_has(bench: Bench, filled: Sto
     assert numbers(filled.iterate(Scan(Deal, index="byState"))) == list(range(60))
     # Of an index with keys only, items come from the table.
     assert filled.first(Deal.of_shop("s-1")) in list(filled.iterate(Scan(Deal, index="keysOnly", segments=2)))
-    assert numbers(filled.scan(Scan(Deal, index="byTotal"), consistent=True).items) == list(range(60))
     assert filled.count(Scan(Deal, index="keysOnly")) == 60
     page = filled.scan(Scan(Deal, index="byState"), limit=10)
     rest = filled.scan(Scan(Deal, index="byState"), cursor=page.cursor)
@@ -86,12 +85,19 @@ def test_an_index_is_scanned_for_the_items_that_it_has(bench: Bench, filled: Sto
     paid = filled.scan(Scan(Deal, index="byState"), where=attr(Deal.note) == "x")
     assert paid.items == []
     # What an index does not have is looked at in the table.
-    for index in ("keysOnly", "byTotal"):
-        assert filled.count(Scan(Deal, index=index), where=attr(Deal.number) < 7) == 7
-        assert numbers(filled.iterate(Scan(Deal, index=index, segments=2), where=attr(Deal.number) < 7)) == list(
-            range(7)
-        )
+    assert filled.count(Scan(Deal, index="keysOnly"), where=attr(Deal.number) < 7) == 7
+    assert numbers(filled.iterate(Scan(Deal, index="keysOnly", segments=2), where=attr(Deal.number) < 7)) == list(
+        range(7)
+    )
     assert numbers(TolerantReader(filled).page(Scan(Deal, index="byState"), limit=100).items) == list(range(60))
+
+
+def test_a_local_index_is_scanned_for_whole_items(filled: Store) -> None:
+    assert numbers(filled.scan(Scan(Deal, index="byTotal"), consistent=True).items) == list(range(60))
+    assert filled.count(Scan(Deal, index="byTotal"), where=attr(Deal.number) < 7) == 7
+    assert numbers(filled.iterate(Scan(Deal, index="byTotal", segments=2), where=attr(Deal.number) < 7)) == list(
+        range(7)
+    )
 
 
 def test_what_an_index_cannot_do_is_said(filled: Store) -> None:

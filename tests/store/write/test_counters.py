@@ -177,11 +177,14 @@ def test_counters_are_exact_after_any_history(embedded: Bench, seed: int) -> Non
     assert [finding for finding in store.verify(totals).findings if finding.subject == "bookings"] == []
 
 
-def test_counters_are_exact_with_many_writers(ready: Store) -> None:
+def test_counters_are_exact_with_many_writers(embedded: Bench) -> None:
+    embedded.create_own(ledger, totals)
+    store = embedded.store
+
     def write(seed: int) -> None:
         chosen = random.Random(seed)
         for _ in range(25):
-            random_write(chosen, ready)
+            random_write(chosen, store)
 
     threads = [threading.Thread(target=write, args=(seed,)) for seed in range(4)]
     for thread in threads:
@@ -189,8 +192,8 @@ def test_counters_are_exact_with_many_writers(ready: Store) -> None:
     for thread in threads:
         thread.join()
     for account in "ab":
-        assert counted(ready, account) == expected(ready, account)
-    assert ready.verify(AccountTotals).is_clean
+        assert counted(store, account) == expected(store, account)
+    assert store.verify(AccountTotals).is_clean
 
 
 def test_a_wrong_counter_is_found_and_repaired(bench: Bench, ready: Store) -> None:
@@ -221,28 +224,30 @@ def test_a_wrong_counter_is_found_and_repaired(bench: Bench, ready: Store) -> No
     assert counted(ready, "new") == (2, 0, 0)
 
 
-def test_a_repair_while_others_write_leaves_exact_counters(bench: Bench, ready: Store) -> None:
+def test_a_repair_while_others_write_leaves_exact_counters(embedded: Bench) -> None:
+    embedded.create_own(ledger, totals)
+    store = embedded.store
     for account in "ab":
-        ready.create(Booking(account=account, number=99))
-        bench.save(Booking(account=account, number=98))
+        store.create(Booking(account=account, number=99))
+        embedded.save(Booking(account=account, number=98))
     stop = threading.Event()
 
     def write() -> None:
         chosen = random.Random(1)
         while not stop.is_set():
-            random_write(chosen, ready)
+            random_write(chosen, store)
 
     writer = threading.Thread(target=write)
     writer.start()
     try:
         for _ in range(4):
-            ready.repair(AccountTotals, dry_run=False)
+            store.repair(AccountTotals, dry_run=False)
     finally:
         stop.set()
         writer.join()
-    ready.repair(AccountTotals, dry_run=False)
+    store.repair(AccountTotals, dry_run=False)
     for account in "ab":
-        assert counted(ready, account) == expected(ready, account)
+        assert counted(store, account) == expected(store, account)
 
 
 def test_what_the_stream_keeps_is_left_by_a_repair(ready: Store) -> None:

@@ -86,13 +86,15 @@ def test_in_a_transaction(ready: Store) -> None:
     assert isinstance(second, AlreadyExists)
 
 
-def test_of_many_who_want_a_lock_that_has_run_out_one_gets_it(ready: Store) -> None:
-    ready.create(Lock(name="a", until=NOON - HOUR))
+def test_of_many_who_want_a_lock_that_has_run_out_one_gets_it(embedded: Bench) -> None:
+    embedded.create_own(locks)
+    store = embedded.store
+    store.create(Lock(name="a", until=NOON - HOUR))
     taken: list[str] = []
 
     def take(owner: str) -> None:
         try:
-            ready.create(Lock(name="a", until=NOON + HOUR, owner=owner), replacing=attr(Lock.until) < NOON)
+            store.create(Lock(name="a", until=NOON + HOUR, owner=owner), replacing=attr(Lock.until) < NOON)
         except AlreadyExists:
             return
         taken.append(owner)
@@ -103,7 +105,7 @@ def test_of_many_who_want_a_lock_that_has_run_out_one_gets_it(ready: Store) -> N
     for thread in threads:
         thread.join()
     assert len(taken) == 1
-    assert ready.get_or_raise(Lock.by_name("a")).owner == taken[0]
+    assert store.get_or_raise(Lock.by_name("a")).owner == taken[0]
 
 
 def test_what_has_a_version_is_put() -> None:

@@ -110,8 +110,9 @@ def test_a_strict_store_does_not_read_for_it(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("entity", ["plain", "unique"])
-def test_no_two_writers_get_the_same_old_value(bench: Bench, store: Store, entity: str) -> None:
-    bench.create_own(branches, goods)
+def test_no_two_writers_get_the_same_old_value(embedded: Bench, entity: str) -> None:
+    embedded.create_own(branches, goods)
+    store = embedded.store
     store.create(Buyer(buyer_id="a", name="0", email="0"))
     store.put(Article(sku="a", title="0"))
     found: list[str] = []

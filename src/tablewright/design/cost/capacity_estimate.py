@@ -8,7 +8,7 @@ the table and the same on its indexes, a batch what its items cost. If the store
 that is charged as well. Guards of unique values and counters are items too; a condition check costs as much as a write.
 What a consumer writes because of a change is a transaction with its checkpoint.
 A read is charged for what is read, before a filter or a projection, rounded up once per query; a sharded key is one
-query for each shard.
+query for each shard, and a pattern that takes several values is one for each of them.
 
 Sizes are those of ``Design.volume``, or else those of a sample item. Units are those of an attempt that succeeds.
 """
@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from math import prod
 from typing import Any
 
 from tablewright import dynamo
@@ -47,6 +48,8 @@ __all__ = ["USUAL_ITEMS", "CapacityEstimate", "Units"]
 
 # How many items a query returns if its pattern does not declare it.
 USUAL_ITEMS = 10
+# How many values a parameter is given that takes several, unless its type says how many there are.
+_USUAL_VALUES = 2
 # Guards and counters have a key and little more.
 _SMALL = 1
 
@@ -117,7 +120,7 @@ class CapacityEstimate:
         items = 1 if isinstance(pattern, Get) else _items_read(schema, pattern)
         attributes = (table.partition,) if index is None else index.partition
         rules = [schema.key_rules[name] for name in attributes if name in schema.key_rules]
-        shards = max((sum(map(len, rule.suffixes)) for rule in rules), default=1)
+        shards = max((sum(map(len, rule.suffixes)) for rule in rules), default=1) * _partitions(schema, pattern)
         share = -(-items // shards)
         one = _read_units(share * self.entry_size(schema, index), consistent=pattern.consistent)
         yield Units(table, index, shards * one, schema=schema)
@@ -193,6 +196,13 @@ class CapacityEstimate:
             if writes:
                 units = writes * write_units(self.entry_size(schema, index))
                 yield Units(table, index, write=Decimal(count * units), schema=schema)
+
+
+def _partitions(schema: Schema, pattern: Get | Query) -> int:
+    """The partitions that a pattern merges, where it takes several values: all that a field has, or else two."""
+    several = () if pattern.signature is None else pattern.signature.several
+    known = [choices_of(schema.fields[name].annotation) for name in several if name in schema.fields]
+    return prod(count or _USUAL_VALUES for count in known)
 
 
 def _read_units(size: int, *, consistent: bool) -> Decimal:

@@ -163,6 +163,11 @@ def _meaning(schema: Schema, spec: FieldSpec) -> str:
     if spec in schema.numbered:
         per = spec.marker(Numbered).per
         parts.append("numbered" + (f" for each {', '.join(per)}" if per else ""))
+    for counter in schema.counts:
+        if counter.spec is spec:
+            what = "counts" if counter.amount is None else f"sums {counter.source.field_path(counter.amount)} of"
+            where = "" if counter.where is None else f" where {counter.where.text}"
+            parts.append(f"{what} {counter.source.entity.__name__}{where}, kept by the {counter.kept_by}")
     if spec is schema.expiry:
         after = spec.marker(Expiry).after
         parts.append("when it expires" + (f", by default after {_duration(after)}" if after else ""))

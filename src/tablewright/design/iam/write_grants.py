@@ -35,7 +35,7 @@ def of_touch(write: Write, item_write: ItemWrite, tenant: Tenant | None, indirec
 
 def _kept_counters(schema: Schema, item_write: ItemWrite) -> list[Schema]:
     """The entities whose counters a write changes in its transaction."""
-    changed = {schema.path(path).partition(".")[0] for path in (*item_write.sets, *item_write.appends)}
+    changed = {schema.path(path).partition(".")[0] for path in item_write.changed}
     kept = [counter for counter in schema.counters if counter.kept_by == "transaction"]
     touched = [each.schema for each in kept if item_write.action != "update" or changed & each.sources]
     return list(dict.fromkeys(touched))

@@ -265,7 +265,7 @@ def mutable_key(context: LintContext) -> Iterator[Occurrence]:
                 why = f"{changed[first]} sets {name}"
             elif marked:
                 why = f"every write changes {name}"
-            elif not item_writes and words(name)[-1] in _CHANGING:
+            elif not item_writes and not schema.counts and words(name)[-1] in _CHANGING:
                 why = f"{name} is likely to change"
             else:
                 continue
