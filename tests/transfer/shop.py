@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import BaseModel
 
-from tablewright.model import Entity, EpochSeconds, Get, GlobalIndex, Keys, Query, Table, Unique
+from tablewright.model import Entity, EpochSeconds, Get, GlobalIndex, Keys, Personal, Query, Table, Unique
 
 shop = Table(
     "Shop", "PK", "SK", indexes=[GlobalIndex("byMail", "GSI1PK", "GSI1SK")], type_attribute="type", ttl="until"
@@ -16,17 +16,17 @@ shop = Table(
 
 
 class Address(BaseModel):
-    street: str
+    street: Annotated[str, Personal()]
     floors: list[int] = []
 
 
 class Customer(Entity, table=shop):
     customer_id: str
-    email: Annotated[str, Unique()]
+    email: Annotated[str, Unique(), Personal()]
     tags: set[str]
     numbers: set[int]
     keys_of: set[bytes]
-    phone: str = ""
+    phone: Annotated[str, Personal()] = ""
     points: Decimal = Decimal(0)
     vip: bool = False
     photo: bytes = b""
@@ -45,7 +45,7 @@ class Customer(Entity, table=shop):
 class Order(Entity, table=shop):
     customer_id: str
     number: int
-    email: str = ""
+    email: Annotated[str, Personal()] = ""
     note: str | None = None
 
     keys = Keys(PK="CUSTOMER#{customer_id}", SK="ORDER#{number:06}")

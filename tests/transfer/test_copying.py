@@ -16,8 +16,8 @@ from tablewright.engine import Engine
 from tablewright.store import EmbeddedBackend, Request, Response, ServiceError
 from tablewright.transfer import CopyOptions, ItemChanges, TableCopy, TransferError, copy_tables, open_places
 from tablewright.transfer.copy_state import CopyState
-from tablewright.transfer.patient_calls import PatientCalls
-from tablewright.transfer.table_place import TablePlace
+from tablewright.transfer.places.patient_calls import PatientCalls
+from tablewright.transfer.places.table_place import TablePlace
 from tablewright.wire import serve_in_thread
 from tests.store.endpoints import moto_url
 from tests.transfer.samples import ORDERS, data_folder, every_type, fill, folder_items, items_of, orders

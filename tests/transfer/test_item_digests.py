@@ -9,7 +9,7 @@ import pytest
 
 from tablewright.dynamo import Item
 from tablewright.transfer.item_digests import ItemTable, KeyDigests
-from tablewright.transfer.unit_rate import UnitRate
+from tablewright.transfer.places.unit_rate import UnitRate
 from tests.transfer.samples import every_type, orders
 
 KEY = ("pk", "sk")

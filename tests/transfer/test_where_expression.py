@@ -6,7 +6,7 @@ import pytest
 
 from tablewright.dynamo import Item
 from tablewright.transfer import TransferError
-from tablewright.transfer.where_expression import where
+from tablewright.transfer.changes.where_expression import where
 
 ITEM: Item = {
     "status": {"S": "open"},

@@ -7,6 +7,7 @@ Markers on fields, in ``Annotated``:
     number:   Annotated[int, Numbered("ticket_id")] = 0                1, 2, 3, ... for each ticket, without gaps
     shop_id:  Annotated[str, KeyOnly()]                                in keys, and not in an attribute of its own
     body:     Annotated[str, Large()] = ""                             in a blob once the item is large
+    email:    Annotated[str, Personal()]                               replaced in copies that are pseudonymized
     version:  Version = 0                                              optimistic lock
     created_at: CreatedAt = None      updated_at: UpdatedAt = None     set by the store
     ttl:      Annotated[ExpiresAt, Expiry(timedelta(hours=24))] = None when the item expires; by default, in a day
@@ -201,6 +202,16 @@ class Large:
                 f"Large({self.threshold}): the threshold must be from 1 byte to "
                 f"{MAX_ITEM_SIZE // 1024} KB, the largest item"
             )
+
+
+@dataclass(frozen=True, slots=True)
+class Personal:
+    """A value that is about a person: ``tablewright copy --pseudonymize`` replaces it by a pseudonym.
+
+        email: Annotated[str, Personal()]
+
+    It may be on a field of an entity, or of a model inside of one.
+    """
 
 
 Version = Annotated[int, VersionMarker(), Field(default=0)]

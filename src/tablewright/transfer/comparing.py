@@ -22,7 +22,7 @@ from tablewright.transfer.item_digests import (
     digest,
     key_bytes,
 )
-from tablewright.transfer.places import Source, Target
+from tablewright.transfer.places.place_protocols import Source, Target
 
 # The items that are compared one by one, and the differences that are told.
 _MAX_COMPARED = 200_000

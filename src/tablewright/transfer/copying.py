@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tablewright.dynamo import Item
+from tablewright.transfer.changes.item_changes import ItemChanges
 from tablewright.transfer.comparing import MAX_LISTED, absent_or_different, differences, digests_in
 from tablewright.transfer.copy_state import CopyState, SegmentState, TableState
 from tablewright.transfer.errors import TransferError
-from tablewright.transfer.item_changes import ItemChanges
 from tablewright.transfer.item_digests import ItemDifference, KeyDigests
-from tablewright.transfer.places import Page, Source, Target
-from tablewright.transfer.table_definition import TableDefinition
+from tablewright.transfer.places.place_protocols import Page, Source, Target
+from tablewright.transfer.places.table_definition import TableDefinition
 
 __all__ = ["CopyOptions", "CopyProgress", "TableCopy", "copy_tables"]
 
@@ -184,6 +184,9 @@ class _TableCopying:
         if self._options.verify:
             await self._verify(result, table, key)
         if result.ok:
+            model = self._changes.modelled(self._modelled)
+            if self._changes.drops_internal and model is not None:
+                await self._target.restore_internal(renamed, model)
             if table.created:
                 result.lacking = await self._target.finish(renamed, definition)
             table.done = True

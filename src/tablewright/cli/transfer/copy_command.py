@@ -16,7 +16,7 @@ from tablewright.cli.progress import StepProgress
 
 if TYPE_CHECKING:
     from tablewright.model import Design
-    from tablewright.transfer import CopyProgress, TableCopy
+    from tablewright.transfer import CopyProgress, Pseudonyms, TableCopy
 
 _LINE_SECONDS = 10.0
 
@@ -57,6 +57,21 @@ def register(commands: Commands) -> None:
         help="a function that gets each item, or entity with --design, and returns what is written; None: nothing",
     )
     copy.add_argument("--design", metavar="PATH", help="module or file of the design that the tables belong to")
+    copy.add_argument(
+        "--pseudonymize", action="store_true", help="replace what the model marks as personal; needs --design"
+    )
+    copy.add_argument(
+        "--pseudonym-key",
+        type=Path,
+        default=Path("pseudonyms.key"),
+        metavar="FILE",
+        help="the key of the pseudonyms, which is made if it is not there (default: ./pseudonyms.key)",
+    )
+    copy.add_argument(
+        "--drop-unknown",
+        action="store_true",
+        help="with --pseudonymize, leave out items and attributes that the model does not know",
+    )
     copy.add_argument("--into-existing", action="store_true", help="write into tables that have items already")
     copy.add_argument("--no-verify", action="store_false", dest="verify", help="do not compare the target afterwards")
     copy.add_argument(
@@ -115,7 +130,13 @@ def _copy(options: argparse.Namespace) -> int:
             tables=[table for design in designs for table in design.all_tables],
         )
         with StepProgress() as steps, places as (source, target), _interruptible():
-            changes = ItemChanges(where=options.where, transform=options.transform, designs=designs)
+            changes = ItemChanges(
+                where=options.where,
+                transform=options.transform,
+                designs=designs,
+                pseudonyms=_pseudonyms(options),
+                drop_unknown=options.drop_unknown,
+            )
             told = _Told(steps)
             done = asyncio.run(copy_tables(source, target, asked, changes, told.progress))
     except (TransferError, StoreError) as error:
@@ -139,6 +160,23 @@ def _designs(options: argparse.Namespace) -> list[Design]:
         return [] if options.design is None else load(options.design)
     except DesignError as error:
         raise UsageError(str(error)) from None
+
+
+def _pseudonyms(options: argparse.Namespace) -> Pseudonyms | None:
+    from tablewright.transfer import Pseudonyms, TransferError
+
+    if not options.pseudonymize:
+        return None
+    if options.design is None:
+        raise TransferError("--pseudonymize needs the model, which says what is personal; name it with --design")
+    is_new = not options.pseudonym_key.exists()
+    found = Pseudonyms.from_file(options.pseudonym_key)
+    if is_new:
+        print(
+            f"tablewright: the key of the pseudonyms is in {options.pseudonym_key}, for this copy and later ones",
+            file=sys.stderr,
+        )
+    return found
 
 
 def _report(done: list[TableCopy], *, verified: bool) -> int:

@@ -18,8 +18,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from tablewright.dynamo import Item
+from tablewright.model import Table
 from tablewright.transfer.errors import TransferError
-from tablewright.transfer.table_definition import TableDefinition
+from tablewright.transfer.places.table_definition import TableDefinition
 
 __all__ = ["Page", "Source", "Target"]
 
@@ -90,6 +91,9 @@ class Target(Protocol):
 
     async def assemble(self, table: str, segments: int, definition: TableDefinition | None) -> None:
         """Make it readable as a whole, when all segments have ended."""
+
+    async def restore_internal(self, table: str, model: Table) -> None:
+        """Make the items that a store keeps for itself, as they follow from the others."""
 
     async def finish(self, table: str, definition: TableDefinition | None) -> list[str]:
         """Turn on what comes last; what the place cannot do, in words."""

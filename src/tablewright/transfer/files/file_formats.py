@@ -28,7 +28,7 @@ import orjson
 
 from tablewright.dynamo import Item
 from tablewright.transfer.errors import TransferError
-from tablewright.transfer.plain_values import AttributeTypes, from_cell, from_line, from_row, to_line, to_row
+from tablewright.transfer.files.plain_values import AttributeTypes, from_cell, from_line, from_row, to_line, to_row
 
 FORMATS = (".json", ".jsonl", ".csv", ".parquet")
 _ROWS = 1000

@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tablewright.model import Table
-from tablewright.transfer.file_formats import format_of
-from tablewright.transfer.file_place import FilePlace, exported_files
-from tablewright.transfer.patient_calls import PatientCalls
-from tablewright.transfer.places import Source, Target, endpoint_of
-from tablewright.transfer.table_place import TablePlace, backend_at
+from tablewright.transfer.files.file_formats import format_of
+from tablewright.transfer.files.file_place import FilePlace, exported_files
+from tablewright.transfer.places.patient_calls import PatientCalls
+from tablewright.transfer.places.place_protocols import Source, Target, endpoint_of
+from tablewright.transfer.places.table_place import TablePlace, backend_at
 
 __all__ = ["open_places"]
 

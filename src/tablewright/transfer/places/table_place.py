@@ -16,11 +16,12 @@ from typing import Any, Self
 from tablewright.dynamo import Item
 from tablewright.dynamo.limits import MAX_BATCH_GET_KEYS, MAX_BATCH_WRITES
 from tablewright.engine import Engine, StorageError, holds_database, resolve_folder
-from tablewright.store import Backend, EmbeddedBackend, ServiceError
+from tablewright.model import Table
+from tablewright.store import AsyncStore, Backend, EmbeddedBackend, Remedy, ServiceError
 from tablewright.transfer.errors import TransferError
-from tablewright.transfer.patient_calls import PatientCalls, pause
-from tablewright.transfer.places import Page, endpoint_of
-from tablewright.transfer.table_definition import TableDefinition
+from tablewright.transfer.places.patient_calls import PatientCalls, pause
+from tablewright.transfer.places.place_protocols import Page, endpoint_of
+from tablewright.transfer.places.table_definition import TableDefinition
 
 # What bounds memory: so many items of a page, and so many batches of a segment on their way.
 _PAGE_ITEMS = 1000
@@ -220,6 +221,13 @@ class TablePlace:
             if error.code != "ResourceInUseException":
                 raise
         await self._until_active(table)
+
+    async def restore_internal(self, table: str, model: Table) -> None:
+        store = AsyncStore(self._calls.backend, table_names={model.name: table})
+        report = await store.repair(model, dry_run=False)
+        left = [str(each) for each in report.findings if each.remedy is not Remedy.REPAIRED]
+        if left:
+            raise TransferError(f"{table} is copied, and some of it cannot be repaired: {'; '.join(left[:5])}")
 
     async def finish(self, table: str, definition: TableDefinition | None) -> list[str]:
         if definition is None:

@@ -1,6 +1,7 @@
 """Which items are copied, and what is made of them.
 
     where        a condition that an item has to fulfil
+    pseudonyms   personal data is replaced, and the keys that follow from it
     transform    a function of the user's: what it returns is copied, and nothing for None
 
 With a design, the function gets entities, and what it returns is encoded anew, keys included. An item that belongs to
@@ -19,8 +20,11 @@ from pydantic import BaseModel, ValidationError
 
 from tablewright.dynamo import Item
 from tablewright.model import Design, ModelError, Schema, Table, schema_of, schemas_of
+from tablewright.model.declarations import BLOB_REFERENCES
+from tablewright.model.items.item_decoding import keep_unknown_attributes, unknown_attributes
+from tablewright.transfer.changes.pseudonyms import Pseudonyms
+from tablewright.transfer.changes.where_expression import where as condition
 from tablewright.transfer.errors import TransferError
-from tablewright.transfer.where_expression import where as condition
 
 __all__ = ["ItemChanges"]
 
@@ -29,13 +33,28 @@ class ItemChanges:
     """What a copy does to items between its source and its target; by default nothing."""
 
     def __init__(
-        self, *, where: str | None = None, transform: str | None = None, designs: Sequence[Design] = ()
+        self,
+        *,
+        where: str | None = None,
+        transform: str | None = None,
+        designs: Sequence[Design] = (),
+        pseudonyms: Pseudonyms | None = None,
+        drop_unknown: bool = False,
     ) -> None:
+        """``drop_unknown``: leave out what belongs to no entity, and so cannot be pseudonymized."""
         self._where = None if where is None else condition(where)
         self._transform = None if transform is None else _function(transform)
         self._tables = {table.name: table for design in designs for table in design.all_tables}
         # What tells one copy from another.
-        self.identity: Mapping[str, Any] = {"where": where, "transform": transform}
+        self.identity: Mapping[str, Any] = {
+            "where": where,
+            "transform": transform,
+            "pseudonyms": None if pseudonyms is None else pseudonyms.fingerprint,
+            "drop_unknown": drop_unknown,
+        }
+        self._pseudonyms, self._drop_unknown = pseudonyms, drop_unknown
+        if pseudonyms is not None and not self._tables:
+            raise TransferError("--pseudonymize needs the model, which says what is personal; name it with --design")
 
     def modelled(self, table: str) -> Table | None:
         """The table of the design with this name."""
@@ -45,11 +64,50 @@ class ItemChanges:
         """The items to be written, for items of a table that were read."""
         if self._where is not None:
             items = filter(self._where, items)
+        modelled = self._tables.get(table)
+        if self._pseudonyms is not None:
+            replaced = (self._pseudonymized(item, table, modelled, self._pseudonyms) for item in items)
+            items = [item for item in replaced if item is not None]
         if self._transform is None:
             return list(items)
-        modelled = self._tables.get(table)
         changed = (self._transformed(item, modelled) for item in items)
         return [item for item in changed if item is not None]
+
+    @property
+    def drops_internal(self) -> bool:
+        """Whether the items that the store keeps for itself are left out, as they have values of others in them."""
+        return self._pseudonyms is not None
+
+    def _pseudonymized(self, item: Item, name: str, table: Table | None, pseudonyms: Pseudonyms) -> Item | None:
+        if table is not None and table.is_internal(item):
+            return None
+        schema = None if table is None else entity_schema(table, item)
+        if table is None or schema is None:
+            if self._drop_unknown:
+                return None
+            key = item if table is None else {each: item.get(each) for each in table.key}
+            raise TransferError(
+                f"an item of {name} belongs to no entity of the design, so that nobody knows what in it is personal: "
+                f"{', '.join(f'{each} {value}' for each, value in list(key.items())[:2])}; add it to the model, or "
+                "leave such items out with --drop-unknown"
+            )
+        if BLOB_REFERENCES in item:
+            raise TransferError(
+                f"an item of {schema.entity.__name__} has a value in a blob store, which a copy does not read; leave "
+                f"it out with --where 'attribute_not_exists(\"{BLOB_REFERENCES}\")'"
+            )
+        entity = decoded(schema, item)
+        unknown = unknown_attributes(entity)
+        if unknown and not self._drop_unknown:
+            raise TransferError(
+                f"an item of {schema.entity.__name__} has the attributes {', '.join(sorted(unknown))}, which the model "
+                "does not know; add them to it, or leave them out with --drop-unknown"
+            )
+        keep_unknown_attributes(entity, {})
+        try:
+            return schema.encode(entity, pseudonyms.fields_of(schema, entity))
+        except ModelError as error:
+            raise TransferError(f"a pseudonym cannot be stored: {error}") from None
 
     def _transformed(self, item: Item, table: Table | None) -> Item | None:
         assert self._transform is not None

@@ -12,7 +12,7 @@ import time
 from typing import Any
 
 from tablewright.store import Backend, Request, Response, ServiceError, is_transient
-from tablewright.transfer.unit_rate import UnitRate
+from tablewright.transfer.places.unit_rate import UnitRate
 
 _PATIENCE_SECONDS = 600.0
 _FIRST_CEILING = 0.05

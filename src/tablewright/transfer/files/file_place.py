@@ -22,10 +22,10 @@ from typing import IO, Any, Self
 from tablewright.dynamo import Item
 from tablewright.model import Table
 from tablewright.transfer.errors import TransferError
-from tablewright.transfer.file_formats import as_read, assemble, format_of, part_lines, read_items, sync_folder
-from tablewright.transfer.places import Page
-from tablewright.transfer.plain_values import AttributeTypes
-from tablewright.transfer.table_definition import TableDefinition
+from tablewright.transfer.files.file_formats import as_read, assemble, format_of, part_lines, read_items, sync_folder
+from tablewright.transfer.files.plain_values import AttributeTypes
+from tablewright.transfer.places.place_protocols import Page
+from tablewright.transfer.places.table_definition import TableDefinition
 
 _PAGE_ITEMS = 1000
 _TABLE = "{table}"
@@ -178,6 +178,9 @@ class FilePlace:
         if _TABLE in self.place and definition is not None:
             self._definition_file(table).write_text(json.dumps(definition.as_json(), indent=2) + "\n")
             sync_folder(self._path.parent)
+
+    async def restore_internal(self, table: str, model: Table) -> None:
+        """They are made when the file is copied into a table."""
 
     async def finish(self, table: str, definition: TableDefinition | None) -> list[str]:
         return []

@@ -1,0 +1,1 @@
+"""Which items are copied, and what is made of them."""

@@ -1,0 +1,1 @@
+"""Files of items: DynamoDB JSON, JSON Lines, CSV and Parquet."""
