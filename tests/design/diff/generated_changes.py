@@ -27,6 +27,7 @@ from tablewright.model import (
     snake_case,
 )
 from tablewright.store import Update
+from tests.declared_patterns import taking
 
 SHOPS = ["s1", "s2"]
 
@@ -120,9 +121,10 @@ def made(shape: Shape, *, kept_name: bool = False) -> Made:
     arguments = {"table": table, "naming": camel_case if shape.camel else snake_case}
     classes: dict[str, type[Any]] = {}
 
-    def declare(name: str, fields: dict[str, Any], **members: Any) -> type[Any]:
+    def declare(name: str, fields: dict[str, Any], by: list[str], **members: Any) -> type[Any]:
         defaults = {"version": 0} if "version" in fields else {}
-        namespace = {"__module__": __name__, "__annotations__": fields, **defaults, "by_id": Get(), **members}
+        by_id = taking(Get(), *by)
+        namespace = {"__module__": __name__, "__annotations__": fields, **defaults, "by_id": by_id, **members}
         classes[name] = new_class(name, (Entity,), arguments, lambda body: body.update(namespace))
         return classes[name]
 
@@ -142,12 +144,26 @@ def made(shape: Shape, *, kept_name: bool = False) -> Made:
         GSI1PK=first if shape.shards == 1 else sharded(first, shape.shards),
         GSI1SK="{order_id}",
     )
-    order = declare(shape.name, order_fields, keys=keys, of_shop=Query("byShop"))
+    of_shop = taking(Query("byShop"), *([] if shape.index_key == 2 else ["shop"]))
+    by = ["shop", "order_id"] if shape.key else ["order_id"]
+    order = declare(shape.name, order_fields, by, keys=keys, of_shop=of_shop)
     if shape.split:
-        declare("Address", {"order_id": str, "street_name": str}, keys=Keys(PK="ADDRESS#{order_id}", SK="ADDRESS"))
+        declare(
+            "Address",
+            {"order_id": str, "street_name": str},
+            ["order_id"],
+            keys=Keys(PK="ADDRESS#{order_id}", SK="ADDRESS"),
+        )
     phone = {"phone": str | None} if shape.moved else {}
     members = {"phone": None} if shape.moved else {}
-    declare("Person", {"order_id": str, **phone}, keys=Keys(PK="PERSON#{order_id}", SK="PERSON"), **members)
+    declare(
+        "Person", {"order_id": str, **phone}, ["order_id"], keys=Keys(PK="PERSON#{order_id}", SK="PERSON"), **members
+    )
     if shape.coupons:
-        declare("Coupon", {"coupon_code": str, "percent": int}, keys=Keys(PK="COUPON#{coupon_code}", SK="COUPON"))
+        declare(
+            "Coupon",
+            {"coupon_code": str, "percent": int},
+            ["coupon_code"],
+            keys=Keys(PK="COUPON#{coupon_code}", SK="COUPON"),
+        )
     return Made(Design("Shop", tables=[table]), table, order, classes)

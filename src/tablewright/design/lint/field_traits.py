@@ -45,13 +45,57 @@ _MEASURES = re.compile(
     r"(?:sequence|version|line|page|revision|episode|chapter)_(?:number|no|num|nr))$"
 )
 _MONEY = frozenset(
-    ["price", "amount", "balance", "cost", "fee", "salary", "revenue", "subtotal", "budget", "payout", "refund", "wage"]
+    [
+        "price",
+        "amount",
+        "balance",
+        "cost",
+        "fee",
+        "salary",
+        "revenue",
+        "subtotal",
+        "budget",
+        "payout",
+        "refund",
+        "wage",
+        "rent",
+        "deposit",
+        "tip",
+        "tax",
+        "vat",
+        "bid",
+        "fare",
+    ]
 )
-_MONEY_UNITS = frozenset(["eur", "usd", "gbp", "chf", "cents", "due", "paid", "net", "gross", "total", "value"])
+_MONEY_UNITS = frozenset(
+    [
+        "eur",
+        "usd",
+        "gbp",
+        "chf",
+        "cents",
+        "due",
+        "paid",
+        "net",
+        "gross",
+        "total",
+        "value",
+        "per",
+        "unit",
+        "each",
+        "hour",
+        "day",
+        "night",
+        "month",
+        "year",
+    ]
+)
 _TALLIES = re.compile(
     r"(?:^|_)(?:count|counter|counts|stock|balance|quantity|qty|views|likes|votes|points|hits|downloads|plays|remaining|"
     r"followers|version|revision|visitors|clicks|impressions|subscribers|participants|attendees|shares|sold|inventory|seats|visits|usage|credits)$|^(?:num|number_of|total)_"
 )
+# Digits, and no word of how many.
+_DIGITS = re.compile(r"\^?(?:\\d|\[0-9\])(?:[+*]|\{[0-9]+,[0-9]*\})\$?")
 _SORTABLE = re.compile(r"ulid|ksuid|uuid_?v?[167]|snowflake|object_?id|xid|timestamp|\btime\b|sortable", re.IGNORECASE)
 _GENERIC = re.compile(r"(?:[gl]si)?[-_]?\d*[-_]?(?:pk|sk|partition_?key|sort_?key|hash_?key|range_?key)[-_]?\d*")
 
@@ -98,6 +142,8 @@ class FieldTraits:
     is_optional: bool = False
     # Whether the text has one length, or a pattern: its writer has thought of its form.
     is_formatted: bool = False
+    # Whether a pattern says that it is of digits, as many as there are.
+    is_digits: bool = False
     # Whether a validator, or a constraint, changes values before they are stored.
     is_normalised: bool = False
     # What is said of where its values come from: names that its default is made with, and its description.
@@ -145,7 +191,8 @@ class FieldTraits:
     @property
     def is_numeric_text(self) -> bool:
         """A number, by its name, that is declared as text."""
-        return self.is_plain_text and not self.is_formatted and _MEASURES.search(self.name) is not None
+        named = self.is_money or _MEASURES.search(self.name) is not None
+        return self.is_plain_text and (self.is_digits or (named and not self.is_formatted))
 
     @property
     def is_measure(self) -> bool:
@@ -213,7 +260,9 @@ def traits_of(schema: Schema, path: str) -> FieldTraits:
     """The traits of the field at a path; of a name that is not a field, what the name indicates."""
     first, *rest = path.split(".")
     info: FieldInfo | None = schema.entity.model_fields.get(first)
+    around: list[FieldInfo] = []
     for step in rest:
+        around += [] if info is None else [info]
         model = None if info is None else _inner_model(info.annotation)
         info = None if model is None else model.model_fields.get(step)
     if info is None:
@@ -236,8 +285,9 @@ def traits_of(schema: Schema, path: str) -> FieldTraits:
         is_even=_is_even(info.annotation),
         most_bytes=most_bytes(info.annotation, tuple(info.metadata)),
         most=_largest(markers),
-        is_optional=_is_optional(info, markers),
+        is_optional=_is_optional(info, markers) or any(_is_optional(each, []) for each in around),
         is_formatted=_is_formatted(markers),
+        is_digits=any(_DIGITS.fullmatch(str(pattern)) for pattern in _patterns(markers)),
         is_normalised=_is_normalised(schema, first, [*markers, *info.metadata]),
         origin=_origin(info),
     )
@@ -278,10 +328,16 @@ def _kinds(annotation: Any) -> set[Any]:
     return {annotation}
 
 
+def _patterns(markers: list[Any]) -> list[Any]:
+    """The patterns that a text has to match."""
+    flat = [each for marker in markers for each in (marker.metadata if isinstance(marker, FieldInfo) else [marker])]
+    return [marker.pattern for marker in flat if getattr(marker, "pattern", None) is not None]
+
+
 def _is_formatted(markers: list[Any]) -> bool:
     """Whether a text has a pattern, or one length."""
     flat = [each for marker in markers for each in (marker.metadata if isinstance(marker, FieldInfo) else [marker])]
-    if any(getattr(marker, "pattern", None) is not None for marker in flat):
+    if any(not _DIGITS.fullmatch(str(pattern)) for pattern in _patterns(markers)):
         return True
     least = max((marker.min_length for marker in flat if getattr(marker, "min_length", None) is not None), default=None)
     most = min((marker.max_length for marker in flat if getattr(marker, "max_length", None) is not None), default=None)

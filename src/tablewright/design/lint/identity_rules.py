@@ -50,9 +50,13 @@ def key_not_unique(context: LintContext) -> Iterator[Occurrence]:
         if not fields or any(name in ids or context.traits(schema, name).is_unique for name in fields):
             continue
         sorted_by = [context.traits(schema, name) for name in context.fields_of(schema, key.sort)]
+        is_reference = False
         if sorted_by:
             measured = all(trait.is_measure for trait in sorted_by)
             found = all(map(_may_be_shared, sorted_by)) and (bool(ids) or measured)
+            if not found and ids and len(sorted_by) == 1:
+                # COMMENT#{author_id}: the key says that it is a comment, and has somebody else's id.
+                found = is_reference = _is_of_another(context, schema, key)
         else:
             # One item for each of something else, although it has an id of its own.
             found = bool(ids) and all(words(name)[-1:] == ["id"] for name in fields)
@@ -66,8 +70,17 @@ def key_not_unique(context: LintContext) -> Iterator[Occurrence]:
             "have in common: the second one replaces the first, or is refused.",
             f'Add what makes it unique to the key: {attribute}="{template}#{{{ids[0] if ids else "id"}}}".',
             context.where(schema.entity),
-            None if sorted_by else "warning",
+            None if sorted_by and not is_reference else "warning",
         )
+
+
+def _is_of_another(context: LintContext, schema: Schema, key: EntityKey) -> bool:
+    """Whether a sort key has the name of the entity, and the id of another one."""
+    template = context.key_template(schema, key.sort[0])
+    if template is None or words(template.fields[0])[-1:] != ["id"] or len(words(template.fields[0])) < 2:
+        return False
+    head = words(template.head)
+    return bool(head) and head == words(schema.entity.__name__)[-len(head) :]
 
 
 @rule("login-not-unique", "A name that finds one, and that two can have", "warning")

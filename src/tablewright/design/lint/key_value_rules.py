@@ -13,6 +13,36 @@ from tablewright.model.keys.key_forms import Field
 # Names of fields that usually change, if no write is declared.
 _CHANGING = frozenset(["status", "state", "updated", "priority", "assignee", "score", "rank"])
 
+# What has a number of its own, which nobody counts.
+_PLACES = frozenset(
+    [
+        "room",
+        "seat",
+        "floor",
+        "gate",
+        "table",
+        "locker",
+        "page",
+        "chapter",
+        "season",
+        "episode",
+        "week",
+        "round",
+        "lap",
+        "flight",
+        "bus",
+        "track",
+        "unit",
+        "apartment",
+        "house",
+        "shelf",
+        "slot",
+        "lane",
+        "platform",
+        "level",
+    ]
+)
+
 
 def _key_templates(context: LintContext) -> Iterator[tuple[Schema, KeyTemplate]]:
     for schema in context.schemas:
@@ -155,9 +185,11 @@ def counted_by_hand(context: LintContext) -> Iterator[Occurrence]:
 
 
 def _refers_to_another(context: LintContext, schema: Schema, attribute: str, name: str) -> bool:
-    """Whether a number is that of a parent: ``issue_number`` of a comment, or a part of the key before its own."""
+    """Whether a number is not assigned here: that of a parent, ``issue_number`` of a comment, or of a place, a seat."""
     own = words(schema.entity.__name__)
     stem = words(name)[:-1]
+    if stem and stem[-1] in _PLACES:
+        return True
     if stem and stem != own[-len(stem) :]:
         named = {tuple(words(other.entity.__name__)) for other in context.schemas if other is not schema}
         if any(tuple(stem) == other[-len(stem) :] for other in named) or stem[-1] not in own:

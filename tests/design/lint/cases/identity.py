@@ -97,6 +97,7 @@ CASES = [
         lambda: notes(int, "{title}"),
         lambda: notes(Annotated[int, Numbered("owner_id")], "{title}#{id:06}"),
     ),
+    Case("key-not-unique", "OrderLine.SK", lambda: lines("LINE#{product_id}"), lambda: lines("PRODUCT#{product_id}")),
     Case("login-not-unique", "User.email", lambda: users(str), lambda: users(Annotated[str, Unique()])),
     Case(
         "login-not-unique",

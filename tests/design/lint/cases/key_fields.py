@@ -62,6 +62,7 @@ def stored_as_it_is(kind: Any, types: dict[str, str]) -> Design:
     return design_of(Page)
 
 
+ANY_DIGITS = Annotated[str, StringConstraints(pattern=r"^\d+$")]
 DIGITS = Annotated[str, StringConstraints(pattern=r"^[0-9]{6}$")]
 
 
@@ -174,6 +175,7 @@ CASES = [
         lambda: revisions(int, "REVISION#{revision:number}"),
     ),
     Case("number-as-text", "Revision.revision", lambda: revisions(str), lambda: revisions(DIGITS)),
+    Case("number-as-text", "Revision.revision", lambda: revisions(ANY_DIGITS), lambda: revisions(DIGITS)),
     Case(
         "number-as-text",
         "Play.high_score",

@@ -279,6 +279,18 @@ def issues(*, numbered: bool) -> Design:
     return design_of(Issue)
 
 
+def seats() -> Design:
+    """Seats, whose numbers are written on them."""
+
+    class Seat(Entity, table=Table("seats", "PK", "SK")):
+        hall: str
+        seat_number: int
+
+        keys = Keys(PK="HALL#{hall}", SK="SEAT#{seat_number:03}")
+
+    return design_of(Seat)
+
+
 def comments(parent: str = "issue_number") -> Design:
     """Comments of an issue, whose number is the issue's."""
     keys = Keys(PK=f"ISSUE#{{repo}}#{{{parent}:08}}", SK="COMMENT#{comment_id}")
@@ -309,6 +321,7 @@ CASES = [
     Case("counted-by-hand", "Event.sequence", lambda: events(counted=False), lambda: events(counted=True)),
     Case("counted-by-hand", "Issue.issue_number", lambda: issues(numbered=False), lambda: issues(numbered=True)),
     Case("counted-by-hand", "Issue.issue_number", lambda: issues(numbered=False), comments),
+    Case("counted-by-hand", "Issue.issue_number", lambda: issues(numbered=False), seats),
     Case("counted-by-hand", "Issue.issue_number", lambda: issues(numbered=False), lambda: comments("number")),
     Case("shard-by-hand", "Post.shard", lambda: by_shard(by_hand=True), lambda: by_shard(by_hand=False)),
     Case("useless-shards", "Post.PK", lambda: shards_of("POST#{post_id}#{topic}"), lambda: shards_of("TOPIC#{topic}")),
