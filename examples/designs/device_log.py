@@ -9,6 +9,7 @@ escalated; and the states of a device by kind, by time, or both.
 from typing import Annotated
 
 from tablewright.model import (
+    AcceptedFinding,
     AttributeName,
     Design,
     Entity,
@@ -73,6 +74,9 @@ design = Design(
     writes=[
         Write("log", ItemWrite(DeviceState, "create")),
         Write("escalate", ItemWrite(DeviceState, "update", sets=["escalated_to"])),
+    ],
+    accepted=[
+        AcceptedFinding("text-time", "DeviceState.date", "the items that are there have it as text"),
     ],
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from tablewright.design.lint.field_traits import words
@@ -14,33 +15,9 @@ from tablewright.model.keys.key_forms import Field
 _CHANGING = frozenset(["status", "state", "updated", "priority", "assignee", "score", "rank"])
 
 # What has a number of its own, which nobody counts.
-_PLACES = frozenset(
-    [
-        "room",
-        "seat",
-        "floor",
-        "gate",
-        "table",
-        "locker",
-        "page",
-        "chapter",
-        "season",
-        "episode",
-        "week",
-        "round",
-        "lap",
-        "flight",
-        "bus",
-        "track",
-        "unit",
-        "apartment",
-        "house",
-        "shelf",
-        "slot",
-        "lane",
-        "platform",
-        "level",
-    ]
+_PLACES = re.compile(
+    r"room|seat|floor|gate|table|locker|page|chapter|season|episode|week|round|lap|flight|bus|track|unit|apartment|house|"
+    r"shelf|slot|lane|platform|level"
 )
 
 
@@ -188,7 +165,7 @@ def _refers_to_another(context: LintContext, schema: Schema, attribute: str, nam
     """Whether a number is not assigned here: that of a parent, ``issue_number`` of a comment, or of a place, a seat."""
     own = words(schema.entity.__name__)
     stem = words(name)[:-1]
-    if stem and stem[-1] in _PLACES:
+    if stem and _PLACES.fullmatch(stem[-1]):
         return True
     if stem and stem != own[-len(stem) :]:
         named = {tuple(words(other.entity.__name__)) for other in context.schemas if other is not schema}
