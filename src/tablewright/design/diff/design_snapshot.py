@@ -169,6 +169,10 @@ def _entity(schema: Schema) -> dict[str, Any]:
     for name, info in schema.entity.model_fields.items():
         kind = types.of(info.annotation, info.metadata, schema.entity)
         fields[name] = {**_field(schema.fields[name], info, kind), **_marks(info)}
+        homes = schema.unstored.homes.get(schema.fields[name].attribute)
+        if homes is not None:
+            # The keys that a field is read from that has no attribute.
+            fields[name]["homes"] = {home: schema.key_rules[home].text for home in homes}
     upgrades = schema.upgrades
     return {
         "type_name": schema.type_name,

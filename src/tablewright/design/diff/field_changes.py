@@ -140,6 +140,12 @@ def _unique(place: str, owner: str) -> DesignChange:
 
 
 def _marks(place: str, owner: str, old: Described, new: Described) -> Iterator[DesignChange]:
+    if old.get("homes") is not None and old["homes"] != new.get("homes"):
+        steps = (
+            "store it in an attribute first: remove KeyOnly(), and add a step to `Upgrades` that takes it from the key",
+            f"run `store.repair({owner}, dry_run=False)`, and change the keys after that",
+        )
+        yield DesignChange(Impact.UNSAFE, place, "is only in keys, and no longer read from the same ones", steps)
     if new.get("unique") and (not old.get("unique") or old.get("guard") != new.get("guard")):
         yield _unique(place, owner)
     elif old.get("unique") and not new.get("unique"):

@@ -106,7 +106,7 @@ class KeyLayout(FieldLayout):
 
     def is_derived(self, attribute: str) -> bool:
         """Whether a key attribute follows from other attributes, and holds nothing else."""
-        return attribute in self.key_rules and attribute not in self.unstored.homes.values()
+        return attribute in self.key_rules and attribute not in self.unstored.home_attributes
 
     def stored_names(self, attributes: Iterable[str]) -> list[str]:
         """The attributes that hold fields: for those that are only in keys, these keys."""

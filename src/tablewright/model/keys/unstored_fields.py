@@ -7,8 +7,9 @@
         return first[0] + last[0]                    keys = Keys(GSI1PK="NAME#{initials}", ...)
 
 Keys are made of attributes, so each such field has one by a name that is never stored. ``filled`` gives an item these
-attributes, read back from a key or computed; ``without`` takes them away. A field that is only in keys has a *home*:
-the key attribute that it is read from, which is there whenever the field has a value.
+attributes, read back from a key or computed; ``without`` takes them away. A field that is only in keys has *homes*: the
+key attributes that it is read from, each of which is there whenever the field has a value. The first one that can be
+read counts: the others may have been made by an earlier version of the design, or by another program.
 """
 
 from __future__ import annotations
@@ -46,8 +47,8 @@ class UnstoredFields:
         self._entity = layout.entity
         self._only = [spec for spec in layout.fields.values() if spec.marker(KeyOnly) is not None]
         self._computed = list(layout.computed.values())
-        # By the attribute of a field that is only in keys: the key attribute that it is read from.
-        self.homes: dict[str, str] = {}
+        # By the attribute of a field that is only in keys: the key attributes that it is read from.
+        self.homes: dict[str, list[str]] = {}
         self._read: dict[str, tuple[KeyRule, list[tuple[str, Typed]]]] = {}
         table = layout.table
         for spec in self._only:
@@ -57,9 +58,12 @@ class UnstoredFields:
                 if self._is_home(layout, key_rules.get(name), spec, name in table.key)
             ]
             if found:
-                self.homes[spec.attribute] = found[0]
-                rule = key_rules[found[0]]
-                self._read.setdefault(found[0], (rule, []))[1].append((spec.attribute, _typed(spec)))
+                # What is in the primary key is certain.
+                homes = [name for name in found if name in table.key][:1] or found
+                self.homes[spec.attribute] = homes
+                for home in homes:
+                    self._read.setdefault(home, (key_rules[home], []))[1].append((spec.attribute, _typed(spec)))
+        self.home_attributes = frozenset(self._read)
         self.names = frozenset([*(spec.attribute for spec in self._only), *(each.attribute for each in self._computed)])
         self._sources = {each.attribute: _sources(layout, each) for each in self._computed}
         self._defaults = {name: value for name, value in layout.defaults.items() if name in self.names}
@@ -98,7 +102,7 @@ class UnstoredFields:
             values = None if text is None else rule.parse(text)
             if values is not None:
                 for name, typed in wanted:
-                    if name not in item and name in values:
+                    if name not in filled and name in values:
                         filled[name] = typed(values[name])
         return filled
 
@@ -127,7 +131,7 @@ class UnstoredFields:
 
     def taken_out(self, item: Item) -> Item:
         """An item with the fields that are only in keys, and without these keys, so that they can be changed."""
-        homes = self.homes.values()
+        homes = self.home_attributes
         return {name: value for name, value in self.from_keys(item).items() if name not in homes} if homes else item
 
     def without(self, item: Item) -> Item:
@@ -135,8 +139,8 @@ class UnstoredFields:
         return {name: value for name, value in item.items() if name not in self.names}
 
     def stored(self, attributes: Iterable[str]) -> list[str]:
-        """Attributes, with the home of each field that is only in keys instead of its own."""
-        return list(dict.fromkeys(self.homes.get(name, name) for name in attributes))
+        """Attributes, with the homes of each field that is only in keys instead of its own."""
+        return list(dict.fromkeys(home for name in attributes for home in self.homes.get(name, [name])))
 
 
 def _is_always_there(layout: FieldLayout, path: str) -> bool:

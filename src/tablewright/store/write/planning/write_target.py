@@ -84,6 +84,6 @@ def match_preconditions(target: Entity | Lookup[Any], refusal: Refusal) -> list[
     looked_up = schema.encode_values(target.values)
     if schema.unstored:
         # What is only in keys is compared there.
-        keys = schema.derive(looked_up, [*dict.fromkeys(schema.unstored.homes.values())])
+        keys = schema.derive(looked_up, sorted(schema.unstored.home_attributes))
         looked_up = schema.unstored.without(looked_up) | keys
     return [Precondition(condition, refusal) for condition in all_equal(looked_up)]
