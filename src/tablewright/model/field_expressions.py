@@ -298,9 +298,12 @@ class Attr(Generic[T]):
         return f"{self._entity.__name__}.{self._path}"
 
     def _node(self) -> Path:
+        if self._place.path in schema_of(self._entity).unstored.names:
+            raise ModelError(f"{self._name} {self._refusal}")
         return parse_path(self._place.path)
 
     def _exists(self) -> Condition:
+        self._node()
         return exists(self._place.path)
 
     def _missing(self) -> Condition:
