@@ -20,6 +20,7 @@ from tablewright.design.design_loading import DesignError
 from tablewright.design.diff.value_types import Type, Types, absence
 from tablewright.model import (
     CollectionQuery,
+    CountOf,
     Design,
     Expiry,
     Get,
@@ -29,6 +30,7 @@ from tablewright.model import (
     Query,
     Schema,
     Stamp,
+    SumOf,
     Table,
     Unique,
     retired_schemas_of,
@@ -257,6 +259,14 @@ def _marks(info: FieldInfo) -> dict[str, Any]:
                 found["guard"] = [*mark.together, mark.scope, mark.ignore_case]
         elif isinstance(mark, Numbered):
             found["numbered"] = [*mark.per, *([] if mark.sequence is None else [f"sequence {mark.sequence}"])]
+        elif isinstance(mark, CountOf | SumOf):
+            summed = f".{mark.of._path}" if isinstance(mark, SumOf) else ""
+            found["counter"] = {
+                "of": f"{mark.entity.__name__}{summed}",
+                "where": None if mark.where is None else mark.where.text,
+                "by": {name: path._path for name, path in sorted(mark.by.items())},
+                "kept_by": mark.kept_by,
+            }
         elif isinstance(mark, VersionMarker):
             found["version"] = True
         elif isinstance(mark, Stamp):

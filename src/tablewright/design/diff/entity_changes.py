@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tablewright.design.diff.change import Described, DesignChange, Impact, named_changes
-from tablewright.design.diff.field_changes import field_changes
+from tablewright.design.diff.field_changes import begun_counter, field_changes
 from tablewright.design.diff.key_rendering import rendering_changes
 from tablewright.design.diff.retired_declarations import before, removed
 from tablewright.design.diff.shard_changes import spread_of
@@ -39,6 +39,9 @@ def entity_changes(name: str, old: Described, new: Described, entities: Entities
             yield _removed(name, entity, before[entity], old, new)
         elif entity not in renamed.values():
             yield DesignChange(Impact.FREE, entity, f"added to {name}")
+            for field, described in after[entity]["fields"].items():
+                if "counter" in described:
+                    yield begun_counter(f"{entity}.{field}", entity, described["counter"], "now")
     for form, what in named_changes(old.get("retired", {}), new.get("retired", {})):
         first = f"first check with the old version that `store.verify({form})` is clean" if what == "removed" else ""
         yield DesignChange(Impact.FREE, form, f"retired entity {what}", (first,) if first else ())

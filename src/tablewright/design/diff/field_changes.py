@@ -9,7 +9,7 @@ from tablewright.design.diff.key_rendering import is_rendered_alike
 from tablewright.design.diff.stranded_data import renamed_fields
 from tablewright.design.diff.type_changes import MORE, Models, field_differences
 
-__all__ = ["field_changes"]
+__all__ = ["begun_counter", "field_changes"]
 
 
 def field_changes(
@@ -77,6 +77,8 @@ def field_changes(
                 yield DesignChange(Impact.FREE, f"{owner}.{name}", "added")
             if field.get("unique"):
                 yield _unique(f"{owner}.{name}", owner)
+            if "counter" in field:
+                yield begun_counter(f"{owner}.{name}", owner, field["counter"], "now")
             if "numbered" in field and upgraded:
                 # The values that the step sets were not assigned by the store.
                 yield _begun(f"{owner}.{name}", owner)
@@ -139,6 +141,19 @@ def _unique(place: str, owner: str) -> DesignChange:
     )
 
 
+def begun_counter(place: str, owner: str, counter: Described, since: str) -> DesignChange:
+    """A counter that has not counted what is stored; ``since`` says whether it is new, or counts something else."""
+    steps: tuple[str, ...] = (f"run the consumer's `rebuild(clear=[{owner}])`, which counts them",)
+    if counter["kept_by"] == "transaction":
+        steps = (
+            "deploy all writers of the new version",
+            f"run `store.repair({owner}, dry_run=False)`, which counts them",
+        )
+    return DesignChange(
+        Impact.BACKFILL, place, f"{since} counts {counter['of']}: stored items are not counted yet", steps
+    )
+
+
 def _marks(place: str, owner: str, old: Described, new: Described) -> Iterator[DesignChange]:
     if old.get("homes") is not None and old["homes"] != new.get("homes"):
         steps = (
@@ -150,6 +165,10 @@ def _marks(place: str, owner: str, old: Described, new: Described) -> Iterator[D
         yield _unique(place, owner)
     elif old.get("unique") and not new.get("unique"):
         yield DesignChange(Impact.FREE, place, "no longer unique", ("its guards stay until they are deleted by hand",))
+    if "counter" in new and old.get("counter") != new["counter"]:
+        yield begun_counter(place, owner, new["counter"], "otherwise" if "counter" in old else "now")
+    elif "counter" in old and "counter" not in new:
+        yield DesignChange(Impact.FREE, place, "no longer a counter; it stays as it is")
     for mark, words in _PLAIN_MARKS.items():
         if (mark in old) != (mark in new):
             yield DesignChange(Impact.FREE, place, f"{'now' if mark in new else 'no longer'} {words}")
