@@ -141,6 +141,7 @@ def _up(options: argparse.Namespace) -> int:
     from tablewright.store import StoreError
 
     set_up(settings.log_level)
+    make_screens = _screens(settings)
     with StepProgress() as steps:
         steps.begin("loading the systems")
         systems = load(*dict.fromkeys(options.system or ()))
@@ -151,7 +152,6 @@ def _up(options: argparse.Namespace) -> int:
 
             endpoint = serve_in_thread(runtime.engine, host=_LOOPBACK, port=options.dynamodb_port)
             print(f"DynamoDB endpoint: {runtime.users_of_engine.enter_context(endpoint)} (any credentials)", flush=True)
-        make_screens = _screens()
         try:
             status = serve(runtime, systems, demo=options.demo, steps=steps, make_screens=make_screens)
         except StoreError as error:
@@ -162,15 +162,20 @@ def _up(options: argparse.Namespace) -> int:
         return status
 
 
-def _screens() -> MakeScreens | None:
+def _screens(settings: Settings) -> MakeScreens | None:
     """The screens of the applications; None where what they need is not installed."""
     try:
         import nicegui  # noqa: F401
     except ImportError:
         print("The APIs are served without screens; to get them: pip install 'tablewright[apps]'", flush=True)
         return None
-    from tablewright.ui.screens import make_screens
+    from tablewright.runtime import SettingsError
+    from tablewright.ui.screens import check_settings, make_screens
 
+    try:
+        check_settings(settings)
+    except SettingsError as error:
+        raise UsageError(str(error)) from None
     return make_screens
 
 

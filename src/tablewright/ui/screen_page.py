@@ -30,6 +30,7 @@ from tablewright.ui.applications import Application, Calls, View
 from tablewright.ui.components import empty, failed, link_button
 from tablewright.ui.feedback import guarded, said, speak
 from tablewright.ui.frame import Columns, Frame
+from tablewright.ui.identity.browser_guard import session_in
 from tablewright.ui.identity.session_cookie import Session, Sessions
 from tablewright.ui.live_changes import LiveChanges, OnChange
 from tablewright.ui.texts import Texts
@@ -91,6 +92,7 @@ class Page:
         self._opening: asyncio.Task[None] | None = None
         speak(t, self.leave)
         unwatch = shell.sessions.watch(session, self.leave)
+        self.client.on_connect(self._check_socket)
         self.client.on_delete(unwatch)
         self.client.on_delete(self._end_view)
         ui.on("tw-go", self._went)
@@ -291,6 +293,13 @@ class Page:
             icon_name,
             lambda: link_button(t("shell.to_start"), f"{self.root}/", kind="primary"),
         )
+
+    def _check_socket(self) -> None:
+        """The web socket has to be of the session that the page was drawn for."""
+        environ = self.client.environ or {}
+        session = session_in(environ.get("asgi.scope", {}))
+        if session is None or session.id != self.session.id:
+            self.client.delete()
 
     # -- what the browser sends -------------------------------------------------------------------------------------
 

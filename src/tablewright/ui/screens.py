@@ -23,7 +23,7 @@ from nicegui import ui
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
-from tablewright.runtime import Runtime, SettingsError, System, calls_of
+from tablewright.runtime import Runtime, Settings, SettingsError, System, calls_of
 from tablewright.runtime.http.declared_calls import runtime_calls
 from tablewright.ui.applications import Application, Calls, check
 from tablewright.ui.identity.browser_guard import BrowserGuard, session_in
@@ -34,7 +34,7 @@ from tablewright.ui.screen_page import Page, Shell
 from tablewright.ui.start_view import frame_views
 from tablewright.ui.texts import Texts, language_of, zone_of
 
-__all__ = ["OTHERS", "Screens", "make_screens"]
+__all__ = ["OTHERS", "Screens", "check_settings", "make_screens"]
 
 ROOT = "/app"
 OTHERS: tuple[str, ...] = ()
@@ -49,11 +49,15 @@ _LOGO = (
 _DRAWN_WITHIN = 30.0
 
 
-def make_screens(runtime: Runtime, systems: Sequence[System], api: ASGIApp) -> Screens:
-    """The screens of some systems, on the application that has their APIs."""
-    settings = runtime.settings
+def check_settings(settings: Settings) -> None:
+    """SettingsError if people could not stay signed in: sessions that one process signs, another has to know."""
     if settings.mode == "production" and not settings.is_embedded and settings.session_secret is None:
         raise SettingsError("processes in production have to share their secrets: set TABLEWRIGHT_SESSION_SECRET")
+
+
+def make_screens(runtime: Runtime, systems: Sequence[System], api: ASGIApp) -> Screens:
+    """The screens of some systems, on the application that has their APIs."""
+    check_settings(runtime.settings)
     return Screens(runtime, systems, api)
 
 

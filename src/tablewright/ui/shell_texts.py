@@ -46,6 +46,10 @@ texts = Catalogue(
             "Qui si accede dalla macchina su cui girano i sistemi, a un indirizzo di loopback. Per gli altri, "
             "configura un emittente (TABLEWRIGHT_ISSUER).",
         ),
+        "sign_in_no_url": (
+            "Nobody can sign in yet: the issuer has to send people back here. Set TABLEWRIGHT_PUBLIC_URL.",
+            "Nessuno può ancora accedere: l'emittente deve rimandare le persone qui. Imposta TABLEWRIGHT_PUBLIC_URL.",
+        ),
         "sign_in_failed": ("That did not work", "Non ha funzionato"),
         "no_applications": (
             "No application is open to you",

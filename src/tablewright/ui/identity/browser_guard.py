@@ -18,11 +18,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tablewright.ui.identity.session_cookie import SESSION_COOKIE, Session, Sessions
 
-__all__ = ["SESSION", "BrowserGuard", "cookies_in"]
+__all__ = ["BrowserGuard", "session_in"]
 
-SESSION = "tablewright.session"
-"""The key of a scope that has the session."""
-
+# The key of a scope that has the session.
+_SESSION = "tablewright.session"
 # What can be had without a session, below the root of the screens: the way in, and files that are the same for all.
 _OPEN = ("/sign-in", "/static/", "/_nicegui/", "/favicon.ico")
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -51,7 +50,7 @@ class BrowserGuard:
         headers: dict[str, str] = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         path = scope["path"].removeprefix(scope.get("root_path", ""))
         session = self._sessions.read(cookies_in(headers).get(SESSION_COOKIE))
-        scope[SESSION] = session
+        scope[_SESSION] = session
         is_socket = scope["type"] == "websocket"
         if not self._is_ours(headers, is_strict=is_socket or scope["method"] not in _SAFE_METHODS):
             if is_socket:
@@ -103,5 +102,6 @@ def cookies_in(headers: dict[str, str]) -> dict[str, str]:
 
 
 def session_in(scope: Scope) -> Session | None:
-    session: Session | None = scope.get(SESSION)
+    """The session of whoever sends a request; None if nobody has signed in."""
+    session: Session | None = scope.get(_SESSION)
     return session

@@ -52,7 +52,6 @@ class SignIn:
         self._head = head
         self._root = root
         self._people = {} if runtime.issuer is None else _people(systems)
-        self._roles = frozenset(role.name for user in self._people.values() for role in user.roles)
         # Those that mean something here: a token may have any number of others.
         self._known = frozenset(role.name for system in systems for role in system.roles) | {"runtime:Admins"}
         self._openid = None if runtime.issuer is not None else self._client(runtime)
@@ -78,6 +77,8 @@ class SignIn:
         if session_in(request.scope) is not None:
             return RedirectResponse(self._root + to, 303)
         t = self._texts_of(request)
+        if self._runtime.issuer is None and self._openid is None:
+            return self._closed(t, "shell.sign_in_no_url")
         if self._runtime.issuer is None:
             begin = f"{self._root}/sign-in/begin?{urlencode({'to': to})}"
             body = (
@@ -86,9 +87,7 @@ class SignIn:
             )
             return self._html(t, t("shell.sign_in"), body, small=True)
         if not is_private(self._runtime, request):
-            return self._html(
-                t, t("shell.sign_in"), f'<p class="tw-mute">{escape(t("shell.sign_in_closed"))}</p>', small=True
-            )
+            return self._closed(t, "shell.sign_in_closed")
         cards = "".join(_person_card(user, to, self._root) for user in self._people.values())
         about = f'<p class="tw-mute">{escape(t("shell.sign_in_demo"))}</p>'
         return self._html(t, t("shell.sign_in_as"), about, below=f'<div class="tw-people">{cards}</div>')
@@ -201,6 +200,9 @@ class SignIn:
     def _texts_of(self, request: Request) -> Texts:
         language = language_of(request.cookies.get("tablewright_language"), request.headers.get("accept-language", ""))
         return Texts(self._texts, language, zone_of(request.cookies.get("tablewright_zone")))
+
+    def _closed(self, t: Texts, key: str) -> Response:
+        return self._html(t, t("shell.sign_in"), f'<p class="tw-mute">{escape(t(key))}</p>', small=True)
 
     def _failed(self, t: Texts, reason: str, status: int) -> Response:
         body = (

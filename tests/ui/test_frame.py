@@ -1,0 +1,131 @@
+"""The frame: where somebody may go, by links, addresses and keys, in which theme and language."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+from playwright.sync_api import expect
+
+from tests.ui.screen_browser import DESK, PHONE, Screens, overflow, serious_problems
+
+pytestmark = pytest.mark.requirement("AP2")
+
+
+@pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
+def test_the_start_page_is_accessible_and_has_the_applications_of_a_person(
+    screens: Screens, size: dict[str, int]
+) -> None:
+    page = screens.sign_in("grace", "/", viewport=size)
+    page.wait_for_selector("h2:has-text('Hello, grace')")
+    assert page.get_by_role("link", name="Tasks").count() >= 1
+    assert "Assigned to you" in page.inner_text("#tw-content")
+    assert overflow(page) == 0
+    assert serious_problems(page) == []
+
+
+def test_the_apis_are_one_click_away(screens: Screens) -> None:
+    page = screens.sign_in("grace", "/")
+    page.get_by_role("link", name="API pages").first.click()
+    page.wait_for_selector("h1:has-text('Tablewright')")
+    assert page.url == f"{screens.url}/api"
+    page.wait_for_selector("a[href='/tasks/docs']")
+
+
+def test_going_from_view_to_view_stays_on_the_page_and_back_works(screens: Screens) -> None:
+    page = screens.sign_in("ada", "/tasks")
+    page.evaluate("window.stayed = true")
+    page.click(".tw-tab:has-text('List')")
+    page.wait_for_selector(".tw-list-tabs")
+    page.click(".tw-rail-item[href='/app/']")
+    page.wait_for_selector("text=Hello, ada")
+    assert page.title() == "Start · Tablewright"
+    page.go_back()
+    page.wait_for_selector(".tw-list-tabs")
+    assert (page.title(), page.url) == ("List · Tasks", f"{screens.url}/app/tasks/list")
+    page.go_back()
+    page.wait_for_selector(".tw-board")
+    assert page.evaluate("window.stayed") is True
+    assert page.get_attribute(".tw-rail-item[href='/app/tasks']", "aria-current") == "page"
+
+
+def test_everything_that_is_done_often_has_a_key(screens: Screens) -> None:
+    page = screens.sign_in("ada", "/tasks/list")
+    page.wait_for_selector(".tw-item")
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.name") == "q"
+    page.keyboard.type("no such task at all")
+    expect(page.locator(".tw-item:visible")).to_have_count(0)
+    page.fill("input[name=q]", "")
+    expect(page.locator(".tw-item:visible").first).to_be_visible()
+    page.keyboard.press("Escape")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    focused = "document.activeElement.closest('[data-row]')?.getAttribute('href')"
+    second = page.evaluate(focused)
+    page.keyboard.press("k")
+    assert page.evaluate(focused) != second
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".tw-thing-head h2")
+    page.keyboard.press("Escape")
+    page.wait_for_selector("text=Choose a task")
+    page.keyboard.press("?")
+    page.wait_for_selector("dialog.tw-help[open]")
+    page.keyboard.press("Escape")
+    page.wait_for_selector("dialog.tw-help", state="hidden")
+    page.keyboard.press("n")
+    page.wait_for_selector("[role=dialog] input[name=title]")
+    # A key that is typed into a field is text.
+    page.keyboard.press("Escape")
+    page.wait_for_selector("[role=dialog]", state="detached")
+
+
+def test_what_is_not_there_or_not_open_is_said(screens: Screens) -> None:
+    page = screens.sign_in("grace", "/tasks/no-such-view")
+    page.wait_for_selector("text=There is nothing here")
+    page.click("text=To the start page")
+    page.wait_for_selector("text=Hello, grace")
+    page.goto("/app/tasks/list/no-such-task")
+    page.wait_for_selector("text=There is nothing here")
+    page.goto("/app/no-such-application")
+    page.wait_for_selector("text=There is nothing here")
+
+
+def test_a_theme_is_chosen_and_remembered(screens: Screens) -> None:
+    page = screens.sign_in("ada", "/", color_scheme="light")
+    theme = "document.documentElement.dataset.theme"
+    assert page.evaluate(theme) == "light"
+    page.click("summary[aria-label='Your account']")
+    page.click("[data-theme-choice=dark]")
+    assert page.evaluate(theme) == "dark"
+    page.reload()
+    page.wait_for_selector("text=Hello")
+    assert page.evaluate(theme) == "dark"
+
+
+def test_a_phone_shows_one_column_with_a_way_back(screens: Screens) -> None:
+    page = screens.sign_in("ada", "/tasks/list", viewport=PHONE)
+    page.click(".tw-item >> nth=0")
+    page.wait_for_selector(".tw-thing-head h2")
+    assert not page.is_visible(".tw-col-list")
+    assert overflow(page) == 0
+    page.click(".tw-back")
+    page.wait_for_selector(".tw-col-list", state="visible")
+    assert not page.is_visible(".tw-col-thing")
+
+
+def test_a_search_goes_to_the_page_of_results(screens: Screens) -> None:
+    page = screens.sign_in("ada", "/")
+    page.fill("input[name=q]", "<b>nothing</b>")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("text=Nothing found for “<b>nothing</b>”")
+    assert page.url.endswith("/app/search?q=%3Cb%3Enothing%3C%2Fb%3E")
+
+
+def test_files_that_do_not_change_are_kept_by_browsers(screens: Screens) -> None:
+    page = httpx.get(f"{screens.url}/app/sign-in").text
+    path = page.partition('rel="stylesheet" href="')[2].partition('"')[0]
+    found = httpx.get(screens.url + path)
+    assert (found.status_code, found.headers["content-type"]) == (200, "text/css; charset=utf-8")
+    assert "immutable" in found.headers["cache-control"]
+    assert httpx.get(f"{screens.url}/app/static/../secrets.json").status_code in (303, 404)
+    assert httpx.get(f"{screens.url}/app/static/secrets.json").status_code == 404
