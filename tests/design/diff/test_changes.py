@@ -392,3 +392,17 @@ def test_the_gravest_comes_first() -> None:
         "free",
     ]
     assert most_severe([]) is None
+
+
+def test_an_entity_in_another_table_leaves_its_items_behind() -> None:
+    one, other = version(), version(name="Order", keys={**KEYS, "PK": "O#{order_id}"})
+    both = {**one, "tables": {**one["tables"], "Others": {**other["tables"]["Orders"], "entities": {}}}}
+    moved = {
+        **one,
+        "tables": {"Orders": {**one["tables"]["Orders"], "entities": {}}, "Others": other["tables"]["Orders"]},
+    }
+    (change,) = [each for each in changes(both, moved) if each.impact is Impact.UNSAFE]
+    assert (change.place, change.declaration) == (
+        "Order",
+        'class OrderBefore(RetiredEntity, Order, table=orders):\n    keys = Keys(PK="ORDER#{order_id}", SK="METADATA")',
+    )

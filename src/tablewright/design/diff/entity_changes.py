@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tablewright.design.diff.change import Described, DesignChange, Impact, named_changes
 from tablewright.design.diff.field_changes import begun_counter, field_changes
 from tablewright.design.diff.key_rendering import rendering_changes
-from tablewright.design.diff.retired_declarations import before, removed
+from tablewright.design.diff.retired_declarations import before, in_old_table, removed
 from tablewright.design.diff.shard_changes import spread_of
 from tablewright.design.diff.stranded_data import (
     Entities,
@@ -36,7 +36,7 @@ def entity_changes(name: str, old: Described, new: Described, entities: Entities
         elif entity in renamed:
             yield from _entity(renamed[entity], before[entity], after[renamed[entity]], versions, entity)
         elif entity in before:
-            yield _removed(name, entity, before[entity], old, new)
+            yield _removed(name, entity, before[entity], versions)
         elif entity not in renamed.values():
             yield DesignChange(Impact.FREE, entity, f"added to {name}")
             for field, described in after[entity]["fields"].items():
@@ -64,12 +64,24 @@ def migrated(entity: str) -> tuple[str, ...]:
     )
 
 
-def _removed(table_name: str, entity: str, described: Described, old: Described, new: Described) -> DesignChange:
-    """An entity that is gone: its items become others, or nothing is known of them."""
+def _removed(table_name: str, entity: str, described: Described, versions: Versions) -> DesignChange:
+    """An entity that is gone: its items become others, or it is in another table, or nothing is known of them."""
+    old, new = versions.old, versions.new
     form = retired_form(described, old, new)
     if form is not None:
         name = next(name for name, each in new["retired"].items() if each is form)
         return DesignChange(Impact.BACKFILL, entity, f"retired: its items become others ({name})", migrated(name))
+    if entity in versions.entities.new:
+        return DesignChange(
+            Impact.UNSAFE,
+            entity,
+            f"moved from {table_name} to another table: its items stay, and are not found there",
+            (
+                f"keep the table in the design, and declare {entity}Before in the new version, as printed",
+                *migrated(f"{entity}Before"),
+            ),
+            in_old_table(entity, described, versions.entities.new[entity], table_name, old),
+        )
     return DesignChange(
         Impact.UNSAFE,
         entity,
@@ -79,7 +91,7 @@ def _removed(table_name: str, entity: str, described: Described, old: Described,
             "are deleted",
             *migrated(entity),
         ),
-        removed(entity, described, table_name),
+        removed(entity, described, table_name, old),
     )
 
 

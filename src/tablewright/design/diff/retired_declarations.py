@@ -18,7 +18,7 @@ from tablewright.design.diff.change import Described
 from tablewright.design.diff.stranded_data import renamed_fields
 from tablewright.model import Template
 
-__all__ = ["before", "converted", "removed"]
+__all__ = ["before", "converted", "in_old_table", "removed"]
 
 _ANNOTATIONS: Mapping[str, str] = {
     **{name: name for name in ("str", "int", "float", "Decimal", "bool", "bytes", "UUID", "date", "datetime", "None")},
@@ -40,7 +40,7 @@ def before(
 
     ``moved`` are the entities that have fields of it now; those that were there already are ``existing``.
     """
-    primary = [each for each in (table["partition"], table["sort"]) if each is not None]
+    primary = _primary(table)
     bases = f"RetiredEntity, {name}"
     if new_table["type_attribute"] is not None and old["type_name"] != new["type_name"]:
         bases += f", type_name={old['type_name']!r}".replace("'", '"')
@@ -107,13 +107,28 @@ def converted(name: str, old: Described, new: Described, attribute: str) -> str:
     return _class(f"{name}Before", f"RetiredEntity, {name}", lines, [], body)
 
 
-def removed(name: str, old: Described, table: str) -> str:
+def in_old_table(name: str, old: Described, new: Described, table: str, described: Described) -> str:
+    """The entity in the table that it was in."""
+    type_name = "" if old["type_name"] == new["type_name"] else f", type_name={old['type_name']!r}"
+    bases = f"RetiredEntity, {name}, table={_variable(table)}{type_name}"
+    return _class(f"{name}Before", bases, [], _keys(old, new, _primary(described)))
+
+
+def removed(name: str, old: Described, table: str, described: Described) -> str:
     """An entity of which nothing is left."""
-    variable = re.sub(r"\W+", "_", table).lower().strip("_") or "table"
     fields = [_field(each, field) for each, field in old["fields"].items()]
-    keys = _keys(old, old, list(old["keys"]))
+    keys = _keys(old, old, _primary(described))
     body = ["def becomes(self) -> Iterable[object]:", "    return ()  # or the entities that its items become"]
-    return _class(name, f"RetiredEntity, table={variable}, type_name={old['type_name']!r}", fields, keys, body)
+    return _class(name, f"RetiredEntity, table={_variable(table)}, type_name={old['type_name']!r}", fields, keys, body)
+
+
+def _primary(table: Described) -> list[str]:
+    return [name for name in (table["partition"], table["sort"]) if name is not None]
+
+
+def _variable(table: str) -> str:
+    """What a table may be called in Python."""
+    return re.sub(r"\W+", "_", table).lower().strip("_") or "table"
 
 
 # -- parts ----------------------------------------------------------------------------------------------------------
