@@ -29,7 +29,10 @@ def entity_with(name: str) -> type[Entity]:
     return new_class("Thing", (Entity,), {"table": Table("things", "id")}, lambda given: given.update(namespace))
 
 
-@pytest.mark.parametrize("name", ["item", "of"])
+@pytest.mark.parametrize(
+    "name",
+    ["item", "of", "keys", "upgrades", "copy", "json", "dict", "schema", "validate", "register", "mro", "schema_"],
+)
 @pytest.mark.filterwarnings("ignore:Field name")
 def test_a_name_that_every_entity_has_is_refused(name: str) -> None:
     with pytest.raises(ModelError, match=f"call the field {name}_, and store it under its name with AttributeName"):

@@ -36,21 +36,22 @@ from tablewright.model.values.attribute_codec import Epoch, resolve_alias, store
 from tablewright.model.values.type_support import members_of, unsupported_model_reason, unsupported_reason
 
 _MARKERS = (AttributeName, Expiry, KeyOnly, Large, Numbered, Stamp, Unique, VersionMarker)
-# What an entity class has beside its fields.
-_RESERVED = {"item": "a method", "of": "a method", "keys": "a declaration", "upgrades": "a declaration"}
+_DECLARATIONS = ("keys", "upgrades")
 
 
-def check_fields(entity: type[BaseModel]) -> None:
-    """Check the fields of an entity, before its schema is made."""
+def check_fields(entity: type[BaseModel], base: type[BaseModel]) -> None:
+    """Check the fields of an entity, before its schema is made; ``base`` is the class of all entities."""
     if entity.model_config.get("extra") == "allow":
         raise ModelError(
             f"{entity.__name__} allows extra fields, which are not stored; remove extra='allow': attributes of other "
             "writers are kept in any case"
         )
     for name, info in entity.model_fields.items():
-        if name in _RESERVED:
+        if name in (*_DECLARATIONS, *base.__annotations__) or hasattr(base, name):
+            # What the class has already would be meant by ``Ticket.copy``, and not the field.
+            what = "a declaration" if name in _DECLARATIONS else "a method or an attribute"
             raise ModelError(
-                f"{entity.__name__}.{name}: every entity has {_RESERVED[name]} of that name; "
+                f"{entity.__name__}.{name}: every entity has {what} of that name; "
                 f'call the field {name}_, and store it under its name with AttributeName("{name}")'
             )
         _check_field(f"{entity.__name__}.{name}", info, bool(entity.model_config.get("strict")))

@@ -108,7 +108,7 @@ class Entity(_WithFieldPaths):
                 raise ModelError(f"class {cls.__name__}: table= takes a Table, not {table!r}")
             if not cls.__pydantic_complete__:
                 raise ModelError(f"{cls.__name__} uses a type that is not defined yet; define it before the entity")
-            check_fields(cls)
+            check_fields(cls, Entity)
             schema = Schema(cls, table, naming, type_name or cls.__name__)
             check_schema(schema)
             counters = counters_of(schema)

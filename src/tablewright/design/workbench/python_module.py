@@ -26,7 +26,17 @@ _NAMINGS: tuple[Callable[[str], str], ...] = (snake_case, camel_case, pascal_cas
 # Names that mean something in an entity, as a type in it, or in the module.
 _TYPES = ("bool", "bytes", "dict", "int", "list", "set", "str", *_STANDARD)
 _TAKEN = frozenset(
-    [*dir(Entity), *keyword.kwlist, *keyword.softkwlist, *_TYPES, "keys", "upgrades", "by_key", "of_partition"]
+    [
+        *dir(Entity),
+        *dir(type(Entity)),
+        *keyword.kwlist,
+        *keyword.softkwlist,
+        *_TYPES,
+        "keys",
+        "upgrades",
+        "by_key",
+        "of_partition",
+    ]
 )
 _TAKEN_IN_MODULE = frozenset([*dir(builtins), *keyword.kwlist, *_OURS, *_STANDARD, "design"])
 _WIDTH = 120
