@@ -46,6 +46,7 @@ def test_the_table_is_created_by_the_request_of_the_document() -> None:
         "AttributeDefinitions": ATTRIBUTES,
         "KeySchema": KEY,
         "BillingMode": "PAY_PER_REQUEST",
+        "StreamSpecification": {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"},
         "Tags": TAGS,
     }
 
@@ -60,6 +61,7 @@ def test_the_command_that_sets_it_up_is_for_us_east_1() -> None:
         "--global-secondary-indexes",
         "--key-schema",
         "--region",
+        "--stream-specification",
         "--table-name",
         "--tags",
     ]

@@ -69,6 +69,8 @@ tickets = Table(
         GlobalIndex("AssigneeIndex", "agent_queue", "queue_order", include=_LISTED[1:]),
         GlobalIndex("NumberIndex", "number", include=[]),
     ],
+    # For the screens, which follow the queue.
+    stream="NEW_AND_OLD_IMAGES",
     tags={"Environment": "PoC", "Project": "AI-L1-Support"},
 )
 

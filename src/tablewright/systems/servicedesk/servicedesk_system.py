@@ -6,9 +6,10 @@ from uuid import UUID
 
 from tablewright.runtime import DemoUser, OnProgress, Responder, Runtime, System
 from tablewright.runtime.idempotency import UNKEYED
+from tablewright.runtime.identity.actor import Actor, acting
 from tablewright.systems.servicedesk.api import router
 from tablewright.systems.servicedesk.caller_ids import CallerIds
-from tablewright.systems.servicedesk.model import Status, design
+from tablewright.systems.servicedesk.model import Priority, Status, design
 from tablewright.systems.servicedesk.roles import ADMINS, AGENTS, ROLES, VOICE_AGENTS
 from tablewright.systems.servicedesk.service import ServiceDesk, Written
 from tablewright.systems.unreadable_log import UnreadableLog
@@ -16,10 +17,15 @@ from tablewright.systems.unreadable_log import UnreadableLog
 __all__ = ["system"]
 
 _ISSUES = (
-    ("poc-user-001", "My laptop won't turn on after pressing the power button", ("Checked the charger: it is fine",)),
-    ("poc-user-001", "Email not working in Outlook", ("Tried restarting Outlook but still not working",)),
-    ("poc-user-002", "The VPN drops every ten minutes", ()),
-    ("poc-user-003", "I cannot print to the second floor", ("The queue shows the job as paused",)),
+    (
+        "poc-user-001",
+        "My laptop won't turn on after pressing the power button",
+        ("Checked the charger: it is fine",),
+        Priority.P1,
+    ),
+    ("poc-user-001", "Email not working in Outlook", ("Tried restarting Outlook but still not working",), Priority.P3),
+    ("poc-user-002", "The VPN drops every ten minutes", (), Priority.P2),
+    ("poc-user-003", "I cannot print to the second floor", ("The queue shows the job as paused",), Priority.P4),
 )
 
 
@@ -35,13 +41,16 @@ def _ticket_id(written: Written) -> str:
 
 
 async def _demo(runtime: Runtime, desk: ServiceDesk, on_progress: OnProgress) -> None:
-    for number, (caller, issue, comments) in enumerate(_ISSUES, 1):
+    acting.set(Actor("voice-agent", "demo"))
+    for number, (caller, issue, comments, priority) in enumerate(_ISSUES, 1):
         made = await desk.create(caller, issue, Responder(_ticket_id, "demo", f"demo-{number}"))
         ticket = await desk.get(UUID(made), consistent=True)
         for comment in comments[len(ticket.comments) :]:
             await desk.add_comment(ticket.ticket_id, comment, UNKEYED)
         if number == 2 and ticket.status is Status.OPEN:
             await desk.change_status(ticket.ticket_id, Status.IN_PROGRESS)
+        if priority is not ticket.priority:
+            await desk.set_priority(ticket.ticket_id, priority)
         on_progress("tickets", number, len(_ISSUES))
 
 
@@ -59,4 +68,5 @@ system = System(
         DemoUser("sam", (AGENTS,), "somebody at the desk", "sam@example.org"),
         DemoUser("dora", (ADMINS,), "looks after the desk", "dora@example.org"),
     ),
+    screens="tablewright.systems.servicedesk.app.desk_app",
 )

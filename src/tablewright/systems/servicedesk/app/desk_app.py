@@ -1,0 +1,50 @@
+"""The screens of Service Desk: the queue (``app``); and what waits for somebody, for the start page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from tablewright.systems.servicedesk.app.desk_parts import TicketBody, parsed
+from tablewright.systems.servicedesk.app.desk_texts import texts
+from tablewright.systems.servicedesk.app.queue_view import queue
+from tablewright.ui.applications import Application, Waiting
+from tablewright.ui.components import Tone
+from tablewright.ui.screen_page import Page
+
+__all__ = ["app"]
+
+# How much of the queue is counted for the start page.
+_MOST = 100
+
+app = Application("servicedesk", title="desk.title", icon="phone", texts=texts)
+app.view("/queue", "/queue/{ticket_id}", title="desk.queue", tab=True, needs=["queue"])(queue)
+
+
+async def waiting(page: Page) -> Sequence[Waiting]:
+    """What somebody has, what nobody has, and who waits for a first answer too long."""
+    t, api = page.t, page.api_of("servicedesk")
+    if not api.may("queue"):
+        return []
+    tickets = (await api.call("queue", limit=_MOST)).body["tickets"]
+    now = datetime.now(UTC)
+
+    def shown(key: str, name: str, tone: Tone, found: list[TicketBody]) -> Waiting:
+        first = [
+            (each["issue_description"][:80], page.path_in("servicedesk", f"/queue/{each['ticket_id']}"))
+            for each in found[:3]
+        ]
+        path = page.path_in("servicedesk", "/queue", list=name or None)
+        return Waiting(t(key), len(found), path, tone, first)
+
+    late = [each for each in tickets if (due := parsed(each["answer_due"])) is not None and due < now]
+    mine = [each for each in tickets if each["assignee"] == page.user_id]
+    unassigned = [each for each in tickets if each["assignee"] is None]
+    found = [shown("desk.waiting_mine", "mine", "info", mine)]
+    found.append(shown("desk.waiting_unassigned", "unassigned", "neutral", unassigned))
+    if late:
+        found.insert(0, shown("desk.waiting_late", "", "bad", late))
+    return found
+
+
+app.waiting = waiting
