@@ -7,15 +7,18 @@ from __future__ import annotations
 
 from typing import TypeVar
 
+from tablewright.dynamo import Item
 from tablewright.model import Entity, FieldChange, Lookup, schema_of
 from tablewright.store.argument_checks import AN_ENTITY
+from tablewright.store.blobs.blob_loading import load_visible
 from tablewright.store.context import Context
 from tablewright.store.errors import AlreadyExists, Conflict, NotFound
-from tablewright.store.flow.driver import Flow
-from tablewright.store.flow.retry import backoff
+from tablewright.store.flow.driver import Flow, Request
+from tablewright.store.flow.retry import backoff, retrying
 from tablewright.store.read.entity_decoding import entity_of
+from tablewright.store.read.visibility import is_expired
 from tablewright.store.write.planning.operation import schema_for
-from tablewright.store.write.planning.write_target import key_in, read_item
+from tablewright.store.write.planning.write_target import key_in
 from tablewright.store.write.put import create
 from tablewright.store.write.update import update
 
@@ -36,11 +39,16 @@ def create_or_get(context: Context, entity: E) -> Flow[tuple[E, bool]]:
             return (yield from create(context, entity)), True
         except AlreadyExists as error:
             key = key_in(schema, schema.encode(entity))
-            item = yield from read_item(context, schema, key, f"{schema.entity.__name__}.create_or_get")
-            if item is not None:
-                if not schema.matches(item, key_is_known=True):
-                    raise error
-                return entity_of(schema, item), False
+            body = {"TableName": context.name_of(schema.table), "Key": key, "ConsistentRead": True}
+            request = Request("GetItem", body, f"{schema.entity.__name__}.create_or_get")
+            item: Item | None = (yield from retrying(context, request)).get("Item")
+            if item is not None and not schema.matches(item, key_is_known=True):
+                # It is of another entity, and stays.
+                raise error
+            if item is not None and not is_expired(schema, item, context.clock()):
+                (found,) = yield from load_visible(context, [schema], [item], ())
+                if found is not None:
+                    return entity_of(schema, found), False
     raise _busy(entity)
 
 
