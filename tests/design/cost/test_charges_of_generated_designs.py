@@ -19,6 +19,7 @@ from tablewright.design.cost import CapacityEstimate
 from tablewright.dynamo import item_size
 from tablewright.model import Design, Entity, Volume, Write, schema_of
 from tablewright.store import Check, Create
+from tests.changed_fields import sets
 from tests.design.cost.charge_meter import ChargeMeter, Charges
 from tests.design.generated_designs import SHAPES, VALUES, Shape, entity_of, writes_of
 from tests.examples import examples
@@ -92,7 +93,7 @@ def test_an_update_or_a_delete_is_charged_at_most_what_is_estimated_and_that_in_
                 if not names:
                     charges.append(meter.charged(partial(meter.store.delete, it)))
                     continue
-                charges.append(meter.charged(partial(meter.store.update, it, **changes)))
+                charges.append(meter.charged(partial(meter.store.update, it, *sets(entity, **changes))))
                 changed = meter.store.get(by_id(entity)(**key_of(entity, it, changes)))
                 assert changed is not None
                 meter.store.delete(changed)
