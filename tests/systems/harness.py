@@ -61,7 +61,7 @@ class Served:
             headers["Authorization"] = f"Bearer {self.token(user_id, *roles, email=email, path=path)}"
         limits = httpx.Limits(max_connections=100)
         # Plain HTTP: with verification, every client would read all certificate authorities (30 ms).
-        client = httpx.Client(base_url=self.url + path, headers=headers, timeout=30, limits=limits, verify=False)
+        client = httpx.Client(base_url=self.url + path, headers=headers, timeout=90, limits=limits, verify=False)
         self._clients.append(client)
         return client
 
