@@ -6,7 +6,7 @@ case is assumed: that at peak all traffic goes to one value, as all new tickets 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import ceil
 
 from tablewright.design.cost.capacity_estimate import CapacityEstimate
@@ -17,6 +17,8 @@ from tablewright.design.lint.field_traits import FieldTraits
 from tablewright.design.lint.lint_context import EntityKey, LintContext
 from tablewright.design.lint.lint_findings import Occurrence, rule
 from tablewright.dynamo.limits import MAX_PARTITION_READ_UNITS, MAX_PARTITION_WRITE_UNITS
+from tablewright.model import ItemWrite, Schema
+from tablewright.model.derived.counters import Counter
 
 
 def _load(context: LintContext, key: EntityKey) -> tuple[float, float] | None:
@@ -131,3 +133,41 @@ def hot_partition(context: LintContext) -> Iterator[Occurrence]:
                     next(schema.entity for schema in context.schemas if schema.entity.__name__ == key.entity)
                 ),
             )
+
+
+@rule("hot-counter", "A counter that more transactions change than one item takes", "warning")
+def hot_counter(context: LintContext) -> Iterator[Occurrence]:
+    """The counters of a group are one item, and each write of a counted item is a transaction with it."""
+    for schema in context.schemas:
+        kept = [counter for counter in schema.counts if counter.kept_by == "transaction"]
+        if not kept:
+            continue
+        few = all(context.traits(schema, name).few is not None for name in schema.identity_fields)
+        writers: dict[str, float] = {}
+        for source in dict.fromkeys(counter.source for counter in kept):
+            for write, item_write in context.item_writes_of(source):
+                traffic = context.design.traffic.get(write.name)
+                share = None if traffic is None else traffic.hottest or (1.0 if few else None)
+                if traffic is not None and share is not None and _counts(kept, source, item_write):
+                    rate = (traffic.peak or traffic.per_second) * share
+                    writers[write.name] = writers.get(write.name, 0) + rate * item_write.count
+        # A transaction takes two units for each item.
+        units = 2 * sum(writers.values())
+        if units > MAX_PARTITION_WRITE_UNITS:
+            counter = kept[0]
+            yield Occurrence(
+                f"{schema.entity.__name__}.{counter.spec.name}",
+                f"At the declared peak {', '.join(writers)} bring {units:,.0f} write units per second to the counters "
+                f"of one group, which are one item, and a partition serves {MAX_PARTITION_WRITE_UNITS:,}. Long before "
+                "that, transactions that change the same item wait for each other.",
+                "Let the stream keep it, which adds up many changes in one write: kept_by='stream'.",
+                context.where(schema.entity),
+            )
+
+
+def _counts(counters: Sequence[Counter], source: Schema, item_write: ItemWrite) -> bool:
+    """Whether a write changes what counters count."""
+    if item_write.action != "update":
+        return True
+    changed = {source.path(path).partition(".")[0] for path in item_write.changed}
+    return any(counter.source is source and changed & counter.sources for counter in counters)

@@ -2,9 +2,11 @@
 
 from datetime import date, datetime
 from enum import StrEnum
-from typing import Any
+from types import new_class
+from typing import Annotated, Any
 
 from tablewright.model import (
+    CountOf,
     Design,
     Entity,
     GlobalIndex,
@@ -54,6 +56,30 @@ LITTLE = Traffic(per_second=10, peak=900)
 MUCH = Traffic(per_second=10, peak=1_100)
 EXTREME = Traffic(per_second=10, peak=1_100, hottest=0.95)
 SPREAD = Traffic(per_second=10, peak=1_100, hottest=0.5)
+
+
+def counted(traffic: Traffic, *, group: str = "status", kept_by: Any = "transaction") -> Design:
+    table = Table("tickets", "PK")
+
+    class Ticket(Entity, table=table):
+        id: str
+        tenant: str
+        status: Status
+
+        keys = Keys(PK="TICKET#{id}")
+
+    namespace = {
+        "__module__": __name__,
+        "__annotations__": {
+            group: Ticket.model_fields[group].annotation,
+            "tickets": Annotated[int, CountOf(Ticket, kept_by=kept_by)],
+        },
+        "tickets": 0,
+        "keys": Keys(PK=f"TOTALS#{{{group}}}"),
+    }
+    new_class("Totals", (Entity,), {"table": table}, lambda body: body.update(namespace))
+    writes = [Write("create", ItemWrite(Ticket, "create"))]
+    return Design("Tickets", tables=[table], writes=writes, traffic={"create": traffic})
 
 
 def calls(traffic: Traffic) -> Design:
@@ -114,5 +140,13 @@ CASES = [
         "Ticket.GSI1PK",
         lambda: tickets("{tenant}", traffic=MUCH, GSI1PK=1),
         lambda: tickets("{tenant}", traffic=MUCH, GSI1PK=10),
+    ),
+    Case("hot-counter", "Totals.tickets", lambda: counted(MUCH), lambda: counted(Traffic(per_second=300))),
+    Case("hot-counter", "Totals.tickets", lambda: counted(MUCH), lambda: counted(MUCH, kept_by="stream")),
+    Case(
+        "hot-counter",
+        "Totals.tickets",
+        lambda: counted(Traffic(per_second=2000, hottest=0.5), group="tenant"),
+        lambda: counted(MUCH, group="tenant"),
     ),
 ]
