@@ -25,7 +25,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "migrate": (
         "migrate shop --dry-run",
         "migrate shop --data ./data",
-        "migrate shop --endpoint http://127.0.0.1:8000",
+        "migrate shop --endpoint http://127.0.0.1:8000 --region us-east-1",
     ),
     "workbench export": ("workbench export shop",),
     "workbench import": ("workbench import model.json",),

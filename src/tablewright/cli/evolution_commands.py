@@ -216,7 +216,7 @@ def _migrate(options: argparse.Namespace) -> int:
 def _opened(options: argparse.Namespace, design: Design) -> Store:
     from tablewright.cli.database_commands import existing_folder, storage_errors
     from tablewright.design import DesignError, table_name
-    from tablewright.store import Store
+    from tablewright.store import Store, StoreError
 
     try:
         names = {table.name: table_name(table, options.environment) for table in design.tables}
@@ -224,7 +224,10 @@ def _opened(options: argparse.Namespace, design: Design) -> Store:
         raise UsageError(str(error)) from None
     blobs = {} if options.blobs is None else {"blobs": options.blobs}
     if options.endpoint is not None or options.region is not None:
-        return Store.connect(region=options.region, endpoint=options.endpoint, table_names=names, **blobs)
+        try:
+            return Store.connect(region=options.region, endpoint=options.endpoint, table_names=names, **blobs)
+        except StoreError as error:
+            raise UsageError(f"{error} (--region)") from None
     folder = existing_folder(options.data, "; say where the data is with --data or --endpoint")
     with storage_errors():
         return Store.open(folder, table_names=names, **blobs)
