@@ -13,6 +13,7 @@
     service_commands          up, token, config
     support_commands          support rebuild-metrics, ...
     transfer/copy_command     copy
+    transfer/check_command    check
 
 Each module of this package registers a few commands. Exit codes: 0 done, 1 something was found (verify: the data is
 damaged), 2 something that the user can fix, 130 interrupted, 141 nobody reads the output any more (``| head``). An
@@ -43,7 +44,7 @@ from tablewright.cli import (
     support_commands,
 )
 from tablewright.cli.argument_parser import Commands, OneLineParser, UsageError
-from tablewright.cli.transfer import copy_command
+from tablewright.cli.transfer import check_command, copy_command
 
 __all__ = ["main"]
 
@@ -52,6 +53,7 @@ _MODULES = (
     backup_commands,
     scrub_command,
     copy_command,
+    check_command,
     service_commands,
     support_commands,
     engagement_commands,

@@ -9,7 +9,7 @@ __all__ = ["EXAMPLES", "GROUPS"]
 
 GROUPS: dict[str, tuple[str, ...]] = {
     "Design a model": ("init", "lint", "docs", "plan", "meter", "diff", "migrate", "workbench"),
-    "Ship it": ("infra", "iam"),
+    "Ship it": ("infra", "iam", "check"),
     "Run the systems": ("up", "token", "config", "support", "engagement", "calls"),
     "Run the database": ("serve", "verify", "scrub", "backup", "backups", "restore", "copy"),
 }
@@ -31,6 +31,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "workbench import": ("workbench import model.json",),
     "infra": ("infra shop --format terraform", "infra shop --format cloudformation --environment staging"),
     "iam": ("iam shop", "iam shop --json --role api"),
+    "check": ("check --endpoint http://127.0.0.1:8000", "check --endpoint aws:eu-west-1 shop"),
     "up": ("up --demo", "up --memory --port 0 --system calls", "up --endpoint http://127.0.0.1:8000"),
     "token": ("token --user ada --role tasks:Admins", "token --user mia --role calls:Customers --hours 1"),
     "config": ("config", "config --json"),

@@ -1,4 +1,4 @@
-"""Copies of tables from one place to another: ``tablewright copy``.
+"""Data in other places: ``tablewright copy`` moves it, ``tablewright check`` tries out an endpoint before.
 
     place ──▶ segments, read in parallel ──▶ filter, transform ──▶ place
                                                 │
@@ -10,9 +10,17 @@ item_digests        counts and checksums that do not depend on any order
 comparing           verification: what is in the target, and which items differ
 places/             what SOURCE and TARGET may be: tables of a data folder, an endpoint, Amazon DynamoDB; files
 files/              DynamoDB JSON, JSON Lines, CSV and Parquet, with types from the design
+acceptance/         what an endpoint can do, and what of it a design needs
 changes/            conditions, pseudonyms, and functions of the user's
 """
 
+from tablewright.transfer.acceptance.design_needs import needs_of
+from tablewright.transfer.acceptance.endpoint_check import (
+    CAPABILITIES,
+    CapabilityResult,
+    EndpointReport,
+    check_endpoint,
+)
 from tablewright.transfer.changes.item_changes import ItemChanges
 from tablewright.transfer.changes.pseudonyms import Pseudonyms
 from tablewright.transfer.copying import CopyOptions, CopyProgress, TableCopy, copy_tables
@@ -20,10 +28,14 @@ from tablewright.transfer.errors import TransferError
 from tablewright.transfer.item_digests import ItemDifference
 from tablewright.transfer.places.place_opening import open_places
 from tablewright.transfer.places.place_protocols import Page, Source, Target
+from tablewright.transfer.places.table_place import endpoint_backend
 
 __all__ = [
+    "CAPABILITIES",
+    "CapabilityResult",
     "CopyOptions",
     "CopyProgress",
+    "EndpointReport",
     "ItemChanges",
     "ItemDifference",
     "Page",
@@ -32,6 +44,9 @@ __all__ = [
     "TableCopy",
     "Target",
     "TransferError",
+    "check_endpoint",
     "copy_tables",
+    "endpoint_backend",
+    "needs_of",
     "open_places",
 ]

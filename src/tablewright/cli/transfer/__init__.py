@@ -1,1 +1,1 @@
-"""Commands that are about data in two places: ``copy``."""
+"""Commands that are about data in two places: ``copy`` and ``check``."""

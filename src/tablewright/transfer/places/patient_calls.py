@@ -1,7 +1,8 @@
 """The requests of a copy: repeated for as long as a service is only busy, and no faster than they may be.
 
 A store gives up after some attempts, since somebody waits for its answer. A copy has time: it goes on for as long as
-anything gets through, and gives up after ten minutes in which nothing did.
+anything gets through, and gives up after ten minutes in which nothing did; of a place that has never answered, after
+seconds.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from tablewright.store import Backend, Request, Response, ServiceError, is_trans
 from tablewright.transfer.places.unit_rate import UnitRate
 
 _PATIENCE_SECONDS = 600.0
+# For a place that has never answered: its address is probably wrong.
+_FIRST_PATIENCE_SECONDS = 5.0
 _FIRST_CEILING = 0.05
 _MAX_CEILING = 5.0
 _READS = frozenset({"Scan", "BatchGetItem"})
@@ -26,6 +29,7 @@ class PatientCalls:
 
     def __init__(self, backend: Backend, *, read_rate: float | None = None, write_rate: float | None = None) -> None:
         self.backend = backend
+        self._patience = _FIRST_PATIENCE_SECONDS
         read = None if read_rate is None else UnitRate(read_rate)
         write = None if write_rate is None else UnitRate(write_rate)
         self._rates = {**dict.fromkeys(_READS, read), **dict.fromkeys(_WRITES, write)}
@@ -41,11 +45,12 @@ class PatientCalls:
             try:
                 response = await self.backend.call_async(Request(operation, body))
             except ServiceError as error:
-                if not is_transient(error) or time.monotonic() - since > _PATIENCE_SECONDS:
+                if not is_transient(error) or time.monotonic() - since > self._patience:
                     raise
                 attempt += 1
                 await pause(attempt)
             else:
+                self._patience = _PATIENCE_SECONDS
                 if rate is not None:
                     rate.settle(expected_units, _units(response, expected_units))
                 return response

@@ -23,6 +23,8 @@ from tablewright.transfer.places.patient_calls import PatientCalls, pause
 from tablewright.transfer.places.place_protocols import Page, endpoint_of
 from tablewright.transfer.places.table_definition import TableDefinition
 
+__all__ = ["endpoint_backend"]
+
 # What bounds memory: so many items of a page, and so many batches of a segment on their way.
 _PAGE_ITEMS = 1000
 _BATCHES_AT_ONCE = 8
@@ -313,6 +315,14 @@ def backend_at(place: str, *, exists: bool) -> Backend:
     """What answers at a place; a data folder has to exist, or is created."""
     endpoint = endpoint_of(place)
     return _folder(place, exists=exists) if endpoint is None else _endpoint(*endpoint)
+
+
+def endpoint_backend(place: str) -> Backend:
+    """The backend of an endpoint: an address, ``aws``, or ``aws:eu-west-1``."""
+    endpoint = endpoint_of(place)
+    if endpoint is None:
+        raise TransferError(f"{place} is no endpoint; give http://host:port, aws, or aws:eu-west-1")
+    return _endpoint(*endpoint)
 
 
 def _endpoint(region: str | None, address: str | None) -> Backend:

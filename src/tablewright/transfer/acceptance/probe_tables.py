@@ -1,0 +1,117 @@
+"""The tables of a check: under a prefix of their own, and gone at the end, however it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from typing import Any
+
+from tablewright.dynamo import Item
+from tablewright.store import Backend, Response, ServiceError
+from tablewright.transfer.places.patient_calls import PatientCalls
+
+_READY_SECONDS = 120.0
+_PAUSE = 0.2
+PREFIX = "tablewright-check-"
+
+
+class Unmet(Exception):
+    """Something answers otherwise than DynamoDB does; the message says how."""
+
+
+class ProbeTables:
+    """The tables of one check, and the requests to them."""
+
+    def __init__(self, backend: Backend) -> None:
+        self.backend = backend
+        self.calls = PatientCalls(backend)
+        self.prefix = f"{PREFIX}{secrets.token_hex(4)}-"
+        self._created: list[str] = []
+        self._backups: list[str] = []
+
+    async def call(self, operation: str, **body: Any) -> Response:
+        return await self.calls.call(operation, body)
+
+    async def create(self, name: str, **more: Any) -> str:
+        """A table with the key pk, sk and what is asked for; its whole name."""
+        types = [{"AttributeName": each, "AttributeType": "S"} for each in ("pk", "sk", *more.pop("attributes", ()))]
+        key = [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}]
+        table = self.claim(name)
+        await self.call(
+            "CreateTable",
+            TableName=table,
+            BillingMode="PAY_PER_REQUEST",
+            AttributeDefinitions=types,
+            KeySchema=key,
+            **more,
+        )
+        await self.until_active(table)
+        return table
+
+    def claim(self, name: str) -> str:
+        """The whole name of a table, which is deleted at the end."""
+        table = f"{self.prefix}{name}"
+        self._created.append(table)
+        return table
+
+    def claim_backup(self, arn: str) -> None:
+        self._backups.append(arn)
+
+    async def until_active(self, table: str) -> dict[str, Any]:
+        async with asyncio.timeout(_READY_SECONDS):
+            while True:
+                description: dict[str, Any] = (await self.call("DescribeTable", TableName=table))["Table"]
+                indexes = description.get("GlobalSecondaryIndexes") or []
+                if all(
+                    each == "ACTIVE"
+                    for each in [description["TableStatus"], *(index.get("IndexStatus", "ACTIVE") for index in indexes)]
+                ):
+                    return description
+                await asyncio.sleep(_PAUSE)
+
+    async def put(self, table: str, pk: str, sk: str = "-", **attributes: Any) -> None:
+        await self.call("PutItem", TableName=table, Item={**key(pk, sk), **attributes})
+
+    async def get(self, table: str, pk: str, sk: str = "-") -> Item | None:
+        found = await self.call("GetItem", TableName=table, Key=key(pk, sk), ConsistentRead=True)
+        item: Item | None = found.get("Item")
+        return item
+
+    async def refused(self, operation: str, code: str, **body: Any) -> ServiceError:
+        """The error of a request that has to be refused with a code."""
+        try:
+            await self.call(operation, **body)
+        except ServiceError as error:
+            if error.code == "UnknownOperationException":
+                raise
+            if error.code != code:
+                raise Unmet(f"{operation} is refused with {error.code}, and not {code}") from None
+            return error
+        raise Unmet(f"{operation} is not refused with {code}")
+
+    async def clean(self) -> list[str]:
+        """Delete all of it; the names of what could not be deleted."""
+        left = []
+        for arn in self._backups:
+            try:
+                await self.call("DeleteBackup", BackupArn=arn)
+            except ServiceError as error:
+                if error.code != "BackupNotFoundException":
+                    left.append(arn)
+        for table in self._created:
+            try:
+                await self.call("DeleteTable", TableName=table)
+            except ServiceError as error:
+                if error.code != "ResourceNotFoundException":
+                    left.append(table)
+        return left
+
+
+def key(pk: str, sk: str = "-") -> Item:
+    return {"pk": {"S": pk}, "sk": {"S": sk}}
+
+
+def expect(condition: object, otherwise: str) -> None:
+    """What DynamoDB would do, and in words what this endpoint does instead."""
+    if not condition:
+        raise Unmet(otherwise)
