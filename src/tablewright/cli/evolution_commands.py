@@ -283,7 +283,10 @@ def _import(options: argparse.Namespace) -> int:
     from tablewright.design import DesignError, workbench
 
     try:
-        print(workbench.source(workbench.read(options.file)), end="")
+        model = workbench.read(options.file)
+        print(workbench.source(model), end="")
     except DesignError as error:
         raise UsageError(str(error)) from None
+    for note in model.notes:
+        print(f"tablewright: warning: {note}", file=sys.stderr)
     return 0

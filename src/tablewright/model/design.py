@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Literal, get_args
 
+from tablewright.dynamo import Item
 from tablewright.model.collection import Collection, CollectionQuery
 from tablewright.model.entity import Entity
 from tablewright.model.errors import ModelError
@@ -115,6 +116,8 @@ class Write:
         checks: Sequence[type[Entity]] = (),
         retries: int | None = 5,
         about: str = "",
+        author: str = "",
+        sample_items: Mapping[Table, Sequence[Item]] | None = None,
     ) -> None:
         if not item_writes:
             raise ModelError(f"write {name!r} writes no items; list what it does, such as ItemWrite(Call, 'create')")
@@ -279,6 +282,8 @@ class Design:
         claims: Sequence[CostClaim] = (),
         accepted: Sequence[AcceptedFinding] = (),
         about: str = "",
+        author: str = "",
+        sample_items: Mapping[Table, Sequence[Item]] | None = None,
     ) -> None:
         self.name = name
         self.tables = tuple(tables)
@@ -296,6 +301,12 @@ class Design:
         self.claims = tuple(claims)
         self.accepted = tuple(accepted)
         self.about = about
+        self.author = author
+        # Items that documents for other tools show, instead of made-up ones.
+        self.sample_items = {whose: list(items) for whose, items in (sample_items or {}).items()}
+        for whose in self.sample_items:
+            if whose not in self.tables:
+                raise ModelError(f"{name}: sample items are given for {whose.name!r}, which is not one of its tables")
         kept = [table.name for table in self.all_tables]
         for table in kept:
             if kept.count(table) > 1:

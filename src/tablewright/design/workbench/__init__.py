@@ -6,6 +6,7 @@ source(parse(content))         a Python module, which gives the same tables when
 
 workbench_export   model, losses
 workbench_file     read, parse: a file of Workbench, validated
+sample_values      values of sample items, however they are wrapped
 entity_inference   entities, key templates and types, inferred from sample items
 python_module      source: the Python module
 """

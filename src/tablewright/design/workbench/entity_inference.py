@@ -1,37 +1,49 @@
 """Infers the entities of a table from its sample items.
 
-Entities: by a type attribute (``EntityType``); or by the facets; or by the words in the keys (``TICKET#…`` with
+Entities: by a type attribute (``EntityType``); or by the facets and by the words in the keys (``TICKET#…`` with
 ``EVENT#…``). Items that their keys do not distinguish are one entity.
 
 Key templates: a key attribute is split at ``#``; a part that equals another attribute in every item is a field, a part
-that is the same word everywhere is literal text. A template is used only if it gives exactly the keys of all items.
-Everything else is a plain field, which is always valid.
+that is the same word everywhere is literal text. A template is used only if it gives exactly the keys of all items, and
+no other one does. Everything else is a plain field, which is always valid; what it may be made of is noted.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
+from itertools import count, islice, product
 
 from tablewright.design.workbench.workbench_file import Listed, TableFile
 from tablewright.dynamo import Item, non_null_at
 from tablewright.model import Template, TemplateError
 from tablewright.model.keys.key_forms import encode_number
 
-__all__ = ["Attribute", "EntityDraft", "entities", "type_attribute"]
+__all__ = ["KEY_PART", "Attribute", "EntityDraft", "entities", "type_attribute"]
+
+# How the name of a part of a key begins that is in no attribute.
+KEY_PART = "\x00"
 
 _TYPE_NAMES = frozenset(["entitytype", "type", "entity", "typename", "itemtype", "kind", "recordtype", "et"])
 # Generic names of key attributes: PK, SK, GSI1PK, gsi2-sk, ...
 _MADE = re.compile(r"(?:(?:gsi|lsi)?[-_]?\d*[-_]?)?(?:pk|sk)[-_]?\d*", re.IGNORECASE)
 _WORD = re.compile(r"[A-Za-z][A-Za-z_-]*")
+# What separates the parts of a key, as words are told from ids.
+_SEPARATOR = re.compile(r"[#|/:]")
 _CAPITALS = re.compile(r"[A-Z][A-Z_-]*")
 # Words in a sort key that do not name an entity.
 _PLAIN_WORDS = frozenset(["metadata", "meta", "info", "profile", "details", "data", "root", "item"])
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z")
 _MIN_WORD_LENGTH = 3
+# Values that are fewer or shorter than that are equal to others by chance.
+_MIN_DIFFERENT = 3
+_MIN_LENGTH = 8
+# The templates that are looked at where several fit.
+_MAX_OPTIONS = 8
 # Numbers of one width with at least so many digits are assumed to be zero-padded.
 _WIDE = 10
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -44,6 +56,8 @@ class Attribute:
     name: str
     annotation: str
     always: bool
+    # Whether it is only in keys.
+    key_only: bool = False
 
 
 @dataclass(slots=True)
@@ -57,6 +71,15 @@ class EntityDraft:
     # Templates of derived key attributes, over attributes.
     keys: dict[str, str] = field(default_factory=dict)
     attributes: list[Attribute] = field(default_factory=list)
+    # Keys that samples alone do not explain: by attribute, what they may be made of.
+    unclear: dict[str, list[str]] = field(default_factory=dict)
+    # Keys in which nothing is escaped, and the parts of keys that are in no attribute.
+    raw: set[str] = field(default_factory=set)
+    key_only: list[str] = field(default_factory=list)
+
+    def template(self, key: str) -> Template:
+        """The template of a key, over attributes."""
+        return _as_template(self.keys[key], key in self.raw)
 
 
 def entities(table: TableFile) -> list[EntityDraft]:
@@ -65,7 +88,7 @@ def entities(table: TableFile) -> list[EntityDraft]:
     kind = type_attribute(table)
     drafts = _groups(table, listed, kind)
     for draft in drafts:
-        draft.keys = _templates(table, draft.items, kind)
+        _infer_keys(table, draft, kind)
     if kind is None:
         found = _distinct(table, drafts)
         if len(found) == 1 and _is_called_after_table(table, found[0], merged=len(drafts) > 1):
@@ -96,17 +119,20 @@ def type_attribute(table: TableFile) -> str | None:
 
 
 def _groups(table: TableFile, listed: Sequence[Listed], kind: str | None) -> list[EntityDraft]:
-    groups: dict[str, EntityDraft] = {}
+    """Items that are of one kind: by the type attribute, or by their facet and the words in their keys."""
+    sizes = Counter(facet for each in listed for facet in each.facets)
+    kinds: list[tuple[str, str]] = []
     for each in listed:
-        item = each.item
-        if kind is not None:
-            label: str = item[kind]["S"]
-        elif each.facets:
-            label = each.facets[0]
-        else:
-            label = _key_words(table, item)
-        draft = groups.setdefault(label, EntityDraft(label or table.TableName, label if kind else None, []))
-        draft.items.append(item)
+        # A facet that lists few items says more than one that lists all.
+        facet = min(each.facets, key=lambda name: sizes[name]) if each.facets else ""
+        kinds.append((each.item[kind]["S"], "") if kind is not None else (facet, _key_words(table, each.item)))
+    words = {facet: {word for other, word in kinds if other == facet} for facet, _ in kinds}
+    groups: dict[tuple[str, str], EntityDraft] = {}
+    for each, (facet, word) in zip(listed, kinds, strict=True):
+        label = word if not facet or len(words[facet]) > 1 else facet
+        draft = groups.setdefault((facet, word), EntityDraft(label or facet or table.TableName, None, []))
+        draft.type_name = facet if kind else None
+        draft.items.append(each.item)
     if not groups:
         return [EntityDraft(table.TableName, None, [])]
     return list(groups.values())
@@ -117,7 +143,7 @@ def _key_words(table: TableFile, item: Item) -> str:
     found = []
     for name in table.key:
         text = item[name].get("S", "")
-        parts = text.split("#")
+        parts = _SEPARATOR.split(text)
         word = parts[0] if len(parts) > 1 else text if _MADE.fullmatch(name) and _CAPITALS.fullmatch(text) else ""
         found.append(word if _WORD.fullmatch(word) else "")
     words = [word for word in found if word]
@@ -139,14 +165,14 @@ def _distinct(table: TableFile, drafts: Sequence[EntityDraft]) -> list[EntityDra
             first.items += other.items
             if other in found:
                 found.remove(other)
-        first.keys = _templates(table, first.items, None)
+        _infer_keys(table, first, None)
     # A merged entity may overlap with others.
     return found if len(found) == len(drafts) else _distinct(table, found)
 
 
 def _overlap(table: TableFile, one: EntityDraft, other: EntityDraft) -> bool:
     both = [name for name in table.key if name in one.keys and name in other.keys]
-    return all(_as_template(one.keys[name]).overlaps(_as_template(other.keys[name])) for name in both)
+    return all(one.template(name).overlaps(other.template(name)) for name in both)
 
 
 def _is_called_after_table(table: TableFile, draft: EntityDraft, *, merged: bool) -> bool:
@@ -157,20 +183,28 @@ def _is_called_after_table(table: TableFile, draft: EntityDraft, *, merged: bool
 # -- key templates ----------------------------------------------------------------------------------------------
 
 
-def _templates(table: TableFile, items: Sequence[Item], kind: str | None) -> dict[str, str]:
-    """Templates of the derived key attributes."""
+def _infer_keys(table: TableFile, draft: EntityDraft, kind: str | None) -> None:
+    """The templates of the derived key attributes, and what is unclear."""
+    draft.keys, draft.unclear, draft.raw, draft.key_only = {}, {}, set(), []
+    # With the parts of keys that are in no attribute, as they are found.
+    items = [dict(item) for item in draft.items]
     if not items:
-        return {}
+        return
     keys = list(table.key_types)
     simple = [name for name in keys if _is_simple(name, items)]
     sources = [name for name in _names(items) if name != kind and (name not in keys or name in simple)]
-    found = {}
     for name in keys:
         if table.key_types[name] == "S" and name not in simple:
-            template = _template(name, items, [source for source in sources if source != name])
-            if template is not None:
-                found[name] = template
-    return found
+            known = [source for source in (*sources, *draft.key_only) if source != name]
+            added: list[str] = []
+            template, unclear = _template(
+                draft, items, name, known, added if name in table.key and _MADE.fullmatch(name) else None
+            )
+            if unclear:
+                draft.unclear[name] = unclear
+            elif template is not None:
+                draft.keys[name] = template
+                draft.key_only += added
 
 
 def _is_simple(name: str, items: Sequence[Item]) -> bool:
@@ -183,25 +217,92 @@ def _names(items: Sequence[Item]) -> list[str]:
     return list(dict.fromkeys(name for item in items for name in item))
 
 
-def _template(name: str, items: Sequence[Item], sources: Sequence[str]) -> str | None:
+def _template(
+    draft: EntityDraft, items: list[Item], name: str, sources: Sequence[str], added: list[str] | None
+) -> tuple[str | None, list[str]]:
+    """The template of a key attribute; or, where samples do not tell, the templates that it may have.
+
+    A part of a primary key that is in no attribute is ``added`` to the items, behind a word.
+    """
     having = [item for item in items if "S" in item.get(name, {})]
     rows = [item[name]["S"].split("#") for item in having]
     if not rows or len({len(row) for row in rows}) > 1:
-        return None
-    parts: list[str] = []
+        return None, []
+    options: list[list[str]] = []
     used: set[str] = set()
+    is_certain = True
     for column in zip(*rows, strict=True):
-        before = parts[-1] if parts else ""
-        part = next(_fields(column, having, sources, used, before), None)
-        if part is not None:
-            used.add(part.partition(":")[0])
-            parts.append(f"{{{part}}}")
+        before = options[-1][0] if options and not options[-1][0].startswith("{") else ""
+        candidates, certain = _candidates(draft, column, having, sources, used, before)
+        if candidates:
+            is_certain = is_certain and certain
+            used.update(part.partition(":")[0] for part in candidates)
+            options.append([f"{{{part}}}" for part in candidates])
         elif len(set(column)) == 1 and _is_word(column[0], len(rows[0])):
-            parts.append(column[0])
+            options.append([column[0]])
+        elif added is not None and before and all(column):
+            part = _key_part(before, items)
+            for item, text in zip(items, column, strict=True):
+                item[part] = {"S": text}
+            added.append(part)
+            options.append([f"{{{part}}}"])
         else:
-            return None
-    text = "#".join(parts)
-    return text if _gives_the_keys(text, name, items) else None
+            return None, []
+    texts = ["#".join(parts) for parts in islice(product(*options), _MAX_OPTIONS)]
+    fitting = [text for text in texts if _gives_the_keys(text, name, items)]
+    if not fitting and added:
+        # What other programs have made is not escaped.
+        fitting = [text for text in texts if _gives_the_keys(text, name, items, raw=True)]
+        draft.raw |= {name} if fitting else set()
+    return (fitting[0], []) if len(fitting) == 1 and is_certain else (None, fitting)
+
+
+def _key_part(word: str, items: Sequence[Item]) -> str:
+    """A name for a part of a key, after the word before it; no attribute begins so."""
+    taken = {_plain(name) for item in items for name in item}
+    base = re.sub(r"[^a-z0-9]+", "_", word.lower()).strip("_")
+    free = next(name for n in count(1) if _plain(name := f"{base}_id" + ("" if n == 1 else f"_{n}")) not in taken)
+    return f"{KEY_PART}{free}"
+
+
+def _candidates(
+    draft: EntityDraft,
+    column: Sequence[str],
+    items: Sequence[Item],
+    sources: Sequence[str],
+    used: set[str],
+    before: str,
+) -> tuple[list[str], bool]:
+    """The attributes that a part of a key may be, and whether it is certain that it is the first of them.
+
+    Values that are few and short are equal by chance: a category 1 and a product 1. Then an id that is called after
+    something else is no more than a possibility.
+    """
+    fitting: dict[str, str] = {}
+    for part in _fields(column, items, sources, used, before):
+        fitting.setdefault(part.partition(":")[0], part)
+    for word in (_plain(before), _plain(draft.name)):
+        named = [part for path, part in fitting.items() if word and _is_named(path, word)]
+        if named:
+            return named, len(named) == 1
+    found = list(fitting.values())
+    if len(found) != 1:
+        return found, not found
+    name = _plain(found[0].partition(":")[0].rpartition(".")[2])
+    # An id that says what it is of, as user-1 does, is that.
+    says = all(_plain(text).startswith(name.removesuffix("id")) for text in column)
+    return found, says or not (name.endswith("id") and before and _is_chance(column))
+
+
+def _is_named(path: str, word: str) -> bool:
+    """Whether an attribute is called after a word of the key, or the other way round."""
+    name = _plain(path.rpartition(".")[2])
+    return name in (word, f"{word}id", f"{word}s", "id") or word in (f"{name}id", f"{name}s")
+
+
+def _is_chance(column: Sequence[str]) -> bool:
+    """Whether values are so few or so short that they may be equal to others by chance."""
+    return len(set(column)) < _MIN_DIFFERENT or all(len(text) < _MIN_LENGTH for text in column)
 
 
 def _is_word(text: str, parts: int) -> bool:
@@ -264,16 +365,16 @@ def _plain(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
-def _gives_the_keys(text: str, name: str, items: Sequence[Item]) -> bool:
+def _gives_the_keys(text: str, name: str, items: Sequence[Item], *, raw: bool = False) -> bool:
     """Whether a template gives exactly the keys of the items."""
     try:
-        template = _as_template(text)
+        template = _as_template(text, raw)
         return all(template.render(item) == item.get(name, {}).get("S") for item in items)
     except TemplateError:
         return False
 
 
-def _as_template(text: str) -> Template:
+def _as_template(text: str, raw: bool = False) -> Template:
     """A template over attributes, also over those with names that a template cannot contain."""
     names: dict[str, str] = {}
 
@@ -282,13 +383,16 @@ def _as_template(text: str) -> Template:
         names[f"f{len(names)}"] = path
         return f"{{f{len(names) - 1}{colon}{form}}}"
 
-    return Template(re.sub(r"\{([^}]*)\}", stand_in, text)).renamed(names.__getitem__)
+    shown = re.sub(r"\{([^}]*)\}", stand_in, text)
+    return Template(shown, "#" if raw else None).renamed(names.__getitem__)
 
 
 # -- attributes -----------------------------------------------------------------------------------------------------
 
 
 def _attributes(table: TableFile, draft: EntityDraft, kind: str | None) -> Iterator[Attribute]:
+    for part in draft.key_only:
+        yield Attribute(part, "str", always=True, key_only=True)
     for name in dict.fromkeys([*table.key, *_names(draft.items)]):
         if name == kind or name in draft.keys:
             continue

@@ -6,6 +6,7 @@ import builtins
 import keyword
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 from tablewright.design.workbench import entity_inference
 from tablewright.design.workbench.entity_inference import Attribute, EntityDraft
@@ -21,7 +22,7 @@ _STANDARD = {
     "Annotated": "from typing import Annotated",
     "Any": "from typing import Any",
 }
-_OURS = ("AttributeName", "Design", "Entity", "Get", "GlobalIndex", "Keys", "LocalIndex", "Query", "Table")
+_OURS = ("AttributeName", "Design", "Entity", "Get", "GlobalIndex", "KeyOnly", "Keys", "LocalIndex", "Query", "Table")
 _NAMINGS: tuple[Callable[[str], str], ...] = (snake_case, camel_case, pascal_case)
 # Names that mean something in an entity, as a type in it, or in the module.
 _TYPES = ("bool", "bytes", "dict", "int", "list", "set", "str", *_STANDARD)
@@ -40,7 +41,8 @@ _TAKEN = frozenset(
 )
 _TAKEN_IN_MODULE = frozenset([*dir(builtins), *keyword.kwlist, *_OURS, *_STANDARD, "design"])
 _WIDTH = 120
-_NAMING_NAMES = ("camel_case", "pascal_case")
+_LITERAL_WIDTH = 80
+_NAMING_NAMES = ("camel_case", "pascal_case", "raw")
 
 
 def source(model: ModelFile) -> str:
@@ -48,18 +50,56 @@ def source(model: ModelFile) -> str:
     names: set[str] = set(_TAKEN_IN_MODULE) | set(_NAMING_NAMES)
     variables = [_free(_snake(table.TableName), names) for table in model.DataModel]
     sections: list[str] = []
+    if model.notes:
+        sections.append("\n".join(f"# {_comment(note)}" for note in model.notes))
     for table, variable in zip(model.DataModel, variables, strict=True):
         drafts = entity_inference.entities(table)
         sections.append(_table(table, variable, entity_inference.type_attribute(table) if table.items else None))
         for draft in drafts:
             name = _free(_class_name(draft.name, table.TableName), names)
             sections.append(_entity(table, variable, draft, name))
-    design = f"design = Design({_text(model.ModelName)}, tables=[{', '.join(variables)}])"
-    sections.append(
-        _fitting(design, f"design = Design(\n    {_text(model.ModelName)},\n    tables=[", variables, "],\n)")
-    )
+    sections.append(_design(model, variables))
     body = "\n\n\n".join(sections)
     return f'"""{_docstring(model.ModelName)}"""\n\n{_imports(body)}\n\n{body}\n'
+
+
+def _design(model: ModelFile, variables: Sequence[str]) -> str:
+    """The design, with what the file says beside its tables: who made it, what it is about, and sample items."""
+    tables = f"tables=[{', '.join(variables)}]"
+    about = " ".join(model.ModelMetadata.Description.split())
+    further = [f"about={_text(about)}"] if about else []
+    further += [f"author={_text(model.ModelMetadata.Author)}"] if model.ModelMetadata.Author else []
+    samples = [
+        f"{variable}: {_literal([listed.item for listed in table.items], 2)}"
+        for table, variable in zip(model.DataModel, variables, strict=True)
+        if table.items
+    ]
+    if samples:
+        further.append("sample_items={\n        " + ",\n        ".join(samples) + ",\n    }")
+    line = f"design = Design({', '.join([_text(model.ModelName), tables])})"
+    if not further and len(line) <= _WIDTH:
+        return line
+    members = "".join(f"    {member},\n" for member in (_text(model.ModelName), tables, *further))
+    return f"design = Design(\n{members})"
+
+
+def _literal(value: Any, depth: int) -> str:
+    """A value of JSON as Python has it, over several lines where it is long."""
+    if isinstance(value, str):
+        return _text(value)
+    if not isinstance(value, dict | list):
+        return repr(value)
+    if isinstance(value, dict):
+        opening, closing = "{", "}"
+        members = [f"{_text(name)}: {_literal(each, depth + 1)}" for name, each in value.items()]
+    else:
+        opening, closing = "[", "]"
+        members = [_literal(each, depth + 1) for each in value]
+    line = f"{opening}{', '.join(members)}{closing}"
+    if len(line) <= _LITERAL_WIDTH and "\n" not in line:
+        return line
+    indent = "    " * (depth + 1)
+    return f"{opening}\n" + "".join(f"{indent}{member},\n" for member in members) + "    " * depth + closing
 
 
 def _fitting(line: str, head: str, members: Sequence[str], tail: str) -> str:
@@ -69,7 +109,9 @@ def _fitting(line: str, head: str, members: Sequence[str], tail: str) -> str:
 
 def _imports(body: str) -> str:
     code = re.sub(r'"(?:[^"\\]|\\.)*"', '""', body)
-    used = set(re.findall(r"\w+", code))
+    used = set(re.findall(r"\w+", re.sub(r"(?m)^\s*#.*$", "", code)))
+    if "raw(" not in code:
+        used.discard("raw")
     lines: dict[str, list[str]] = {}
     for name, line in _STANDARD.items():
         if name in used:
@@ -130,6 +172,9 @@ def _entity(table: TableFile, variable: str, draft: EntityDraft, name: str) -> s
     if draft.type_name is not None and draft.type_name != name:
         arguments.append(f"type_name={_text(draft.type_name)}")
     lines = [f"class {name}(Entity, {', '.join(arguments)}):"]
+    for key, options in draft.unclear.items():
+        shown = " or ".join(options)
+        lines.append(f"    # {_comment(key)} may be {_comment(shown)}: the sample items do not tell.")
     for attribute in attributes:
         lines.append(f"    {_field(attribute, fields[attribute.name], naming)}")
     if draft.keys:
@@ -138,11 +183,15 @@ def _entity(table: TableFile, variable: str, draft: EntityDraft, name: str) -> s
     return "\n".join(lines)
 
 
+def _comment(text: str) -> str:
+    return "".join(character if character.isprintable() else " " for character in text)
+
+
 def _naming(attributes: Iterable[Attribute]) -> Callable[[str], str]:
     """The rule that gives the most attributes their names."""
 
     def matches(naming: Callable[[str], str]) -> int:
-        return sum(naming(_snake(attribute.name)) == attribute.name for attribute in attributes)
+        return sum(naming(_snake(each.name)) == each.name for each in attributes if not each.key_only)
 
     return max(_NAMINGS, key=matches)
 
@@ -160,7 +209,9 @@ def _field(attribute: Attribute, name: str, naming: Callable[[str], str]) -> str
     annotation = attribute.annotation
     if not attribute.always and annotation != "Any":
         annotation += " | None"
-    if naming(name) != attribute.name:
+    if attribute.key_only:
+        annotation = f"Annotated[{annotation}, KeyOnly()]"
+    elif naming(name) != attribute.name:
         annotation = f"Annotated[{annotation}, AttributeName({_text(attribute.name)})]"
     return f"{name}: {annotation}" + ("" if attribute.always else " = None")
 
@@ -179,9 +230,8 @@ def _keys(draft: EntityDraft, fields: dict[str, str]) -> Iterator[str]:
     if not plain:
         yield "        {"
     for attribute, text in draft.keys.items():
-        yield (
-            f"        {attribute}={template(text)}," if plain else f"            {_text(attribute)}: {template(text)},"
-        )
+        shown = f"raw({template(text)})" if attribute in draft.raw else template(text)
+        yield f"        {attribute}={shown}," if plain else f"            {_text(attribute)}: {shown},"
     if not plain:
         yield "        }"
     yield "    )"

@@ -27,14 +27,14 @@ def model(design: Design, at: datetime) -> dict[str, Any]:
     return {
         "ModelName": design.name,
         "ModelMetadata": {
-            "Author": "",
+            "Author": design.author,
             "DateCreated": date,
             "DateLastModified": date,
             "Description": about[0] if about else "",
             "AWSService": "Amazon DynamoDB",
             "Version": _VERSION,
         },
-        "DataModel": [_table(table) for table in design.tables],
+        "DataModel": [_table(table, design.sample_items.get(table)) for table in design.tables],
     }
 
 
@@ -85,9 +85,11 @@ def _lost(schema: Schema) -> list[str]:
     return found + (["its older schema versions"] if schema.upgrades is not None else [])
 
 
-def _table(table: Table) -> dict[str, Any]:
+def _table(table: Table, given: list[Item] | None) -> dict[str, Any]:
     schemas = declared_entities(table)
     items = {schema.entity.__name__: _items(schema) for schema in schemas}
+    if given is not None:
+        items = {schema.entity.__name__: [item for item in given if schema.matches(item)] for schema in schemas}
     found: dict[str, Any] = {
         "TableName": table.name,
         "KeyAttributes": _key(table, (table.partition,), () if table.sort is None else (table.sort,)),
@@ -98,7 +100,7 @@ def _table(table: Table) -> dict[str, Any]:
         indexes = [_index(table, index) for index in table.indexes if index.is_global is is_global]
         if indexes:
             found[member] = indexes
-    found["TableData"] = [item for some in items.values() for item in some]
+    found["TableData"] = [item for some in items.values() for item in some] if given is None else given
     found["DataAccess"] = {"MySql": {}}
     found["BillingMode"] = "PAY_PER_REQUEST"
     return found

@@ -1,27 +1,27 @@
 """A NoSQL Workbench data model, read and validated; errors name the place in the file.
 
-Items may be listed under the table, under its facets, or both; an item that is listed twice counts once.
+Items may be listed under the table, under its facets, or both; an item that is listed twice counts once. One that
+cannot be read is left out, and told in ``ModelFile.notes``.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, Field, ValidationError, field_validator
+from pydantic import BaseModel, Field, ValidationError
 
 from tablewright.design.design_loading import DesignError
+from tablewright.design.workbench.sample_values import readable_item
 from tablewright.dynamo import Item
 from tablewright.dynamo.limits import MAX_TABLE_NAME_LENGTH, MIN_TABLE_NAME_LENGTH
 
 __all__ = ["ModelFile", "TableFile", "parse", "read"]
 
 _MAX_BYTES = 64 * 1024 * 1024
-_TAGS = frozenset(["S", "N", "B", "SS", "NS", "BS", "M", "L", "BOOL", "NULL"])
-_MAX_DEPTH = 40
 # Names of tables and indexes, by DynamoDB's rules.
 _NAME = rf"^[a-zA-Z0-9_.-]{{{MIN_TABLE_NAME_LENGTH},{MAX_TABLE_NAME_LENGTH}}}$"
 
@@ -54,51 +54,12 @@ class IndexFile(BaseModel):
     Projection: _Projection = _Projection()
 
 
-def _items(items: Any) -> Any:
-    if not isinstance(items, list):
-        raise ValueError("must be a list of items")
-    for item in items:
-        if not isinstance(item, dict):
-            raise ValueError("an item must be an object of attributes")
-        for name, value in item.items():
-            _check_value(name, value, 0)
-    return items
-
-
-def _check_value(name: str, value: Any, depth: int) -> None:
-    if not (isinstance(value, dict) and len(value) == 1):
-        raise ValueError(f'{name} is not a typed value such as {{"S": "text"}}')
-    ((tag, content),) = value.items()
-    if tag not in _TAGS:
-        raise ValueError(f"{name} has the type {tag!r}, which DynamoDB does not have")
-    if depth > _MAX_DEPTH:
-        raise ValueError(f"{name} is nested too deeply")
-    members: Sequence[Any] = ()
-    if tag == "M" and isinstance(content, dict):
-        members = list(content.values())
-    elif tag == "L" and isinstance(content, list):
-        members = content
-    elif tag in ("SS", "NS", "BS"):
-        fits = isinstance(content, list) and all(isinstance(each, str) for each in content)
-        if not fits:
-            raise ValueError(f"{name} has the type {tag}, and must be a list of strings")
-    elif tag in ("BOOL", "NULL"):
-        if not isinstance(content, bool):
-            raise ValueError(f"{name} has the type {tag}, and must be true or false")
-    elif not isinstance(content, str):
-        raise ValueError(f"{name} has the type {tag}, and its value does not match")
-    for member in members:
-        _check_value(name, member, depth + 1)
-
-
 class FacetFile(BaseModel):
     """A facet: a named group of items."""
 
     FacetName: str = Field(min_length=1)
     NonKeyAttributes: list[str] = []
     TableData: list[dict[str, Any]] = []
-
-    _checked = field_validator("TableData", mode="before")(_items)
 
 
 class TableFile(BaseModel):
@@ -111,8 +72,6 @@ class TableFile(BaseModel):
     GlobalSecondaryIndexes: list[IndexFile] = []
     LocalSecondaryIndexes: list[IndexFile] = []
     TableData: list[dict[str, Any]] = []
-
-    _checked = field_validator("TableData", mode="before")(_items)
 
     @property
     def key(self) -> list[str]:
@@ -152,11 +111,19 @@ class Listed:
     facets: list[str] = field(default_factory=list)
 
 
+class _Metadata(BaseModel):
+    Author: str = ""
+    Description: str = ""
+
+
 class ModelFile(BaseModel):
     """A data model."""
 
     ModelName: str = "Model"
+    ModelMetadata: _Metadata = _Metadata()
     DataModel: list[TableFile] = Field(min_length=1)
+    # What was left out of it.
+    notes: list[str] = []
 
 
 def read(path: Path) -> ModelFile:
@@ -183,8 +150,38 @@ def parse(content: Any, place: str = "the model") -> ModelFile:
     except UnicodeEncodeError:
         raise DesignError(f"{place} contains a lone surrogate; save it as valid UTF-8") from None
     try:
-        return ModelFile.model_validate(content)
+        notes: list[str] = []
+        readable = {**content, "DataModel": _readable(content["DataModel"], "DataModel", notes)}
+        return ModelFile.model_validate({**readable, "notes": notes})
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
         raise DesignError(f"{place}: {where}: {first['msg'].removeprefix('Value error, ')}") from None
+
+
+def _readable(tables: Any, place: str, notes: list[str]) -> Any:
+    """Tables, or facets, with those of their items that can be read; others are noted."""
+    if not isinstance(tables, list):
+        return tables
+    found = []
+    for number, each in enumerate(tables):
+        where = f"{place}.{number}"
+        if isinstance(each, dict):
+            each = dict(each)
+            if isinstance(each.get("TableData"), list):
+                each["TableData"] = _readable_items(each["TableData"], f"{where}.TableData", notes)
+            if "TableFacets" in each:
+                each["TableFacets"] = _readable(each["TableFacets"], f"{where}.TableFacets", notes)
+        found.append(each)
+    return found
+
+
+def _readable_items(items: list[Any], place: str, notes: list[str]) -> list[Item]:
+    found = []
+    for number, item in enumerate(items):
+        try:
+            found.append(readable_item(item))
+        except (ValueError, RecursionError) as error:
+            reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+            notes.append(f"{place}.{number} is left out: {reason}")
+    return found
