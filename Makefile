@@ -95,6 +95,8 @@ $(RUNTIME): pyproject.toml | $(BIN)/python
 $(DEV): pyproject.toml | $(BIN)/python
 	@echo 'Installing Tablewright with its development tools into $(VENV): once, and when pyproject.toml changes'
 	@$(PIP) --editable '.[dev]'
+	@# Screens are tested in Chromium: that of the system, or one of Playwright's own.
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || $(BIN)/playwright install chromium
 	@touch $@ $(RUNTIME)
 
 $(SITE): pyproject.toml | $(BIN)/python

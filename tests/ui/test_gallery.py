@@ -60,7 +60,7 @@ def test_a_toast_takes_back_what_was_done(screens: Screens) -> None:
 def test_a_form_shows_what_is_wrong_at_the_field(screens: Screens) -> None:
     page = screens.sign_in("ada", "/gallery")
     page.click("[data-submit]")
-    page.wait_for_selector(".tw-invalid .tw-field-error:has-text('at least 1 character')")
+    page.wait_for_selector(".tw-invalid .tw-field-error:has-text('This is needed')")
     page.fill("input[name=title]", "A title")
     page.keyboard.press("Control+Enter")
     page.wait_for_selector(".tw-toast:has-text('Created A title')")

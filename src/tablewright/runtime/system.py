@@ -131,6 +131,8 @@ class Runtime:
     clock: Callable[[], float] = time.time
     # Whether there is a blob store for large values.
     has_blobs: bool = False
+    # Whether this process serves the screens of the applications.
+    has_screens: bool = False
     # Set, on the event loop, as soon as the process begins to stop: responses without an end have to end then.
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     # The embedded engine, and what uses it beside the stores and has to end before it.
@@ -237,6 +239,14 @@ class Runtime:
             return settings.public_url
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
         return f"http://{host}:{settings.port}"
+
+    @property
+    def app_url(self) -> str | None:
+        """The address of the applications, for links in mail; None where there are none, or their port is not known."""
+        settings = self.settings
+        if not self.has_screens or self.public_url is None or (settings.public_url is None and settings.port == 0):
+            return None
+        return f"{self.public_url.rstrip('/')}/app"
 
     def now(self) -> datetime:
         return datetime.fromtimestamp(self.clock(), UTC)

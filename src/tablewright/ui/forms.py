@@ -33,6 +33,8 @@ __all__ = ["Form", "file_button", "select"]
 Submit = Callable[[dict[str, Any], str], Awaitable[object]]
 OnFile = Callable[[str, str, bytes], Awaitable[object]]
 
+# How the API says that there is nothing in a field.
+_MISSING = ("String should have at least 1 character", "Field required", "List should have at least 1 item")
 _MEDIA_TYPE = re.compile(r"[A-Za-z0-9!#$&^_.+-]{1,50}/[A-Za-z0-9!#$&^_.+-]{1,49}")
 
 
@@ -153,7 +155,9 @@ class Form:
         for name, message in error.fields.items():
             field = self._fields.get(name)
             if field is not None:
-                field.error.set_text(_sentence(message))
+                # In words of the reader, where it is what most people meet.
+                is_missing = message.startswith(_MISSING)
+                field.error.set_text(self._t("shell.required") if is_missing else _sentence(message))
                 field.outer.classes("tw-invalid")
         if error.fields:
             return "; ".join(unknown)

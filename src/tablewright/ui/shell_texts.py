@@ -89,6 +89,7 @@ texts = Catalogue(
             "Something went wrong here. It was logged; try again.",
             "Qualcosa è andato storto qui. È stato registrato; riprova.",
         ),
+        "required": ("This is needed", "È necessario"),
         "too_large": ("A file may have {size} KB at most", "Un file può avere al massimo {size} KB"),
         "now": ("now", "ora"),
         "today": ("today", "oggi"),

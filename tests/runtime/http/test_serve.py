@@ -38,7 +38,8 @@ def test_it_comes_up_with_demo_data_and_finds_it_again(tmp_path: Path) -> None:
     with up("--demo", cwd=tmp_path) as (process, url):
         assert httpx.get(f"{url}/readyz").json()["status"] == "ready"
         assert [each["name"] for each in httpx.get(f"{url}/systems.json").json()] == list(NAMES)
-        assert "Tablewright" in httpx.get(url).text
+        assert "Tablewright" in httpx.get(url, follow_redirects=True).text
+        assert "Tablewright" in httpx.get(f"{url}/api").text
         for name in NAMES:
             assert httpx.get(f"{url}/{name}/docs").status_code == 200
             assert httpx.get(f"{url}/{name}/openapi.json").json()["paths"]

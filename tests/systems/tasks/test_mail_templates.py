@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import pytest
 
 from tablewright.systems.tasks import mail_templates
@@ -32,6 +34,18 @@ def test_an_assignment() -> None:
         "-- \nYou get this because the task was assigned to you.\n"
     )
     assert "Assigned by:  you\n" in mail_templates.assigned(TASK, ADA, "ada").text
+
+
+def test_where_there_are_screens_mail_leads_back_to_the_task() -> None:
+    app_url = "https://hub.example.org/app"
+    letters = (
+        mail_templates.assigned(TASK, GRACE, "ada", app_url),
+        mail_templates.status_changed(TASK, ADA, "OPEN", "IN_PROGRESS", "grace", app_url),
+    )
+    for letter in letters:
+        assert "Task:         https://hub.example.org/app/tasks/list/t-1\n" in letter.text
+    due = TASK.model_copy(update={"due": date(2027, 1, 31)})
+    assert "Due:          2027-01-31\n" in mail_templates.assigned(due, GRACE, "ada").text
 
 
 def test_a_status() -> None:

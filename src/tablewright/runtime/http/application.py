@@ -132,6 +132,7 @@ def application(
     if make_screens is not None:
         # Not with CORS: no page of another origin has anything to do here.
         app.state.screens = make_screens(runtime, systems, gate)
+        runtime.has_screens = True
         apps[SCREENS] = app.state.screens.app
     return gate
 

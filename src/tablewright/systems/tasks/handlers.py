@@ -46,7 +46,7 @@ def consumers(runtime: Runtime, unreadable_log: UnreadableLog | None = None) -> 
 
     def send(changes: Sequence[AnyChange], effects: Effects) -> None:
         for event in events_in(changes):
-            mailer.send_all(event, messages_about(reader, event), effects)
+            mailer.send_all(event, messages_about(reader, event, runtime.app_url), effects)
 
     return [
         # Half of what a transaction takes: each change gives one event at most.
@@ -81,8 +81,8 @@ def events_of(change: AnyChange) -> Iterator[tuple[str, dict[str, Any]]]:
         )
 
 
-def messages_about(reader: TolerantReader, event: Event) -> Iterator[Message]:
-    """The messages about an event, to active users only and to nobody twice.
+def messages_about(reader: TolerantReader, event: Event, app_url: str | None = None) -> Iterator[Message]:
+    """The messages about an event, to active users only and to nobody twice; ``app_url`` is where links lead.
 
     Unreadable, after all messages that can be made, if there might be others.
     """
@@ -94,7 +94,7 @@ def messages_about(reader: TolerantReader, event: Event) -> Iterator[Message]:
         if task is not None:
             users, unreadable = _active(reader, [detail["userId"]])
             for user in users:
-                yield mail_templates.assigned(task, user, detail["assignedBy"])
+                yield mail_templates.assigned(task, user, detail["assignedBy"], app_url)
             _raise_first(unreadable)
     elif event.type == "TaskStatusUpdated":
         full, lost = reader.collect(FullTask.of_task(detail["taskId"]), consistent=True)
@@ -103,7 +103,7 @@ def messages_about(reader: TolerantReader, event: Event) -> Iterator[Message]:
             users, unreadable = _active(reader, concerned)
             for user in users:
                 yield mail_templates.status_changed(
-                    full.task, user, detail["oldStatus"], detail["newStatus"], detail["updatedBy"]
+                    full.task, user, detail["oldStatus"], detail["newStatus"], detail["updatedBy"], app_url
                 )
             _raise_first([*lost, *unreadable])
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
 from tablewright.runtime import Message
 from tablewright.systems.tasks.model import Status, Task, User
 
@@ -13,22 +15,24 @@ _HAPPENED = {
 }
 
 
-def assigned(task: Task, recipient: User, assigned_by: str) -> Message:
-    """To a new assignee."""
+def assigned(task: Task, recipient: User, assigned_by: str, app_url: str | None = None) -> Message:
+    """To a new assignee; with a link to the task, where there are screens."""
     text = f"""\
 A task was assigned to you: {task.title}
 
 Priority:     {task.priority}
 Status:       {task.status}
 Assigned by:  {_who(assigned_by, recipient)}
-Task:         {task.task_id}
+{_due(task)}Task:         {_where(task, app_url)}
 
 {task.description}
 {_footer("the task was assigned to you")}"""
     return Message(recipient.email, f"Assigned to you: {task.title}", text)
 
 
-def status_changed(task: Task, recipient: User, before: str, after: str, updated_by: str) -> Message:
+def status_changed(
+    task: Task, recipient: User, before: str, after: str, updated_by: str, app_url: str | None = None
+) -> Message:
     """To everybody who has to do with a task."""
     subject, happened = _HAPPENED[Status(after)]
     text = f"""\
@@ -36,13 +40,21 @@ def status_changed(task: Task, recipient: User, before: str, after: str, updated
 
 Status:       {after} (before: {before})
 Changed by:   {_who(updated_by, recipient)}
-Task:         {task.task_id}
+Task:         {_where(task, app_url)}
 {_footer("you created the task" if recipient.user_id == task.created_by else "the task is assigned to you")}"""
     return Message(recipient.email, f"{subject}: {task.title}", text)
 
 
 def _who(user_id: str, recipient: User) -> str:
     return "you" if user_id == recipient.user_id else user_id
+
+
+def _where(task: Task, app_url: str | None) -> str:
+    return task.task_id if app_url is None else f"{app_url}/tasks/list/{quote(task.task_id, safe='')}"
+
+
+def _due(task: Task) -> str:
+    return "" if task.due is None else f"Due:          {task.due}\n"
 
 
 def _footer(reason: str) -> str:
