@@ -126,6 +126,14 @@ def weighed(compare: Callable[[Any, Any], Any], number: float) -> Said:
     return Said(compare(attr(Row.weight), number), lambda row: _ordered(compare, row.weight, number))
 
 
+def sized(compare: Callable[[Any, Any], Any], number: int) -> Said:
+    return Said(compare(attr(Row.tags).size(), number), lambda row: compare(len(row.tags), number))
+
+
+def many(compare: Callable[[Any, Any], Any], number: int) -> Said:
+    return Said(compare(attr(Row.parts).size(), number), lambda row: compare(len(row.parts), number))
+
+
 states = st.sampled_from(["new", "open", "shut"])
 small = st.integers(0, 4)
 leaves = st.one_of(
@@ -147,6 +155,13 @@ leaves = st.one_of(
     ),
     st.just(Said(attr(Row.weight).is_(None), lambda row: row.weight is None)),
     st.just(Said(attr(Row.weight).is_not(None), lambda row: row.weight is not None)),
+    st.builds(sized, st.sampled_from(COMPARISONS), st.integers(0, 2)),
+    st.builds(many, st.sampled_from(COMPARISONS), st.integers(0, 2)),
+    st.just(Said(attr(Row.weight).exists(), lambda row: row.weight is not None)),
+    st.just(Said(attr(Row.weight).absent(), lambda row: row.weight is None)),
+    st.just(Said(attr(Row.tags).stored_as("SS"), lambda row: bool(row.tags))),
+    st.just(Said(attr(Row.parts) == [], lambda row: not row.parts)),
+    st.just(Said(attr(Row.parts) != [], lambda row: bool(row.parts))),
     st.just(Said(attr(Row.tags) == set(), lambda row: not row.tags)),
     st.just(Said(attr(Row.tags) != set(), lambda row: bool(row.tags))),
     st.just(Said(attr(Row.count) == attr(Row.number), lambda row: row.count == row.number)),
@@ -184,7 +199,7 @@ def shared() -> Iterator[Store]:
         yield store
 
 
-@given(st.lists(drawn, unique_by=lambda row: row.number), said, st.sampled_from([None, "state", "count"]))
+@given(st.lists(drawn, unique_by=lambda row: row.number), said, st.sampled_from([None, "state", "count", "parts"]))
 def test_a_filter_finds_what_the_condition_says_of_entities(
     shared: Store, found: list[Row], said: Said, lacking: str | None
 ) -> None:

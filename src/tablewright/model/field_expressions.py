@@ -16,6 +16,7 @@ A missing attribute counts as what it is read as: the default of its field, or N
 from __future__ import annotations
 
 import builtins
+import operator as operators
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any, Generic, Literal, TypeVar, overload
@@ -55,6 +56,8 @@ M = TypeVar("M")
 AttributeType = Literal["S", "N", "B", "BOOL", "NULL", "L", "M", "SS", "NS", "BS"]
 
 _NULL: AttributeValue = {"NULL": True}
+# What is made by these is the same each time.
+_EMPTY: dict[Any, AttributeValue] = {list: {"L": []}, dict: {"M": {}}}
 
 
 def attr(field: T) -> Attr[T]:
@@ -86,7 +89,11 @@ class Attr(Generic[T]):
         self._place = place_of(entity, path)
         # What a missing attribute stands for.
         self._default = schema.defaults.get(self._place.path)
-        self._location = schema.locate(path, self._name) if path in schema.fields else None
+        self._location = None
+        if path in schema.fields:
+            self._location = schema.locate(path, self._name)
+            if (factory := entity.model_fields[path].default_factory) in _EMPTY:
+                self._default = _EMPTY[factory]
         # Why no condition can be on it.
         self._refusal: str | None = None
         if self._place.path in schema.unstored.names:
@@ -448,6 +455,14 @@ def _has_parameters(condition: Condition) -> bool:
     return any(isinstance(operand, Placeholder) for leaf in leaves(condition) for operand in operands(leaf))
 
 
+_COMPARISONS = {
+    "=": operators.eq,
+    "<>": operators.ne,
+    "<": operators.lt,
+    "<=": operators.le,
+    ">": operators.gt,
+    ">=": operators.ge,
+}
 _BOUNDS = ("ge", "gt", "le", "lt", "multiple_of", "min_length", "max_length")
 
 
@@ -509,12 +524,14 @@ class Size:
 
     def _compared(self, operator: str, size: int) -> FieldCondition:
         of = self._attr
-        operand: Operand
+        of_node, text = Function("size", (of._node(),)), f"the size of {of._path} {operator} {size}"
         if isinstance(size, FilterParameter):
-            operand = _placeholder(size)
-        elif isinstance(size, bool) or not isinstance(size, int):
+            return of._condition(Compare(operator, of_node, _placeholder(size)), text)
+        if isinstance(size, bool) or not isinstance(size, int):
             raise invalid_value(of._name, size, TypeError("a size is a whole number"))
-        else:
-            operand = LiteralValue({"N": str(size)})
-        node = Compare(operator, Function("size", (of._node(),)), operand)
-        return of._condition(node, f"the size of {of._path} {operator} {size}")
+        node: Condition = Compare(operator, of_node, LiteralValue({"N": str(size)}))
+        if "SET" in of._place.types:
+            # Sets are never stored empty.
+            is_met = _COMPARISONS[operator](0, size)
+            node = Or((of._missing(), node)) if is_met else And((of._exists(), node))
+        return of._condition(node, text)
