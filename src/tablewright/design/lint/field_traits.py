@@ -506,6 +506,20 @@ def _longest(markers: tuple[Any, ...]) -> int | None:
     return min(lengths) if lengths else None
 
 
+def is_endless_map(annotation: Any, markers: tuple[Any, ...]) -> bool:
+    """Whether a map may have any number of members."""
+    annotation = resolve_alias(annotation)
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return is_endless_map(arguments[0], (*arguments[1:], *markers))
+    if origin in (Union, UnionType):
+        return any(is_endless_map(argument, markers) for argument in arguments)
+    kind = origin if isinstance(origin, type) else annotation
+    is_map = isinstance(kind, type) and issubclass(kind, Mapping)
+    limited = bool(arguments) and _choices(arguments[0]) is not None
+    return is_map and not limited and _longest(markers) is None
+
+
 def has_length(annotation: Any, markers: tuple[Any, ...]) -> bool:
     """Whether the length of a list, set or map is limited."""
     annotation = resolve_alias(annotation)

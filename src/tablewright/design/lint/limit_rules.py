@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tablewright.design.cost.write_actions import actions, is_transaction
-from tablewright.design.lint.field_traits import WIDEST_CHARACTER, has_length
+from tablewright.design.lint.field_traits import WIDEST_CHARACTER, has_length, is_endless_map
 from tablewright.design.lint.lint_context import LintContext
 from tablewright.design.lint.lint_findings import Occurrence, rule
 from tablewright.dynamo.limits import (
@@ -32,14 +32,23 @@ def unbounded_list(context: LintContext) -> Iterator[Occurrence]:
         appended = {
             path: write.name for write, item_write in item_writes for path in (*item_write.appends, *item_write.adds)
         }
+        # A write of a member of a map may add one.
+        inside = {
+            path.partition(".")[0]: write.name
+            for write, item_write in item_writes
+            for path in item_write.changed
+            if "." in path
+        }
         for name, info in schema.entity.model_fields.items():
             if has_length(info.annotation, tuple(info.metadata)):
-                continue
-            grows = f"{appended[name]} appends to it" if name in appended else "its length is not limited"
+                if name not in inside or not is_endless_map(info.annotation, tuple(info.metadata)):
+                    continue
+                appended.setdefault(name, inside[name])
+            grows = f"{appended[name]} adds to it" if name in appended else "its length is not limited"
             yield Occurrence(
                 f"{schema.entity.__name__}.{name}",
                 f"{name} is stored inside the item, and {grows}. An item has at most 400 KB: a larger write fails, "
-                "and until then each write and read is charged for the whole list.",
+                "and until then each write and read is charged for all of it.",
                 f"Limit it ({name}: list[...] = Field(max_length=100)), or store its members as items of their own "
                 "with the same partition key.",
                 context.where(schema.entity),

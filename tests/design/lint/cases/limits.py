@@ -26,6 +26,7 @@ from tablewright.model import (
     Unique,
     Volume,
     Write,
+    schema_of,
 )
 from tests.design.lint.cases.case import Case, design_of
 
@@ -37,6 +38,15 @@ class Group(StrEnum):
 
 class Comment(BaseModel):
     text: str = Field(max_length=1_000)
+
+
+def chat(kind: Any) -> Design:
+    class Chat(Entity, table=Table("chats", "id")):
+        id: str
+        reactions: kind
+
+    writes = [Write("react", ItemWrite(Chat, "update", sets=["reactions.a"]))]
+    return Design("Chats", tables=[schema_of(Chat).table], writes=writes)
 
 
 def article(kind: Any, *, appended: bool = True) -> Design:
@@ -156,6 +166,7 @@ CASES = [
         lambda: article(tuple[str, str]),
         "advice",
     ),
+    Case("unbounded-list", "Chat.reactions", lambda: chat(dict[str, int]), lambda: chat(dict[Group, int]), "warning"),
     Case("unbounded-list", "Article.comments", lambda: article(set[str]), lambda: article(set[Group]), "warning"),
     Case(
         "item-size",
