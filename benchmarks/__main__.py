@@ -4,6 +4,7 @@ import argparse
 import time
 
 from benchmarks import (
+    copies,
     engagement,
     in_process,
     over_http,
@@ -30,6 +31,7 @@ MODULES = (
     services_postgres,
     support,
     engagement,
+    copies,
     scale,
     startup,
 )
