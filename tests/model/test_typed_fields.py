@@ -43,7 +43,8 @@ from decimal import Decimal
 from typing import assert_type
 from tablewright.model import CollectionSelection, FieldChange, FieldCondition, Lookup, Selection, attr, present
 from tablewright.store import Check, Page, Scan, Store, Update, WriteResult
-from tests.model.typed.orders import Account, Address, Customer, Line, Order, OrderSummary, Product, Status
+from tests.model.typed.orders import Account, Address, Customer, LatestOrders, Letter, Line, Mail, Order
+from tests.model.typed.orders import OrderSummary, Parcel, Product, Status
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 store = Store.open()
 order = Order(customer_id="c", number=1, placed_at=NOW, address=Address(city="Rome"))
@@ -105,7 +106,7 @@ def test_pyright_refuses_exactly_what_is_wrong(program: Path) -> None:
 def names() -> Iterator[dict[str, Any]]:
     """What the snippets use, with an order in the store."""
     with Store.open() as store:
-        store.ensure_tables(shop)
+        store.ensure_tables(shop, orders.depots)
         order = Order(customer_id="c", number=1, placed_at=NOW, address=Address(city="Rome"))
         store.put(order)
         store.put(Customer(customer_id="c", name="Ada"))

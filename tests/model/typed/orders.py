@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
+from typing import Annotated
 
 from pydantic import BaseModel, Field
 
@@ -16,12 +17,16 @@ from tablewright.model import (
     FieldCondition,
     Get,
     GlobalIndex,
+    KeyOnly,
     Keys,
     Lookup,
+    MemberRead,
     Projection,
     Query,
     Table,
     attr,
+    computed,
+    raw,
 )
 
 shop = Table("Shop", "PK", "SK", indexes=[GlobalIndex("byStatus", "GSI1PK", "GSI1SK")])
@@ -127,3 +132,49 @@ class OrderSummary(Projection[Order]):
     number: int
     status: Status
     total: Decimal
+
+
+class LatestOrders(Collection):
+    customer: Customer
+    orders: list[Order]
+
+    @CollectionQuery(reads={"orders": MemberRead(limit=5, newest_first=True, range="number")})
+    def of_customer(
+        self, customer_id: str, *, orders_limit: int | None = None, orders_since: int | None = None
+    ) -> None:
+        """A customer and the last orders."""
+
+
+depots = Table("Depots", "PK", "SK", type_attribute="kind")
+
+
+class Parcel(Entity, table=depots):
+    depot: Annotated[str, KeyOnly()]
+    number: Annotated[int, KeyOnly()]
+    town: str
+
+    keys = Keys(PK=raw("depot_{depot}|{initial}", "|"), SK=raw("parcel {number:06}"))
+
+    @computed
+    def initial(self, town: str) -> str:
+        return town[:1]
+
+    @Get()
+    def by_number(self, depot: str, initial: str, number: int) -> None:
+        """A parcel."""
+
+    @Query()
+    def of_depot(self, depot: str, initial: str) -> None:
+        """The parcels of a depot."""
+
+
+class Letter(Parcel, table=depots):
+    stamped: bool = False
+
+
+class Mail(Collection):
+    feed: list[Parcel | Letter]
+
+    @CollectionQuery()
+    def of_depot(self, depot: str, initial: str) -> None:
+        """All mail of a depot."""
