@@ -40,6 +40,7 @@ ROOT = "/app"
 OTHERS: tuple[str, ...] = ()
 """Modules of applications that belong to no system; each has an ``app``, as those of systems do."""
 
+_SCRIPTS = ("shell.js", "calendar.js")
 _CACHED = {"Cache-Control": "public, max-age=31536000, immutable"}
 _LOGO = (
     '<svg viewBox="0 0 32 32" xmlns="http://www.w3.org/2000/svg"><rect width="32" height="32" rx="8" fill="#5b5ee6"/>'
@@ -87,7 +88,7 @@ class Screens:
             api=api,
         )
         self._static = {
-            name: files("tablewright.ui").joinpath("static", name).read_bytes() for name in ("design.css", "shell.js")
+            name: files("tablewright.ui").joinpath("static", name).read_bytes() for name in ("design.css", *_SCRIPTS)
         }
         self._outer = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
         self._outer.include_router(SignIn(runtime, systems, sessions, texts, self._head, ROOT).router())
@@ -136,9 +137,11 @@ class Screens:
         )
 
     def _links(self) -> str:
-        css, js = (f"{ROOT}/static/{name}?{self._version(name)}" for name in ("design.css", "shell.js"))
+        css, *scripts = (f"{ROOT}/static/{name}?{self._version(name)}" for name in ("design.css", *_SCRIPTS))
         icon = f'<link rel="icon" href="{ROOT}/favicon.ico" type="image/svg+xml">'
-        return f'{icon}<link rel="stylesheet" href="{css}"><script src="{js}"></script>'
+        return f'{icon}<link rel="stylesheet" href="{css}">' + "".join(
+            f'<script src="{js}"></script>' for js in scripts
+        )
 
     def _version(self, name: str) -> str:
         return sha256(self._static[name]).hexdigest()[:12]

@@ -24,6 +24,16 @@ _MONTHS = (
     ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"),
     ("gen", "feb", "mar", "apr", "mag", "giu", "lug", "ago", "set", "ott", "nov", "dic"),
 )
+_LONG_MONTHS = (
+    (
+        *("January", "February", "March", "April", "May", "June"),
+        *("July", "August", "September", "October", "November", "December"),
+    ),
+    (
+        *("gennaio", "febbraio", "marzo", "aprile", "maggio", "giugno"),
+        *("luglio", "agosto", "settembre", "ottobre", "novembre", "dicembre"),
+    ),
+)
 
 
 class Catalogue:
@@ -75,6 +85,14 @@ class Texts:
             return _DAYS[self._number][value.weekday()]
         year = "" if value.year == today.year else f" {value.year}"
         return f"{value.day} {_MONTHS[self._number][value.month - 1]}{year}"
+
+    def weekday(self, value: date) -> str:
+        """The name of a day of the week: Mon."""
+        return _DAYS[self._number][value.weekday()]
+
+    def month(self, value: date) -> str:
+        """The name of a month: November."""
+        return _LONG_MONTHS[self._number][value.month - 1]
 
     def time(self, value: datetime) -> str:
         """The time of day, with the day if that is not today: 14:02, yesterday 9:30, 12 Nov 14:02."""

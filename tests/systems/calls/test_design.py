@@ -34,6 +34,7 @@ def test_the_table_is_created_as_the_document_says() -> None:
             index("byProvider", "providerId", "sk"),
             index("byUserStatus", "userStatus", "sk"),
         ],
+        "StreamSpecification": {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"},
     }
 
 

@@ -58,4 +58,5 @@ system = System(
         DemoUser("cleo", (SCHEDULERS,), "somebody who plans calls", "cleo@example.org"),
         DemoUser("root", (ADMINS,), "looks after calls", "root@example.org"),
     ),
+    screens="tablewright.systems.calls.app.calls_app",
 )

@@ -53,6 +53,7 @@ calls = Table(
         GlobalIndex("byProvider", "providerId", "sk"),
         GlobalIndex("byUserStatus", "userStatus", "sk"),
     ],
+    stream="NEW_AND_OLD_IMAGES",
 )
 
 

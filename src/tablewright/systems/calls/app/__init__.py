@@ -1,0 +1,1 @@
+"""The screens of Calls: a calendar by user and by provider."""

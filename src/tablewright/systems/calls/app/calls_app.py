@@ -1,0 +1,45 @@
+"""The screens of Calls: the calendar (``app``); and somebody's next calls, for the start page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tablewright.systems.calls.app.calendar_view import calendar
+from tablewright.systems.calls.app.call_parts import Times, begins
+from tablewright.systems.calls.app.calls_texts import texts
+from tablewright.ui.applications import Application, Waiting
+from tablewright.ui.screen_page import Page
+
+__all__ = ["app"]
+
+# How many of somebody's next calls are counted for the start page.
+_MOST = 100
+
+app = Application("calls", title="calls.title", icon="calendar", texts=texts)
+app.view(
+    "/calendar",
+    "/call/{call_id}",
+    "/{span}/{day}",
+    "/{span}/{day}/{call_id}",
+    title="calls.calendar",
+    tab=True,
+    needs=["calls_of_user"],
+)(calendar)
+
+
+async def waiting(page: Page) -> Sequence[Waiting]:
+    """Somebody's own next calls."""
+    t, times = page.t, Times(page.t, page.t.zone)
+    answer = await page.api_of("calls").call("upcoming_calls", userId=page.user_id, limit=_MOST)
+    calls = answer.body["calls"]
+    first = [
+        (
+            t("calls.next_one", when=times.when(begins(call)), who=call["providerId"]),
+            page.path_in("calls", f"/call/{call['callId']}"),
+        )
+        for call in calls[:3]
+    ]
+    return [Waiting(t("calls.waiting_next"), len(calls), page.path_in("calls", ""), "info", first)]
+
+
+app.waiting = waiting
