@@ -48,6 +48,8 @@ class TableState:
     digests: KeyDigests = field(default_factory=KeyDigests)
     # Everything is written, compared, and turned on.
     done: bool = False
+    # Items that were written, and refer to values in a blob store.
+    with_blobs: int = 0
 
     @property
     def read(self) -> int:
@@ -57,6 +59,7 @@ class TableState:
         return {
             "created": self.created,
             "done": self.done,
+            "with_blobs": self.with_blobs,
             "digests": self.digests.as_json(),
             "segments": [[each.position, each.mark, each.ended, each.read] for each in self.segments],
         }
@@ -118,7 +121,7 @@ class CopyState:
         for name, table in content["tables"].items():
             segments = [SegmentState(*each) for each in table["segments"]]
             self.tables[name] = TableState(
-                segments, table["created"], KeyDigests.from_json(table["digests"]), table["done"]
+                segments, table["created"], KeyDigests.from_json(table["digests"]), table["done"], table["with_blobs"]
             )
         return True
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tablewright.dynamo import Item
+from tablewright.model.declarations import BLOB_REFERENCES
 from tablewright.transfer.changes.item_changes import ItemChanges
 from tablewright.transfer.comparing import MAX_LISTED, absent_or_different, differences, digests_in
 from tablewright.transfer.copy_state import CopyState, SegmentState, TableState
@@ -72,6 +73,8 @@ class TableCopy:
     differing_parts: int = 0
     # What the target cannot do.
     lacking: list[str] = field(default_factory=list)
+    # Items that refer to values in a blob store, which is not copied.
+    with_blobs: int = 0
 
     @property
     def ok(self) -> bool:
@@ -170,7 +173,14 @@ class _TableCopying:
         table = self._state.tables.get(renamed)
         if table is not None and table.done:
             self._target.tidy(renamed, len(table.segments))
-            return TableCopy(name, renamed, table.read, table.digests.count, verified=self._options.verify)
+            return TableCopy(
+                name,
+                renamed,
+                table.read,
+                table.digests.count,
+                verified=self._options.verify,
+                with_blobs=table.with_blobs,
+            )
         self._expected = await self._source.expected_items(name)
         there = await self._target.existing(renamed)
         if table is None:
@@ -180,7 +190,7 @@ class _TableCopying:
         key = self._key(there, definition)
         await self._copy(table, key)
         await self._target.assemble(renamed, len(table.segments), definition)
-        result = TableCopy(name, renamed, table.read, table.digests.count)
+        result = TableCopy(name, renamed, table.read, table.digests.count, with_blobs=table.with_blobs)
         if self._options.verify:
             await self._verify(result, table, key)
         if result.ok:
@@ -194,6 +204,7 @@ class _TableCopying:
             # The same command copies the table once more.
             table.segments = [SegmentState() for _ in table.segments]
             table.digests = KeyDigests()
+            table.with_blobs = 0
         await self._state.save()
         if table.done:
             self._target.tidy(renamed, len(table.segments))
@@ -261,6 +272,7 @@ class _TableCopying:
                 mark = await self._target.write(renamed, number, items)
                 # Without a pause in between, so that a state that is saved has all of it or nothing.
                 table.digests.add(self._target.comparable(renamed, items), key)
+                table.with_blobs += sum(BLOB_REFERENCES in item for item in items)
                 segment.read += len(page.items)
                 segment.position, segment.mark, segment.ended = page.position, mark, page.position is None
                 self._tell("copy", table.read)

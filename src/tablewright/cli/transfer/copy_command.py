@@ -189,6 +189,9 @@ def _report(done: list[TableCopy], *, verified: bool) -> int:
         print(", ".join(parts))
         for each in table.lacking:
             print(f"  not turned on, since the target refuses it: {each}")
+        if table.with_blobs:
+            items = counted(table.with_blobs, "item")
+            print(f"  large values of {items} are in a blob store, which is not copied: copy its folder or bucket, too")
         for difference in table.differences:
             print(f"  {difference}")
         if not table.ok:

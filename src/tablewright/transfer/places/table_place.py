@@ -25,8 +25,9 @@ from tablewright.transfer.places.table_definition import TableDefinition
 
 __all__ = ["endpoint_backend"]
 
-# What bounds memory: so many items of a page, and so many batches of a segment on their way.
-_PAGE_ITEMS = 1000
+# What bounds memory: so many items of a page, and so many batches of a segment on their way. A page is also what is
+# written again after a kill.
+_PAGE_ITEMS = 250
 _BATCHES_AT_ONCE = 8
 _READY_SECONDS = 600.0
 _FIRST_PAUSE = 0.05
