@@ -108,6 +108,11 @@ def test_a_phone_shows_one_column_with_a_way_back(screens: Screens) -> None:
     page.wait_for_selector(".tw-thing-head h2")
     assert not page.is_visible(".tw-col-list")
     assert overflow(page) == 0
+    # The bar at the top stays, and what belongs to the thing is below it.
+    assert page.evaluate("document.querySelector('.tw-top').getBoundingClientRect().top") == 0
+    page.locator(".tw-col-context >> text=Activity").scroll_into_view_if_needed()
+    assert page.evaluate("document.querySelector('.tw-top').getBoundingClientRect().top") == 0
+    page.locator(".tw-back").scroll_into_view_if_needed()
     page.click(".tw-back")
     page.wait_for_selector(".tw-col-list", state="visible")
     assert not page.is_visible(".tw-col-thing")
