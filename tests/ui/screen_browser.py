@@ -5,6 +5,7 @@ There is one of each in a process of tests, whoever asks first: starting them ta
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import os
 import re
@@ -12,7 +13,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from asyncio.events import _set_running_loop
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -39,6 +41,7 @@ class Screens:
 
     def page(self, **options: Any) -> Page:
         """A new browser window, in which nobody has signed in."""
+        _set_running_loop(_playwright()[1])
         context = self.browser.new_context(base_url=self.url, viewport=options.pop("viewport", DESK), **options)
         context.set_default_timeout(15_000)
         self._contexts.append(context)
@@ -55,6 +58,7 @@ class Screens:
     def close(self) -> None:
         while self._contexts:
             self._contexts.pop().close()
+        _set_running_loop(None)
 
 
 @contextmanager
@@ -92,10 +96,23 @@ def up(*options: str, **settings: str) -> Iterator[str]:
 
 
 @cache
-def _playwright() -> Playwright:
+def _playwright() -> tuple[Playwright, asyncio.AbstractEventLoop]:
+    """Playwright, and the event loop that it keeps running in this thread.
+
+    Other tests have loops of their own, so it counts as running only while a window is open.
+    """
     made = sync_playwright().start()
-    atexit.register(made.stop)
-    return made
+    loop = asyncio.get_running_loop()
+    _at_exit(made.stop)
+    return made, loop
+
+
+def _at_exit(end: Callable[[], None]) -> None:
+    def work() -> None:
+        _set_running_loop(_playwright()[1])
+        end()
+
+    atexit.register(work)
 
 
 @cache
@@ -103,12 +120,14 @@ def chromium() -> Browser:
     """Debian's Chromium where there is one, else the one of Playwright; without either, tests are skipped but in CI."""
     path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
     try:
-        made = _playwright().chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+        made = _playwright()[0].chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
     except PlaywrightError as error:
         if os.environ.get("CI"):
             raise
         pytest.skip(f"there is no Chromium; `playwright install chromium` gets one: {str(error).splitlines()[0]}")
-    atexit.register(made.close)
+    finally:
+        _set_running_loop(None)
+    _at_exit(made.close)
     return made
 
 

@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import httpx
@@ -75,18 +75,21 @@ def test_a_page_goes_on_when_the_server_comes_back(tmp_path: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    screens = Screens(f"http://127.0.0.1:{port}", chromium())
-    with on_folder(tmp_path / "data", port):
+    with closing(Screens(f"http://127.0.0.1:{port}", chromium())) as screens:
+        goes_on(screens, tmp_path / "data", port)
+
+
+def goes_on(screens: Screens, folder: Path, port: int) -> None:
+    with on_folder(folder, port):
         page = screens.sign_in("ada", "/tasks/list")
         page.wait_for_selector("text=Write the release notes")
     page.wait_for_selector("#popup:visible", timeout=30_000)
-    with on_folder(tmp_path / "data", port):
+    with on_folder(folder, port):
         # Signed in as before: the session was not the server's.
         page.wait_for_selector("#popup", state="hidden", timeout=60_000)
         page.wait_for_selector("text=Write the release notes")
         page.click(".tw-item >> nth=0")
         page.wait_for_selector(".tw-thing-head h2")
-    screens.close()
 
 
 def test_processes_that_share_sessions_have_to_share_the_secret(tmp_path: Path) -> None:

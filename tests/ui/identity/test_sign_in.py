@@ -126,8 +126,15 @@ def test_pages_cannot_be_framed_and_say_nothing_to_others(screens: Screens) -> N
     assert answer.status_code == 403
 
 
+@pytest.fixture
+def with_issuer(running: tuple[Screens, Issuer]) -> Iterator[tuple[Screens, Issuer]]:
+    yield running
+    running[0].close()
+    running[1].instead = {}
+
+
 @pytest.fixture(scope="module")
-def with_issuer() -> Iterator[tuple[Screens, Issuer]]:
+def running() -> Iterator[tuple[Screens, Issuer]]:
     browser = chromium()
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -167,7 +174,6 @@ def test_people_of_an_issuer_sign_in_there_and_come_back(with_issuer: tuple[Scre
     page.click("button:has-text('Sign out')")
     page.wait_for_selector("text=Continue to sign-in")
     assert page.url == f"{screens.url}/app/sign-in"
-    screens.close()
 
 
 def test_somebody_without_a_role_sees_no_application(with_issuer: tuple[Screens, Issuer]) -> None:
@@ -180,7 +186,6 @@ def test_somebody_without_a_role_sees_no_application(with_issuer: tuple[Screens,
     assert page.locator(".tw-rail-item").count() == 2
     page.goto("/app/tasks")
     page.wait_for_selector("text=There is nothing here")
-    screens.close()
 
 
 @pytest.mark.slow
@@ -195,7 +200,6 @@ def test_a_session_that_has_ended_leads_to_the_sign_in_page(with_issuer: tuple[S
     page.wait_for_timeout(18_500)
     page.click("text=Completed")
     page.wait_for_selector("text=Continue to sign-in")
-    screens.close()
 
 
 def test_a_sign_in_that_fails_says_why(with_issuer: tuple[Screens, Issuer]) -> None:
@@ -205,5 +209,3 @@ def test_a_sign_in_that_fails_says_why(with_issuer: tuple[Screens, Issuer]) -> N
     page.goto("/app/sign-in/begin")
     page.click("#u-1")
     page.wait_for_selector("text=the token was issued for another sign-in")
-    issuer.instead = {}
-    screens.close()

@@ -83,7 +83,9 @@
       if (button && button.offsetParent !== null) { button.click(); event.preventDefault(); }
     }
   });
+  let isLeaving = false;
   addEventListener("submit", (event) => {
+    if (event.target.action?.endsWith("/sign-out")) isLeaving = true;
     const search = event.target.closest("form.tw-search");
     if (!search) return;
     event.preventDefault();
@@ -154,6 +156,7 @@
       if (isNew) document.getElementById("tw-content")?.focus({ preventScroll: true });
     },
     push: (address) => { if (address !== here()) history.pushState({}, "", address); },
-    leave: (address) => { location.assign(address); },
+    // Not where this tab is signing out: that leads elsewhere, perhaps to the issuer.
+    leave: (address) => { if (!isLeaving) location.assign(address); },
   };
 })();

@@ -40,6 +40,7 @@ class TaskDetail:
         self._close = close
         self._task: TaskBody = {}
         self._etag: str | None = None
+        self._drawn: Any = None
         self.clear()
         # Drawn once: what somebody is writing stays when the task changes.
         with thing:
@@ -61,6 +62,11 @@ class TaskDetail:
         comments = (await api.call("list_comments", taskId=self.task_id, limit=_COMMENTS)).body
         attachments = (await api.call("list_attachments", taskId=self.task_id, limit=_ATTACHMENTS)).body["attachments"]
         people = await self._people() if api.may("assign_task", "list_users") else []
+        drawn = self._task, audit, comments, attachments, people
+        if drawn == self._drawn:
+            # One's own change is seen twice; what somebody is about to click stays where it is.
+            return
+        self._drawn = drawn
         self._head.clear()
         with self._head:
             self._draw_head()
