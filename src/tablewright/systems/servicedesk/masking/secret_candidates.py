@@ -19,6 +19,7 @@ from tablewright.systems.servicedesk.masking.vocabulary import (
     CUES,
     LEADS,
     NEGATIONS,
+    NOUNS,
     NOW,
     OTHERS,
     PREPOSITIONS,
@@ -35,6 +36,10 @@ _PHRASE_REACH = 30
 _GERMAN_ABOUT = re.compile(
     r"(?:ab|an|auf|aus|ein|zu|zuruck|weg|un)?ge\w{2,20}(?:t|en)|(?:ver|ent|zer|un|ab)\w{3,20}(?:t|en)"
 )
+
+
+# nieprawidłowe, nieczytelny
+_POLISH_NOT = re.compile(r"nie\w{4,20}[aeyi]")
 
 
 class Link(IntEnum):
@@ -209,13 +214,17 @@ class Candidates:
         word = self.words[at]
         if word in ABOUT or word in NEGATIONS or word in COPULAS or word in NOW or (word,) in CUES:
             return True
+        if word in NOUNS:
+            return False
         original = self.tokens.folded.original[
             slice(*self.tokens.folded.span(self.tokens.begins[at], self.tokens.ends[at]))
         ]
         return (
             (word.endswith(ABOUT_ENDINGS) and len(word) > 4)
             or original.lower().endswith(("é", "ée", "és", "ées"))
-            or _GERMAN_ABOUT.fullmatch(word) is not None
+            # With a capital it is a noun.
+            or (_GERMAN_ABOUT.fullmatch(word) is not None and not original.istitle())
+            or _POLISH_NOT.fullmatch(word) is not None
         )
 
     def _word(self, at: int, begin: int, end: int, text: str, link: Link, *, doubt: bool) -> tuple[int, int] | None:

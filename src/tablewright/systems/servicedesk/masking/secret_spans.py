@@ -19,6 +19,7 @@ from tablewright.systems.servicedesk.masking.secret_candidates import REACH, Can
 from tablewright.systems.servicedesk.masking.secret_shapes import MASK, Shape, Tokens, shape_of
 from tablewright.systems.servicedesk.masking.vocabulary import (
     ABOUT,
+    ARTICLES,
     CHANGES,
     COPULAS,
     CUES,
@@ -33,6 +34,7 @@ from tablewright.systems.servicedesk.masking.vocabulary import (
     PASSWORD,
     PORTS,
     PRONOUNS,
+    PUTS,
     THINGS,
     Cue,
 )
@@ -321,23 +323,32 @@ class _Search:
                     return self._take(*span, cue.kind)
             if word in COPULAS or word in ("as", "for", "come", "como", "comme", "als", "jako", "-", "(", "come", ","):
                 linked = True
+            elif word in ("de", "di") and at == cue_begin - 1:
+                linked = self._is_put(at)
             elif word not in FILLERS and word not in ABOUT and word not in LEADS and word not in DIGITS:
                 # The rest of a piece is looked at from its beginning.
                 near = near and (not word[0].isalnum() or word.isdecimal() or not tokens.gaps[at])
             at -= 1
         return False
 
+    def _is_put(self, of: int) -> bool:
+        """Whether what stands before "de" is what somebody put there: puse 'x' de clave."""
+        begin = of - 1
+        if begin in self.tokens.quotes:
+            begin = self.tokens.quotes[begin]
+        elif begin > 0:
+            begin = self.tokens.piece_begins[begin]
+        return begin > 0 and self.words[begin - 1] in PUTS
+
     def _before(self, at: int, cue: Cue, *, near: bool) -> tuple[int, int] | None:
         """The secret that begins at a token, if there is one before a cue."""
         tokens, words, family = self.tokens, self.words, cue.family
-        lead = at > 0 and (words[at - 1] in LEADS or (words[at - 1] == "/" and at > 1))
         if at in tokens.quotes:
             opening = tokens.quotes[at]
-            return (
-                self.candidates.quoted(opening, Link.NEXT, 0)
-                if opening < at and (near or (lead and opening == at))
-                else None
-            )
+            return self.candidates.quoted(opening, Link.NEXT, 0) if opening < at and near else None
+        lead = at > 0 and (words[at - 1] in LEADS or (words[at - 1] == "/" and at > 1))
+        # I received the 774 031
+        lead = lead or (at > 1 and words[at - 1] in ARTICLES and words[at - 2] in LEADS and words[at].isdecimal())
         if not words[at][0].isalnum() and words[at] not in ("(", "["):
             return None
         if family in ("serial", "sticker"):

@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 __all__ = [
     "ABOUT",
     "ABOUT_ENDINGS",
+    "ARTICLES",
     "BEFORE_NUMBERS",
     "CHANGES",
     "COPULAS",
@@ -30,10 +31,12 @@ __all__ = [
     "NOW",
     "OPEN_CODES",
     "OTHERS",
+    "NOUNS",
     "PASSWORD",
     "PORTS",
     "PREPOSITIONS",
     "PRONOUNS",
+    "PUTS",
     "SPELLED",
     "THINGS",
     "Cue",
@@ -150,6 +153,11 @@ CUES: Final = {
         codigo de autenticacao, codigo temporario
         kod otp, kod weryfikacyjny, kod bezpieczenstwa, kod potwierdzajacy, kod jednorazowy, kod dostepu, kod sms
         kod autoryzacyjny, kod uwierzytelniajacy, kodu weryfikacyjnego, haslo jednorazowe, kod z sms - a
+        authenticator app, authenticator - app, authentication app, app authenticator, app di autenticazione
+        app de autenticacion, aplicacion de autenticacion, app autenticadora, app autenticador
+        aplicacion autenticadora, appli d ' authentification, application d ' authentification
+        authentifizierungs - app, app de autenticacao, aplicativo autenticador, aplicacao de autenticacao
+        aplikacja uwierzytelniajaca, aplikacji uwierzytelniajacej, aplikacje uwierzytelniajaca
         """,
     ),
     **_names(
@@ -293,6 +301,7 @@ ABOUT: Final = _words(
     "users customers number numbers characters character digits letters attempt attempts times time day days week "
     "month "
     "windows outlook "
+    "inaccurate incomplete unclear inexact outdated "
     # Italian
     "il lo la i gli le un uno una di da dal dalla dai dagli del della dei delle dello al alla ai alle allo nel "
     "nella nei nelle sul sulla su per "
@@ -306,6 +315,9 @@ ABOUT: Final = _words(
     "sotto sopra dietro scritta scritto fino ieri oggi domani poi pero qui li tutto tutti nulla niente qualcosa "
     "inutile "
     "sicura segreta obbligatoria necessaria vuota sconosciuta visibile nascosta grazie "
+    "inserita inserito fornita fornito definita definito smarrita smarrito esaurita preferita garantita riferita "
+    "fallita finita gestita sparita stabilita trasferita proibita impedita consentita sostituita restituita unita "
+    "incompleta imprecisa "
     # Spanish
     "el los las unos unas de del al en para por sin sobre entre y pero tambien no que quien como donde cuando "
     "porque ya "
@@ -315,7 +327,7 @@ ABOUT: Final = _words(
     "igual esa "
     "ese esta este cual mi mis tu su sus nuestra abajo arriba hasta ayer hoy manana luego aqui ahi todo todos nada "
     "algo inutil "
-    "segura secreta obligatoria necesaria vacia desconocida visible oculta gracias otra otro cualquiera "
+    "segura secreta obligatoria necesaria vacia desconocida visible oculta gracias otra otro cualquiera incompleta inexacta erronea "
     # French
     "le les des du au aux dans pour par sans sur sous avec et ou mais aussi ne pas plus que qui quoi dont quand "
     "parce deja "
@@ -326,6 +338,7 @@ ABOUT: Final = _words(
     "celui celle ce cet cette ces quel mon ma mes ton ta son sa ses notre votre dessous dessus ici jusqu jusque hier "
     "aujourd demain puis tout tous rien merci oublie refuse rejete demande obligatoire necessaire vide inconnu "
     "visible cache "
+    "inexact inexacte incomplet inconnue "
     "autre je tu il elle on nous vous ils elles y en c n d l j s m t qu "
     # German
     "der die das den dem des ein eine einen einem einer eines und oder aber auch nicht kein keine nie immer schon "
@@ -362,16 +375,48 @@ ABOUT: Final = _words(
     "ktora "
     "juz jeszcze zawsze nigdy wiecej mniej bardzo teraz nieznane widoczne puste bezpieczne tajne wymagane potrzebne "
     "zostalo "
-    "zostal zostala mi mnie go sie"
+    "zostal zostala mi mnie go sie wlasciwe aktualne aktualny wlasciwy"
 )
 # Participles and adverbs, which say something of a password.
 ABOUT_ENDINGS: Final = tuple(
     _words(
-        "ing ied ated ired cked ised ized sted nged ored rned lled aved nted cted eded rded tted ssed ned red "
-        "ved ded ted sed ged able ible ously ely ally tly mente abile ibile abili ato ata ati uto uta ado ada "
+        "ing ed able ible ously ely ally tly mente abile ibile abili ato ata ati uto uta ado ada "
         "ados adas ido ida idos idas avel ivel lich wany wana wane zony zona zone niety cane cana cany zane "
-        "lane nieta niete iony iona ione rito rita nito nita"
+        "lane nieta niete iony iona ione "
+        # Adjectives
+        "haft andig idlowy idlowa idlowe"
     )
+)
+# What people take for passwords, and ends like a participle: names, animals, food, places.
+NOUNS: Final = _words(
+    # English
+    "alfred wilfred winifred mildred hundred sacred moped biped bobsled seaweed knotweed hayseed linseed aniseed "
+    "spring sterling darling duckling starling seedling sapling pudding morning evening viking wedding lightning "
+    "clothing icing wyoming beijing table stable vegetable cable bible crucible sally bally rally valley family "
+    "tomato potato avocado tornado colorado eldorado desperado mikado hurricane sugarcane chicane canzone ozone "
+    "arizona daytona ramona sonata regatta toccata florida adelaide aphid "
+    # Italian
+    "margherita rita gelato avvocato candidato mercato prato senato sindacato soldato pirata patata insalata "
+    "frittata cioccolata cioccolato marmellata limonata aranciata spremuta cascata strada brigata serenata giornata "
+    "nottata mattinata serata estate cicuta cognato peccato palato stivale felicita acrobata agata renato donato "
+    "campione leone stazione canzone melone passione emozione nazione religione prigione attenzione stagione "
+    "cane pescecane mariana tramontana romana collana montana fontana lupo partita "
+    # Spanish
+    "margarita senorita bonita carita anita conchita lolita juanita soldado helado mercado pescado abogado estado "
+    "tejado candado arado granada espada ensalada limonada empanada fachada almohada cascada cruzada llamada manada "
+    "mirada posada temporada madrugada entrada comida bebida vida salida corrida merida guarida medida partida "
+    "marido vestido sonido oido partido apellido nido leonardo dorado eldorado colorado prado "
+    # Portuguese
+    "margarida estrada fada espada escada jangada goiabada feijoada cocada limonada salada namorada namorado "
+    "cunhado soldado gelado mercado deputado advogado telhado sabado figado vida comida bebida avenida corrida ferida "
+    "batida saida ouvido vestido marido partido sentido amor abacate "
+    # Polish
+    "ilona iwona arizona korona malina madonna ramona simona "
+    # French
+    "liberte beaute sante verite charite amitie egalite fraternite eternite cafe bebe canape cliche the marche "
+    "poupee fusee idee orchidee odyssee musee lycee rosee annee journee soiree vallee epee armee ete comete "
+    # German, written small
+    "geist gesicht gericht gebet geburt gemut gewicht gestalt geschaft abend enten"
 )
 THINGS: Final = _words(
     "age box change changes complexity dialog email emails entry expiration expiry field form generator history "
@@ -458,6 +503,13 @@ NEXT_ONE: Final = _words(
 PORTS: Final = _words("cable cavi cavo kabel port porta portas porte porto ports puerto puertos")
 # "The PIN for my phone", and not another number.
 PREPOSITIONS: Final = _words(
-    "au by da de del della dem der di do du for from fur mein my na of on per pour sur to vom von with z"
+    "al alla allo an ao as au auf aufs aux by da dans de del della dem der di do du en for from fur im in mein my na "
+    "nas nel nella no nos of on pelo per pour sul sulla sur to vom von w with z"
 )
 PRONOUNS: Final = _words("it that this what which here there c one")
+ARTICLES: Final = _words("a das der die el il la le lo o the")
+# "Puse X de clave", "ho messo X di password": what is put there is the secret.
+PUTS: Final = _words(
+    "coloco coloquei introduje meti meto metido metto messo mettiamo pongo ponemos ponho pus puse pusimos puesto uso "
+    "usei usamos usado usato uso"
+)
