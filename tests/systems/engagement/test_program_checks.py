@@ -40,6 +40,10 @@ def files(query: str = "SELECT * FROM c", file: str = "people.csv", **changes: A
     return {"type": "files", "tables": {"c": file}, "query": query, **changes}
 
 
+def rule(rule: dict[str, Any]) -> dict[str, Any]:
+    return {"filters": ["eligibility"], "settings": {"eligibility": {"rule": rule}}}
+
+
 def mail(**config: Any) -> list[dict[str, Any]]:
     return [{"channelId": "email", "priority": 1, "config": config}]
 
@@ -75,6 +79,18 @@ def saved(admin: httpx.Client, **changes: Any) -> httpx.Response:
         (
             {"dataConnectors": [files(), files(file="others.csv")], "channels": mail(text="$first_name")},
             "nothing is known as $first_name",
+        ),
+        (
+            {"filterChain": rule({"attribute": "pionts", "op": "ge", "value": 1})},
+            "eligibility: there is no attribute pionts; there are email, first_name, points",
+        ),
+        (
+            {"filterChain": rule({"any": [{"not": {"all": [{"attribute": "pionts", "op": "exists"}]}}]})},
+            "eligibility: there is no attribute pionts",
+        ),
+        (
+            {"filterChain": rule({"attribute": "cart", "op": "exists"}), "eventAttributes": ["basket"]},
+            "eligibility: there is no attribute cart",
         ),
         # What names the subject is the subject's id, and no attribute.
         (
@@ -114,6 +130,18 @@ def test_a_file_that_has_changed_is_looked_at_again(served: Served, admin: httpx
         {"dataConnectors": [files(), files("SELECT *, 'you' AS first_name FROM c", "others.csv")]},
         {"channels": mail(text="$cart_total"), "eventAttributes": ["cart_total"]},
         {"dataConnectors": [], "channels": mail(text="$whatever events bring")},
+        {"filterChain": rule({"attribute": "points", "op": "ge", "value": 1})},
+        {"filterChain": rule({"attribute": "cart", "op": "exists"}), "eventAttributes": ["cart"]},
+        # Of those who have it.
+        {
+            "dataConnectors": [files(), files(file="others.csv")],
+            "filterChain": rule({"attribute": "first_name", "op": "exists"}),
+        },
+        {"dataConnectors": [], "filterChain": rule({"attribute": "whatever", "op": "exists"})},
+        {
+            "dataConnectors": [{"type": "athena", "query": "SELECT 1"}],
+            "filterChain": rule({"attribute": "whatever", "op": "exists"}),
+        },
         {"dataConnectors": [{"type": "athena", "query": "SELECT 1"}], "channels": mail(text="$whatever")},
     ],
 )

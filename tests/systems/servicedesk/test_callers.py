@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
+import phonenumbers
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -66,6 +67,27 @@ def test_different_numbers_are_different_callers(one: str, other: str) -> None:
 
 def test_the_zero_for_calls_inside_a_country_is_no_part_of_the_number() -> None:
     assert caller_id("+44 (0)20 7946 0958", SECRET) == caller_id("+442079460958", SECRET)
+
+
+@pytest.mark.requirement("SD6")
+@pytest.mark.parametrize("country", sorted(phonenumbers.SUPPORTED_REGIONS))
+@pytest.mark.parametrize("kind", [phonenumbers.PhoneNumberType.FIXED_LINE, phonenumbers.PhoneNumberType.MOBILE])
+def test_a_zero_in_brackets_makes_no_difference_in_any_country(country: str, kind: int) -> None:
+    """In some countries, as in Italy, it is part of the number; in most it is not."""
+    example = phonenumbers.example_number_for_type(country, kind)
+    if example is None:
+        pytest.skip("the plan of the country has no example of this kind")
+    if example.country_code == 39 and kind == phonenumbers.PhoneNumberType.MOBILE:
+        pytest.skip("mobile numbers of Italy never have a zero: with one, it is a fixed line")
+    code, national = example.country_code, phonenumbers.national_significant_number(example)
+    bracketed = f"+{code} (0){national.removeprefix('0')}"
+    assert caller_id(bracketed) == caller_id(f"+{code}{national}")
+
+
+@pytest.mark.requirement("SD6")
+@pytest.mark.parametrize("written", ["+39 (0)331 123456", "0039 (0) 331 123456", "tel:+39(0)331123456"])
+def test_a_zero_in_brackets_is_kept_where_a_mobile_number_would_be_left_without_it(written: str) -> None:
+    assert caller_id(written) == caller_id("+39 0331 123456") != caller_id("+39 331 123456")
 
 
 def test_extensions_of_a_number_are_callers_of_their_own() -> None:

@@ -18,7 +18,7 @@ from tablewright.systems.engagement.reactive import Reactive
 from tablewright.systems.engagement.runs.background import Runner
 from tablewright.systems.engagement.runs.batch_run import Runs
 from tablewright.systems.engagement.runs.run_records import LEASE, Held
-from tablewright.systems.engagement.scoring.filter_chain import Chain
+from tablewright.systems.engagement.scoring.filter_chain import Chain, attributes_of
 from tablewright.systems.engagement.scoring.http_models import Endpoints
 from tablewright.systems.engagement.scoring.pipeline import Pipeline
 from tablewright.systems.engagement.scoring.scores import Scorer
@@ -76,6 +76,7 @@ class Platform:
             if isinstance(connector, FilesConnector):
                 _check_names(list(connector.tables))
             found.append(self.sources.check(connector))
+        _check_rule(attributes_of(configuration.filter_chain), found, configuration.event_attributes)
         attributes = _common(found, configuration.event_attributes)
         for channel in configuration.channels:
             self.deliveries.check(channel, attributes)
@@ -154,6 +155,19 @@ def _common(found: Sequence[frozenset[str] | None], of_events: Sequence[str]) ->
     if len(known) < len(found) or not (known or of_events):
         return None
     return frozenset.intersection(*known).union(of_events) if known else frozenset(of_events)
+
+
+def _check_rule(asked: set[str], found: Sequence[frozenset[str] | None], of_events: Sequence[str]) -> None:
+    """Invalid, if a rule asks for an attribute that no customer can have: nobody would be eligible."""
+    if None in found or not (found or of_events):
+        return
+    known = frozenset(of_events).union(*(each for each in found if each is not None))
+    for name in sorted(asked - known):
+        raise Invalid(
+            f"eligibility: there is no attribute {name}; there are {', '.join(sorted(known))}. "
+            "One that only events have is listed in eventAttributes",
+            field="filterChain",
+        )
 
 
 def _check_names(tables: list[str]) -> None:

@@ -185,6 +185,8 @@ class Reactive:
         (assessment,) = self._pipeline.assess(plan, [prospect], fresh=True, deadline=deadline)
         if assessment.error is not None:
             return Reaction(plan.program_id, "failed", assessment.error, None), []
+        if assessment.unwanted and assessment.left_out is not None and existing is None:
+            return Reaction(plan.program_id, "rejected", assessment.left_out.reason, None), []
         operations, candidate = self._pipeline.writes(plan, assessment, existing, context=event.context or None)
         return _reaction(plan, assessment, candidate), operations
 

@@ -29,7 +29,7 @@ from tablewright.store import (
 )
 from tablewright.systems.engagement.audit_names import candidate_thing, program_thing
 from tablewright.systems.engagement.configuration import Configuration
-from tablewright.systems.engagement.consent.customer_preferences import CustomerPreferences, is_wanted
+from tablewright.systems.engagement.consent.customer_preferences import CustomerPreferences, is_allowed, is_wanted
 from tablewright.systems.engagement.model import (
     MAX_REJECTIONS,
     Candidate,
@@ -296,10 +296,16 @@ class Engagement:
         return await self._reader.page(selection, limit=limit, cursor=cursor)
 
     async def shown(self, found: Sequence[Candidate]) -> list[ShownCandidate]:
-        """Candidates with what their customers want by now."""
+        """Candidates with what their customers want by now; of one who has opted out, no attributes and no context."""
         wishes = await self.preferences.of_each(found)
         return [
-            ShownCandidate(each, wish if isinstance(wish, Preferences) else None, _reachable(each, wish))
+            ShownCandidate(
+                each
+                if is_allowed(wish, each.program_id)
+                else each.model_copy(update={"attributes": {}, "context": []}),
+                wish if isinstance(wish, Preferences) else None,
+                _reachable(each, wish),
+            )
             for each, wish in zip(found, wishes, strict=True)
         ]
 

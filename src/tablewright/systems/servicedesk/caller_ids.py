@@ -31,8 +31,13 @@ _WITHIN = re.compile(
 _LETTERS = re.compile(r"(?P<abroad>\+)?(?:1[ .-]?)?\(?8(?:00|33|44|55|66|77|88)\)?[ .-]?[A-Z0-9][A-Z0-9 -]{5,12}")
 # *67 and the like hide or show a caller's number, and are no part of it.
 _STAR_CODE = re.compile(r"(?:\*|#)[0-9]{2}[*#]?[\s.-]*(?=[+0-9(])")
-# +44 (0)20 ...: the zero is for those who call from inside the country.
+# +44 (0)20 ...: the zero is for those who call from inside the country; in some countries it is part of the number.
 _INLAND_ZERO = re.compile(r"\(\s*0\s*\)")
+_OF_PEOPLE = (
+    phonenumbers.PhoneNumberType.FIXED_LINE,
+    phonenumbers.PhoneNumberType.MOBILE,
+    phonenumbers.PhoneNumberType.FIXED_LINE_OR_MOBILE,
+)
 _EMAIL = re.compile(r"(?:mailto:)?([^\s@<>]{1,64}@[^\s@<>]{1,253}\.[^\s@<>.]{2,63})", re.IGNORECASE)
 _MIN_DIGITS, _MAX_DIGITS = 7, 15
 
@@ -68,7 +73,7 @@ class CallerIds:
         if found is None:
             return None
         abroad = found["abroad"] is not None
-        digits = re.sub(r"[^0-9]", "", _INLAND_ZERO.sub("", found["number"]) if abroad else found["number"])
+        digits = _abroad_digits(found["number"]) if abroad else re.sub(r"[^0-9]", "", found["number"])
         if not _MIN_DIGITS <= len(digits) <= _MAX_DIGITS:
             return None
         extension = "" if found["extension"] is None else "x" + found["extension"]
@@ -76,6 +81,18 @@ class CallerIds:
             # A number that the plan of its country does not know is a caller as well.
             return (_parsed("+" + digits, None) or "+" + digits) + extension
         return ((self._country and _parsed(digits, self._country)) or digits) + extension
+
+
+def _abroad_digits(written: str) -> str:
+    """The digits behind a plus, with the zero in brackets where the numbers of a country begin with one: +39 (0)6."""
+    whole = re.sub(r"[^0-9]", "", written)
+    try:
+        # Where the zero is no part of the number, the plan of the country takes it away here, and in ``_parsed``.
+        if phonenumbers.number_type(phonenumbers.parse("+" + whole, None)) in _OF_PEOPLE:
+            return whole
+    except phonenumbers.NumberParseException:
+        pass
+    return re.sub(r"[^0-9]", "", _INLAND_ZERO.sub("", written))
 
 
 def _parsed(number: str, country: str | None) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import httpx
@@ -10,6 +11,8 @@ import pytest
 from tablewright.systems.engagement.delivery.deliveries import Deliveries, Summary
 from tablewright.systems.engagement.model import Candidate, Preferences, candidates
 from tablewright.systems.engagement.reactive import Event, Reactive
+from tablewright.systems.engagement.scoring.prospects import Prospect
+from tablewright.systems.engagement.scoring.scores import model
 from tests.systems.engagement.recording_channel import Post
 from tests.systems.engagement.workshop import Programme, Workshop, new_id, program, write
 from tests.systems.harness import Served, at_once
@@ -96,6 +99,54 @@ def test_runs_and_events_respect_an_opt_out_whatever_filters_a_program_has(works
     found = {each.customer_id: each for each in workshop.store.iterate(Candidate)}
     assert {name: each.channels for name, each in found.items()} == {"a": [], "b": ["email", "push"], "c": ["push"]}
     assert [(each.filter, each.reason) for each in found["a"].rejection_history][:1] == [("preference", "opted out")]
+
+
+@pytest.mark.requirement("CE5")
+@pytest.mark.parametrize("wish", [{"opted_out": True}, {"programs_off": ["p"]}, {"channels_off": ["email", "push"]}])
+def test_nothing_of_a_customer_who_has_opted_out_is_used(workshop: Workshop, wish: dict[str, Any]) -> None:
+    shown: list[str] = []
+    model_id = new_id("test")
+
+    @model(model_id)
+    def seen(prospects: Sequence[Prospect]) -> list[Any]:
+        shown.extend(each.customer_id for each in prospects)
+        return [1 for _ in prospects]
+
+    write(workshop.folder / "customers.csv", people("a", "b"))
+    scoring = [{"modelId": model_id, "weight": 1, "minimum": 0, "maximum": 1}]
+    made = workshop.put(program(reactiveEnabled=True, scoringModels=scoring))
+    reactive = Reactive(workshop.pipeline())
+    for customer in ("a", "new"):
+        workshop.store.put(Preferences(customer_id=customer, **wish))
+    reaction = reactive.react(made, Event("new", None, {"mail": "new@example.org"}, {"page": "/x"}))
+    assert (reaction.outcome, reaction.score) == ("rejected", None)
+    run = workshop.run(made)
+    assert (run.counts.candidates, run.counts.rejected, run.counts.scored) == (1, 1, 1)
+    # Who was a candidate before he opted out keeps no attributes either.
+    workshop.store.put(Preferences(customer_id="b", **wish))
+    assert reactive.react(made, Event("b", None, {"mail": "b@example.org"}, {"page": "/x"})).outcome == "rejected"
+    found = {each.customer_id: each for each in workshop.store.iterate(Candidate)}
+    assert set(found) == {"a", "b"}
+    assert all((each.attributes, each.context, each.channels) == ({}, [], []) for each in found.values())
+    assert shown == ["b"]
+
+
+@pytest.mark.requirement("CE5")
+@pytest.mark.parametrize("wish", [{"optedOut": True}, {"programsOff": ["..."]}])
+def test_a_candidate_who_opts_out_is_shown_without_attributes(
+    served: Served, admin: httpx.Client, wish: dict[str, Any]
+) -> None:
+    customer = new_id("c")
+    made = Programme(served, admin, people(customer))
+    made.run()
+    shown = made.candidate(customer).json()
+    assert shown["attributes"]["country"]
+    wish = {"programsOff": [made.id]} if "programsOff" in wish else wish
+    assert admin.patch(f"/customers/{customer}/preferences", json=wish).status_code == 200
+    assert made.candidate(customer).json()["attributes"] == {}
+    day = shown["created"][:10]
+    listed = admin.get(f"/programs/{made.id}/candidates", params={"date": day}).json()["candidates"]
+    assert [(each["customerId"], each["attributes"], each["context"]) for each in listed] == [(customer, {}, [])]
 
 
 @pytest.mark.requirement("CE10")

@@ -179,11 +179,19 @@ def test_preferences_of_customers_are_respected(workshop: Workshop) -> None:
 def test_filters_are_asked_in_their_order_and_the_first_that_objects_is_named(workshop: Workshop) -> None:
     write(workshop.folder / "customers.csv", [("c-1", 1, "IT", 1)])
     workshop.store.put(Preferences(customer_id="c-1", opted_out=True))
-    settings = {"eligibility": {"rule": is_("age", "gt", 18)}}
+    settings: dict[str, Any] = {"eligibility": {"rule": is_("age", "gt", 18)}}
     for name, filters in (("p", ["eligibility", "preference"]), ("q", ["preference", "eligibility"])):
         workshop.run(workshop.put(program(filterChain={"filters": filters, "settings": settings}), name))
     found = {each.program_id: each.rejection_history[-1].filter for each in workshop.store.iterate(Candidate)}
-    assert found == {"p": "eligibility", "q": "preference"}
+    # What a customer wants is asked before anything else, wherever it is listed.
+    assert found == {"p": "preference", "q": "preference"}
+    workshop.store.delete(Preferences.of_customer("c-1"))
+    settings["frequency"] = {"most": 1, "days": 7}
+    workshop.store.put(Contacts(customer_id="c-1", times=[workshop.now]))
+    for name, filters in (("r", ["eligibility", "frequency"]), ("s", ["frequency", "eligibility"])):
+        workshop.run(workshop.put(program(filterChain={"filters": filters, "settings": settings}), name))
+    found = {each.program_id: each.rejection_history[-1].filter for each in workshop.store.iterate(Candidate)}
+    assert (found["r"], found["s"]) == ("eligibility", "frequency")
 
 
 @pytest.mark.requirement("CE8")

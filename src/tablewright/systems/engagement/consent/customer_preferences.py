@@ -37,7 +37,7 @@ from tablewright.systems.engagement.model import (
     Preferences,
 )
 
-__all__ = ["CustomerPreferences", "Scope", "is_wanted", "patched", "replaced", "unsubscribed"]
+__all__ = ["CustomerPreferences", "Scope", "is_allowed", "is_wanted", "patched", "replaced", "unsubscribed"]
 
 _ATTEMPTS = 10
 _FIELDS = ("opted_out", "channels_off", "programs_off", "quiet_hours")
@@ -165,13 +165,20 @@ class CustomerPreferences:
         return [by_customer[each.customer_id] for each in items]
 
 
-def is_wanted(preferences: Preferences | Unreadable | None, program_id: str, channel_id: str) -> bool:
-    """Whether a customer wants a program through a channel; one whose preferences cannot be read may not."""
+def is_allowed(preferences: Preferences | Unreadable | None, program_id: str) -> bool:
+    """Whether a program may use what is known of a customer; one whose preferences cannot be read may object."""
     if preferences is None:
         return True
     if not isinstance(preferences, Preferences) or preferences.opted_out:
         return False
-    return program_id not in preferences.programs_off and channel_id not in preferences.channels_off
+    return program_id not in preferences.programs_off
+
+
+def is_wanted(preferences: Preferences | Unreadable | None, program_id: str, channel_id: str) -> bool:
+    """Whether a customer wants a program through a channel."""
+    if not is_allowed(preferences, program_id):
+        return False
+    return not isinstance(preferences, Preferences) or channel_id not in preferences.channels_off
 
 
 def _changes(before: Preferences | None, after: Preferences) -> dict[str, Any]:

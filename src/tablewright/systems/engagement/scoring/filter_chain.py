@@ -1,9 +1,9 @@
 """Who is left out of a program: filters, in the order that the program lists them.
 
+    preference    who does not want it: opted out of everything, of the program, or of all its channels;
+                  asked in every program, before a model is sent anything, wherever the program lists it
     frequency     who was reached too often lately         {"most": 3, "days": 7}
     eligibility   who does not meet a rule                 {"rule": {...}}, see ``rule_conditions``
-    preference    who does not want it: opted out of everything, of the program, or of all its channels;
-                  asked in every program, after the others if the program does not list it
 
 Filters are asked about many customers at once, so that what they read takes few requests. A filter says why a customer
 is left out, or None; it may take channels away. Others are registered:
@@ -32,7 +32,7 @@ from tablewright.systems.engagement.configuration import FilterChain
 from tablewright.systems.engagement.model import CONTACT_DAYS, MAX_CONTACTS, Contacts, Preferences, QuietHours
 from tablewright.systems.engagement.scoring.prospects import Prospect
 from tablewright.systems.engagement.scoring.registry import Registry
-from tablewright.systems.engagement.scoring.rule_conditions import compiled
+from tablewright.systems.engagement.scoring.rule_conditions import attributes_in, compiled
 
 FREQUENCY = "frequency"
 ELIGIBILITY = "eligibility"
@@ -74,29 +74,41 @@ class Chain:
 
     def __init__(self, chain: FilterChain) -> None:
         self._filters: list[tuple[str, Filter]] = []
-        # Nobody is a candidate who does not want to be.
-        consent = [] if PREFERENCE in chain.filters else [PREFERENCE]
-        for name in [*chain.filters, *consent]:
+        # Nobody is a candidate who does not want to be, and nothing is made of what is known of him.
+        self._consent: list[tuple[str, Filter]] = []
+        for name in dict.fromkeys([PREFERENCE, *chain.filters]):
             factory = _factories.get(name)
             if factory is None:
                 raise Invalid(f"unknown filter {name}; the filters are {_factories.names()}", field="filterChain")
-            self._filters.append((name, factory(chain.settings.get(name, {}))))
+            filters = self._consent if name == PREFERENCE else self._filters
+            filters.append((name, factory(chain.settings.get(name, {}))))
+
+    def without_consent(self, prospects: Sequence[Prospect], context: FilterContext) -> list[LeftOut | None]:
+        """For each prospect why the program is not wanted, or None; nothing is done with those who do not want it."""
+        return _left_out(self._consent, prospects, context)
 
     def apply(self, prospects: Sequence[Prospect], context: FilterContext) -> list[LeftOut | None]:
-        """For each prospect the first filter that leaves it out, or None."""
-        verdicts: list[LeftOut | None] = [None] * len(prospects)
-        for name, each in self._filters:
-            left = [index for index, verdict in enumerate(verdicts) if verdict is None]
-            if not left:
-                break
-            reasons = each([prospects[index] for index in left], context)
-            for index, reason in zip(left, reasons, strict=True):
-                if reason is not None:
-                    verdicts[index] = LeftOut(name, reason)
+        """For each prospect the first of the other filters that leaves it out, or None."""
+        verdicts = _left_out(self._filters, prospects, context)
         for index, prospect in enumerate(prospects):
             if verdicts[index] is None and not prospect.channels:
                 verdicts[index] = LeftOut(PREFERENCE, "no channel is left")
         return verdicts
+
+
+def _left_out(
+    filters: Sequence[tuple[str, Filter]], prospects: Sequence[Prospect], context: FilterContext
+) -> list[LeftOut | None]:
+    verdicts: list[LeftOut | None] = [None] * len(prospects)
+    for name, each in filters:
+        left = [index for index, verdict in enumerate(verdicts) if verdict is None]
+        if not left:
+            break
+        reasons = each([prospects[index] for index in left], context)
+        for index, reason in zip(left, reasons, strict=True):
+            if reason is not None:
+                verdicts[index] = LeftOut(name, reason)
+    return verdicts
 
 
 # -- frequency ----------------------------------------------------------------------------------------------------
@@ -112,6 +124,12 @@ class Frequency(BaseModel):
         """Whether a customer was reached as often as may be."""
         since = now - timedelta(days=self.days)
         return contacts is not None and sum(at > since for at in contacts.times) >= self.most
+
+
+def attributes_of(chain: FilterChain) -> set[str]:
+    """The attributes that the eligibility rule of a program asks for."""
+    rule = chain.settings.get(ELIGIBILITY, {}).get("rule") if ELIGIBILITY in chain.filters else None
+    return set() if rule is None else attributes_in(rule)
 
 
 def frequency_of(chain: FilterChain) -> Frequency | None:

@@ -1,6 +1,8 @@
 """From customers to candidates; batch runs and events both go this way.
 
-    prospects ──▶ scores of every model, through the cache ──▶ one score by weight ──▶ filters ──▶ writes
+    prospects ──▶ consent ──▶ scores of every model, through the cache ──▶ one score by weight ──▶ filters ──▶ writes
+
+Whoever has opted out is shown to no model, and of him a rejected candidate keeps nothing but the rejection.
 
 The writes of one customer belong together: the candidate, an entry for each of its channels, and the removal of entries
 that it no longer has. A candidate that exists is refreshed: it keeps its creation, its expiry and its history. One that
@@ -33,6 +35,8 @@ from tablewright.systems.unreadable_log import UnreadableLog, describe
 
 _MAX_CONTEXT = 20
 
+_Verdicts = Callable[[Sequence[Prospect], FilterContext], Sequence[LeftOut | None]]
+
 
 class Plan:
     """A program as it is carried out."""
@@ -53,6 +57,8 @@ class Assessment:
     prospect: Prospect
     scores: dict[str, ModelScore] = field(default_factory=dict)
     left_out: LeftOut | None = None
+    # Left out by the customer himself: nothing of his is used.
+    unwanted: bool = False
     error: str | None = None
     cached: int = 0
     scored: int = 0
@@ -90,32 +96,35 @@ class Pipeline:
                 checked(each.prospect)
             except Unfit as error:
                 each.error = str(error)
-        good = [each for each in assessments if each.error is None]
+            each.prospect.channels = list(plan.channels)
+        context = FilterContext(self.store, plan.program_id, plan.marketplace_id, self._clock())
+        self._filter(plan.chain.without_consent, [each for each in assessments if each.error is None], context)
+        for each in assessments:
+            each.unwanted = each.left_out is not None
+        good = [each for each in assessments if each.error is None and not each.unwanted]
         models = plan.configuration.scoring_models
         prospects = [each.prospect for each in good]
         found = self._scorer.score(models, prospects, fresh=fresh, deadline=deadline, halted=halted, patience=patience)
         for each, scores in zip(good, found, strict=True):
             each.scores, each.error, each.cached = scores.found, scores.error, scores.cached
             each.scored = len(scores.found) - scores.cached
-            each.prospect.channels = list(plan.channels)
             if each.error is None:
                 each.prospect.score = combined(models, scores.found)
-        scored = [each for each in assessments if each.error is None]
-        self._filter(plan, scored, FilterContext(self.store, plan.program_id, plan.marketplace_id, self._clock()))
+        self._filter(plan.chain.apply, [each for each in good if each.error is None], context)
         return assessments
 
-    def _filter(self, plan: Plan, assessments: Sequence[Assessment], context: FilterContext) -> None:
+    def _filter(self, verdicts_of: _Verdicts, assessments: Sequence[Assessment], context: FilterContext) -> None:
         """Ask the filters; what they cannot read of a customer is that customer's error, and not a guess."""
         try:
-            verdicts = plan.chain.apply([each.prospect for each in assessments], context)
+            verdicts = verdicts_of([each.prospect for each in assessments], context)
         except Unreadable as error:
             if len(assessments) == 1:
                 self.unreadable_log.add(error)
                 assessments[0].error = describe(error)
                 return
             half = len(assessments) // 2
-            self._filter(plan, assessments[:half], context)
-            self._filter(plan, assessments[half:], context)
+            self._filter(verdicts_of, assessments[:half], context)
+            self._filter(verdicts_of, assessments[half:], context)
             return
         for each, verdict in zip(assessments, verdicts, strict=True):
             each.left_out = verdict
@@ -143,7 +152,9 @@ class Pipeline:
         if assessment.left_out is not None and not is_repeated:
             rejection = Rejection(reason=assessment.left_out.reason, filter=assessment.left_out.filter, at=now)
             history = [*history, rejection][-MAX_REJECTIONS:]
-        contexts = [] if existing is None else existing.context
+        contexts = [] if existing is None or assessment.unwanted else existing.context
+        if assessment.unwanted:
+            context = None
         created = now if existing is None else existing.metadata.created
         candidate = Candidate(
             customer_id=prospect.customer_id,
@@ -154,7 +165,7 @@ class Pipeline:
             scores=assessment.scores,
             score=prospect.score,
             channels=prospect.channels if assessment.left_out is None else [],
-            attributes=prospect.attributes,
+            attributes={} if assessment.unwanted else prospect.attributes,
             metadata=Metadata(created=created, day=created.date(), updated=now, run_id=run_id),
             rejected=assessment.left_out is not None,
             rejection_history=history,

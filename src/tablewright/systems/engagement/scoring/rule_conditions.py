@@ -36,6 +36,14 @@ def compiled(rule: Any) -> Rule:
     return _Compiler().rule(rule, 0)
 
 
+def attributes_in(rule: Any) -> set[str]:
+    """The attributes that a rule names, which was compiled before."""
+    if "attribute" in rule:
+        return {rule["attribute"]}
+    ((_, members),) = rule.items()
+    return set().union(*map(attributes_in, members if isinstance(members, list) else [members]))
+
+
 class _Compiler:
     def __init__(self) -> None:
         self._parts = 0

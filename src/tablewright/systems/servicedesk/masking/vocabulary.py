@@ -28,10 +28,10 @@ __all__ = [
     "LONGEST_CUE",
     "NEGATIONS",
     "NEXT_ONE",
+    "NOUNS",
     "NOW",
     "OPEN_CODES",
     "OTHERS",
-    "NOUNS",
     "PASSWORD",
     "PORTS",
     "PREPOSITIONS",
@@ -327,7 +327,8 @@ ABOUT: Final = _words(
     "igual esa "
     "ese esta este cual mi mis tu su sus nuestra abajo arriba hasta ayer hoy manana luego aqui ahi todo todos nada "
     "algo inutil "
-    "segura secreta obligatoria necesaria vacia desconocida visible oculta gracias otra otro cualquiera incompleta inexacta erronea "
+    "segura secreta obligatoria necesaria vacia desconocida visible oculta gracias otra otro cualquiera "
+    "incompleta inexacta erronea "
     # French
     "le les des du au aux dans pour par sans sur sous avec et ou mais aussi ne pas plus que qui quoi dont quand "
     "parce deja "
