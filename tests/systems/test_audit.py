@@ -226,12 +226,18 @@ def test_the_audit_tells_who_did_what_newest_first(served: Served, tell: Callabl
         assert [entry for page in several for entry in page] == whole
 
 
-@pytest.mark.parametrize("tell", [service_desk, calls], ids=lambda tell: tell.__name__)
+@pytest.mark.parametrize("tell", STORIES, ids=lambda tell: tell.__name__)
 def test_a_cursor_that_was_altered_is_refused(served: Served, tell: Callable[[Served], Story]) -> None:
     story = tell(served)
     for cursor in ("x", "2026-01-01", "2026-01-01T00:00:00~a", "0001-01-01T00:00:00+14:00~a", "~", "a~b" * 100):
         answer = story.admin.get(story.path, params={"cursor": cursor})
         assert (answer.status_code, answer.json()["type"]) == (400, "/problems/invalid-cursor"), cursor
+    cursor = story.admin.get(story.path, params={"limit": 1}).json()["cursor"]
+    # Another character, one more, and the audit of another one.
+    other = tell(served).path
+    for path, altered in ((story.path, cursor[:-2] + "AA"), (story.path, cursor + "A"), (other, cursor)):
+        answer = story.admin.get(path, params={"cursor": altered, "limit": 1})
+        assert (answer.status_code, answer.json()["type"]) == (400, "/problems/invalid-cursor"), (path, altered)
 
 
 def test_what_was_never_there_has_no_audit(served: Served) -> None:

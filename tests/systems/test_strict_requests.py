@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tablewright.runtime.http.parameter_texts import told
 from tablewright.systems import NAMES, load
 from tests.systems.harness import Served, serving
 from tests.systems.openapi_values import Place, example, is_bounded, places, violations
@@ -41,6 +42,41 @@ def bodies(api: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
 
 def fields_of(answer: httpx.Response) -> list[str]:
     return [error["field"] for error in answer.json().get("errors", ())] if answer.status_code == 422 else []
+
+
+def patterns(described: Any) -> Iterator[str]:
+    """Every pattern in a description."""
+    if isinstance(described, dict):
+        if isinstance(found := described.get("pattern"), str):
+            yield found
+        described = list(described.values())
+    if isinstance(described, list):
+        for each in described:
+            yield from patterns(each)
+
+
+@pytest.mark.requirement("X2")
+def test_no_error_shows_a_pattern(described: tuple[Served, str, dict[str, Any]]) -> None:
+    _, _, api = described
+    found = set(patterns(api))
+    assert found
+    for pattern in found:
+        words = told({"type": "string_pattern_mismatch", "msg": "", "ctx": {"pattern": pattern}})
+        assert words, f"declare what is told of {pattern}, with matching(...)"
+
+
+def test_mistakes_are_told_in_words(described: tuple[Served, str, dict[str, Any]]) -> None:
+    served, name, api = described
+    client = client_of(served, name)
+    for method, path, schema in bodies(api):
+        whole = example(api, schema)
+        for place in places(api, schema, whole):
+            for wrong in violations(api, place):
+                body = json.dumps(place.replaced(whole, wrong))
+                headers = {**JSON, "If-Match": "5", "Idempotency-Key": "a key"}
+                answer = client.request(method, address(path), content=body, headers=headers)
+                for shown in ("should match pattern", "Value error"):
+                    assert shown not in answer.text, answer.text
 
 
 @pytest.mark.requirement("X2")

@@ -16,7 +16,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from hashlib import sha256
 from operator import itemgetter
 from typing import Annotated, Any
@@ -31,7 +31,8 @@ from tablewright.model import Entity, ItemWrite, Keys, Query, Write
 from tablewright.runtime.errors import ResourceNotFound
 from tablewright.runtime.identity.actor import acting
 from tablewright.runtime.internal_tables import internal_table
-from tablewright.store import AsyncStore, Cancelled, Create, InvalidCursor
+from tablewright.store import AsyncStore, Cancelled, Create
+from tablewright.store.read.cursor import Position, seal, unseal
 
 __all__ = ["READ_AUDIT", "RECORD_CHANGE", "Audit", "AuditEntry", "AuditPage", "Recorded", "own_error"]
 
@@ -39,7 +40,6 @@ _SECRET = re.compile(r"secret|password|passwd|authorization|token|api[-_]?key", 
 _MAX_TEXT = 1_000
 _MAX_VALUE = 8_000
 _MAX_NAME = 1_000
-_NAME = re.compile(r"[0-9a-f]{1,32}")
 
 
 class AuditEntry(Entity, table=internal_table):
@@ -155,7 +155,9 @@ class Audit:
 
         ResourceNotFound if there is no such thing, and never was.
         """
-        before = _LATEST if cursor is None else _place_of(cursor)
+        read = ["audit", _name_of(self._system, thing)]
+        secret = store.context.cursor_secret
+        before = _LATEST if cursor is None else _place_of(unseal(secret, read, cursor))
         in_item = [] if recorded is None else [_from_item(each) for each in recorded if each.at is not None]
         found = await self._entries(store, _name_of(self._system, thing), before, limit + 1)
         if recorded is None and cursor is None and not found:
@@ -164,7 +166,7 @@ class Audit:
         shown = places[:limit]
         return {
             "audit": [view for _, view in shown],
-            "cursor": _cursor_of(shown[-1][0]) if len(places) > limit else None,
+            "cursor": seal(secret, read, _positions(shown[-1][0])) if len(places) > limit else None,
         }
 
     async def _entries(self, store: AsyncStore, thing: str, before: _Place, number: int) -> list[_Placed]:
@@ -232,19 +234,14 @@ def _from_item(recorded: Recorded) -> _Placed:
     return (recorded.at, f"{recorded.number:010}"), view
 
 
-def _cursor_of(place: _Place) -> str:
-    return f"{place[0].isoformat()}~{place[1]}"
+def _positions(place: _Place) -> list[Position]:
+    return [{"at": {"S": place[0].isoformat()}, "entry": {"S": place[1]}}]
 
 
-def _place_of(cursor: str) -> _Place:
-    moment, _, name = cursor.partition("~")
-    try:
-        at = datetime.fromisoformat(moment)
-    except ValueError:
-        at = None
-    if at is None or at.utcoffset() != timedelta(0) or not _NAME.fullmatch(name):
-        raise InvalidCursor("the cursor was altered, or belongs to another read")
-    return at.replace(tzinfo=UTC), name
+def _place_of(positions: list[Position]) -> _Place:
+    (position,) = positions
+    assert isinstance(position, dict)
+    return datetime.fromisoformat(position["at"]["S"]), position["entry"]["S"]
 
 
 def _name_of(system: str, thing: str) -> str:

@@ -24,6 +24,7 @@ from starlette.requests import HTTPConnection
 
 from tablewright.model import Entity
 from tablewright.runtime.entity_tags import Seen, entity_tag
+from tablewright.runtime.http.parameter_texts import matching
 
 __all__ = ["ETAG", "IF_MATCH", "IF_NONE_MATCH", "Changing", "NotModified", "Reading"]
 
@@ -35,7 +36,10 @@ IF_MATCH = "If-Match"
 IF_NONE_MATCH = "If-None-Match"
 
 _TAG = re.compile(r'(W/)?"([^"]*)"')
-_TAGS = r'^[ \t]*(\*|(W/)?"[^"]*"([ \t]*,[ \t]*(W/)?"[^"]*")*)[ \t]*$'
+_TAGS = matching(
+    r'^[ \t]*(\*|(W/)?"[^"]*"([ \t]*,[ \t]*(W/)?"[^"]*")*)[ \t]*$',
+    'use an ETag as it was sent, in its quotes: "5-1a2b"; or * for whatever there is',
+)
 _MAX_LENGTH = 2_000
 
 

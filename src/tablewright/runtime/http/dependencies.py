@@ -14,6 +14,7 @@ from fastapi import Depends, Header, Query
 from starlette.requests import HTTPConnection
 
 from tablewright.runtime.errors import Unauthenticated
+from tablewright.runtime.http.parameter_texts import matching
 from tablewright.runtime.identity.access import Caller, Grant, Role
 from tablewright.runtime.identity.actor import Actor, acting
 from tablewright.runtime.system import Runtime
@@ -112,7 +113,7 @@ IdempotencyKey = Annotated[
         alias="Idempotency-Key",
         min_length=1,
         max_length=200,
-        pattern=r"^[\x21-\x7e]+$",
+        pattern=matching(r"^[\x21-\x7e]+$", "use printable ASCII characters without spaces, such as a UUID"),
         description="a key for this request, chosen by the caller: a retry with the same key gets the first response",
     ),
 ]

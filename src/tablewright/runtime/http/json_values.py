@@ -13,6 +13,7 @@ from pydantic import AfterValidator, Field, PlainSerializer
 from pydantic.config import JsonDict
 
 from tablewright.model.values.attribute_codec import encode
+from tablewright.runtime.http.parameter_texts import matching
 
 # What other packages use.
 __all__ = [
@@ -87,13 +88,13 @@ def _text(value: str) -> str:
 # What is nothing to a reader: controls and marks without a width, and spaces.
 _UNSEEN = ("Cc", "Cf", "Zs", "Zl", "Zp")
 # Matches a character that is not one of them, nearly: what the description of a field can say.
-SEEN = r"[^\s\x00-\x1f\x7f-\x9f\u200b-\u200f\u2060\ufeff]"
+SEEN = matching(r"[^\s\x00-\x1f\x7f-\x9f\u200b-\u200f\u2060\ufeff]", "it is blank: write something")
 
 
 def not_blank(text: str) -> str:
     """The same text; ValueError if there is nothing to be seen in it."""
     if all(category(char) in _UNSEEN for char in text):
-        raise ValueError("it is blank")
+        raise ValueError("it is blank: write something")
     return text
 
 

@@ -2,12 +2,14 @@
 
 Pydantic takes more than is meant: ``1_000`` and ``5.0`` for an integer, ``yes`` for true, ``0`` for a day in
 1970. ``exact`` refuses what is not written as values of the type are.
+
+A pattern says that to programs; ``matching`` has the words for people, which errors tell instead of it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date, datetime
 from enum import Enum
 from types import NoneType, UnionType
@@ -15,16 +17,31 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import TypeAdapter
 
-__all__ = ["NotWritten", "exact"]
+__all__ = ["NotWritten", "exact", "matching", "told"]
+
+_WORDS: dict[str, str] = {}
 
 # The first that a type is, or is derived from.
 _WRITTEN: tuple[tuple[type, str, str], ...] = (
-    (bool, "(?i:true|false)", "true or false"),
+    (bool, "true|false", "true or false"),
     (int, "-?[0-9]+", "a valid integer"),
     (float, r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?", "a valid number"),
     (datetime, "[0-9]{4}-[0-9]{2}-[0-9]{2}[T ].+", "a valid time, as in 2026-01-31T09:00:00Z"),
     (date, "[0-9]{4}-[0-9]{2}-[0-9]{2}", "a valid date, as in 2026-01-31"),
 )
+
+
+def matching(pattern: str, words: str) -> str:
+    """The same pattern, of which ``words`` are told where a text does not match it: what to write instead."""
+    assert _WORDS.setdefault(pattern, words) == words
+    return pattern
+
+
+def told(error: Mapping[str, Any]) -> str:
+    """What an error of Pydantic says to people."""
+    if error.get("type") == "string_pattern_mismatch":
+        return _WORDS.get(error["ctx"]["pattern"], str(error["msg"]))
+    return str(error["msg"]).removeprefix("Value error, ")
 
 
 class NotWritten(Exception):

@@ -12,6 +12,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from tablewright.runtime.http.json_values import not_blank
+from tablewright.runtime.http.parameter_texts import matching
 
 # What other packages use.
 __all__ = [
@@ -22,7 +23,10 @@ __all__ = [
 
 MAX_ID_LENGTH = 200
 # Without control characters, and not blank.
-_STEP = r"^[^\x00-\x1f\x7f-\x9f/]*[^\s\x00-\x1f\x7f-\x9f/][^\x00-\x1f\x7f-\x9f/]*$"
+_STEP = matching(
+    r"^[^\x00-\x1f\x7f-\x9f/]*[^\s\x00-\x1f\x7f-\x9f/][^\x00-\x1f\x7f-\x9f/]*$",
+    "it is a segment of a URL: write something that is not blank, without / and without control characters",
+)
 _WAYS = (".", "..")
 _is_step = re.compile(_STEP).fullmatch
 

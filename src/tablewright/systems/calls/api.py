@@ -34,6 +34,7 @@ from tablewright.runtime import (
     service_of,
 )
 from tablewright.runtime.audit import AuditPage
+from tablewright.runtime.http.parameter_texts import matching
 from tablewright.store import TolerantPage
 from tablewright.systems.calls.model import DEFAULT_MINUTES, MAX_MINUTES, MAX_VERSIONS, Call, Status
 from tablewright.systems.calls.roles import ADMINS, CUSTOMERS, SCHEDULERS
@@ -50,7 +51,10 @@ Anyone = Annotated[Caller, allow(CUSTOMERS.own, SCHEDULERS, ADMINS)]
 Staff = Annotated[Caller, allow(SCHEDULERS, ADMINS)]
 Admin = Annotated[Caller, allow(ADMINS)]
 
-_ID = r"^[A-Za-z0-9][A-Za-z0-9._:@|+~=-]*$"
+_ID = matching(
+    r"^[A-Za-z0-9][A-Za-z0-9._:@|+~=-]*$",
+    "use a letter or a digit, then letters, digits and . _ : @ | + ~ = -",
+)
 _MAX_ID_LENGTH = 128
 _MILLISECOND = timedelta(milliseconds=1)
 

@@ -21,13 +21,18 @@ from pydantic.config import JsonDict
 from pydantic_core import PydanticCustomError
 
 from tablewright.runtime.http.json_values import UNIQUE, JsonObject, Said, in_json
+from tablewright.runtime.http.parameter_texts import matching
 from tablewright.systems.engagement.delivery.network_addresses import parsed
 from tablewright.systems.engagement.runs.cron_schedule import check_cron, check_time_zone
 
 # Names of programs, marketplaces, models and channels: they are parts of addresses.
-NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
+NAME = matching(
+    r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", "use 1 to 64 letters, digits and . _ -, beginning with a letter or a digit"
+)
 Name = Annotated[str, Field(pattern=NAME, examples=["retail"])]
-_COLUMN = r"^[A-Za-z_][A-Za-z0-9_]{0,63}$"
+_COLUMN = matching(
+    r"^[A-Za-z_][A-Za-z0-9_]{0,63}$", "use the name of a column: 1 to 64 letters, digits and _, beginning with no digit"
+)
 Column = Annotated[str, Field(pattern=_COLUMN)]
 
 
@@ -102,9 +107,16 @@ def _header(name: str) -> str:
     return name
 
 
-HeaderName = Annotated[str, Field(pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$"), AfterValidator(_header)]
+_HEADER = matching(
+    r"^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$", "use the name of a header: 1 to 64 letters, digits and -, without spaces"
+)
+HeaderName = Annotated[str, Field(pattern=_HEADER), AfterValidator(_header)]
 # By header: the name of a credential in the settings; its value is nowhere in a program.
 CredentialHeaders = dict[HeaderName, Name]
+
+
+_WORKGROUP = matching(r"^[a-zA-Z0-9._-]{1,128}$", "use the name of a workgroup: 1 to 128 letters, digits and . _ -")
+_LOCATION = matching(r"^s3://.+", "use a location in S3: s3://bucket/prefix")
 
 
 class Part(BaseModel):
@@ -149,8 +161,8 @@ class AthenaConnector(_Source):
     type: Literal["athena"]
     database: str | None = Field(default=None, min_length=1, max_length=255)
     catalog: str | None = Field(default=None, min_length=1, max_length=255)
-    workgroup: str | None = Field(default=None, pattern=r"^[a-zA-Z0-9._-]{1,128}$")
-    output_location: str | None = Field(default=None, max_length=1_000, pattern=r"^s3://.+")
+    workgroup: str | None = Field(default=None, pattern=_WORKGROUP)
+    output_location: str | None = Field(default=None, max_length=1_000, pattern=_LOCATION)
 
 
 Connector = Annotated[FilesConnector | AthenaConnector, Field(discriminator="type")]

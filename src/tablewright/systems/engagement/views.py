@@ -13,6 +13,7 @@ from pydantic.config import JsonDict
 
 from tablewright.runtime.http import path_ids
 from tablewright.runtime.http.json_values import UNIQUE, Said, Shown, each_once
+from tablewright.runtime.http.parameter_texts import matching
 from tablewright.systems.engagement.configuration import Configuration, Json, Name, Number, Settings, TimeZone
 from tablewright.systems.engagement.consent.customer_preferences import Change, patched, replaced
 from tablewright.systems.engagement.delivery.deliveries import Cause, Summary
@@ -42,6 +43,9 @@ Names = Annotated[list[Name], AfterValidator(each_once)]
 MAX_CONTEXT_BYTES = 2_000
 # As large as JSON's readers take a number exactly.
 MAX_VERSION = 10**15
+
+
+_HOUR = matching(r"^([01][0-9]|2[0-3]):[0-5][0-9]$", "use hours and minutes from 00:00 to 23:59, such as 22:00")
 
 
 class View(BaseModel):
@@ -111,8 +115,8 @@ class EventBody(Strict):
 
 
 class QuietHoursBody(Strict):
-    start: str = Field(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$", examples=["22:00"])
-    end: str = Field(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$", examples=["07:00"])
+    start: str = Field(pattern=_HOUR, examples=["22:00"])
+    end: str = Field(pattern=_HOUR, examples=["07:00"])
     time_zone: TimeZone = "UTC"
 
 

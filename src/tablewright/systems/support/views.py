@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from tablewright.runtime.http.json_values import JsonObject, Said, Shown, Text
+from tablewright.runtime.http.parameter_texts import matching
 from tablewright.runtime.http.path_ids import Id
 from tablewright.store import Unreadable, offloaded_sizes
 from tablewright.systems.response_views import LEFT_OUT, EntityView
@@ -61,7 +62,7 @@ class NewEvent(Strict):
     event_type: Annotated[str, AfterValidator(_of_a_client)] = Field(
         min_length=1,
         max_length=100,
-        pattern=r"^[a-z0-9_.-]+$",
+        pattern=matching(r"^[a-z0-9_.-]+$", "use small letters, digits and _ . - without spaces"),
         description=f"any word but {', '.join(sorted(SYSTEM_EVENTS))}, which are written with what they tell of",
         examples=["customer_called"],
     )

@@ -26,6 +26,7 @@ from tablewright.runtime import (
 )
 from tablewright.runtime.audit import AuditPage
 from tablewright.runtime.http.json_values import UNIQUE, Said, each_once, not_blank
+from tablewright.runtime.http.parameter_texts import matching
 from tablewright.runtime.http.path_ids import not_dots
 from tablewright.runtime.mail.mail_addresses import ADDRESS, MAX_ADDRESS_LENGTH, checked_address
 from tablewright.systems.response_views import page_end
@@ -51,9 +52,14 @@ Concerned = Annotated[Caller, allow(MEMBERS.own, ADMINS)]
 _TASK_ID = "7c2f0f0e-2d0e-4c5b-9a51-0f6d2c3b8f11"
 # What ends a line, or controls something else; and a line in which something can be seen.
 _CONTROLS = r"\x00-\x1f\x7f-\x9f\u2028\u2029"
-_USER_ID = r"^[^\s\x00-\x20\x7f-\x9f/]+$"
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
-_LINE = rf"^[^{_CONTROLS}]*[^\s{_CONTROLS}][^{_CONTROLS}]*$"
+_USER_ID = matching(
+    r"^[^\s\x00-\x20\x7f-\x9f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff/]+$",
+    "use the id of a user as it is in tokens: no spaces, no / and nothing that cannot be seen",
+)
+_LINE = matching(
+    rf"^[^{_CONTROLS}]*[^\s{_CONTROLS}][^{_CONTROLS}]*$", "write one line that is not blank, without control characters"
+)
 
 
 def _written_day(value: Any) -> Any:
@@ -74,7 +80,7 @@ Email = Annotated[
     str,
     Field(
         max_length=MAX_ADDRESS_LENGTH,
-        pattern=ADDRESS,
+        pattern=matching(ADDRESS, "it is no mail address, such as ada@example.org"),
         json_schema_extra={"format": "email"},
         examples=["member@example.org"],
     ),
@@ -137,7 +143,9 @@ class StatusChange(Strict):
 
 
 class NewAssignment(Strict):
-    user_id: Annotated[str, Field(min_length=1, max_length=128, pattern=_USER_ID, examples=["u-789"])]
+    user_id: Annotated[
+        str, Field(min_length=1, max_length=128, pattern=_USER_ID, examples=["u-789"]), AfterValidator(not_blank)
+    ]
 
 
 class NewUser(Strict):
@@ -151,6 +159,7 @@ class NewUser(Strict):
             examples=["u-789"],
         ),
         AfterValidator(not_dots),
+        AfterValidator(not_blank),
     ]
     email: Email
     groups: Groups
