@@ -27,14 +27,14 @@ from pydantic import Field
 from pydantic_core import to_jsonable_python
 from typing_extensions import TypedDict
 
-from tablewright.model import Entity, ItemWrite, Keys, Query, Write
+from tablewright.model import Entity, ItemWrite, Keys, Query
 from tablewright.runtime.errors import ResourceNotFound
 from tablewright.runtime.identity.actor import acting
 from tablewright.runtime.internal_tables import internal_table
 from tablewright.store import AsyncStore, Cancelled, Create
 from tablewright.store.read.cursor import Position, seal, unseal
 
-__all__ = ["READ_AUDIT", "RECORD_CHANGE", "Audit", "AuditEntry", "AuditPage", "Recorded", "own_error"]
+__all__ = ["AUDITED", "READ_AUDIT", "Audit", "AuditEntry", "AuditPage", "Recorded", "own_error"]
 
 _SECRET = re.compile(r"secret|password|passwd|authorization|token|api[-_]?key", re.IGNORECASE)
 _MAX_TEXT = 1_000
@@ -61,12 +61,8 @@ class AuditEntry(Entity, table=internal_table):
         """The changes of a thing, newest first."""
 
 
-RECORD_CHANGE = Write(
-    "record change",
-    ItemWrite(AuditEntry, "create"),
-    about="in the transaction of a change that is audited, all of which costs double then",
-)
-"""What a system writes to the internal table because of its audit, for its design."""
+AUDITED = ItemWrite(AuditEntry, "create")
+"""The entry of a change, as part of the write that a design declares for that: in one transaction, at its price."""
 READ_AUDIT = "AuditEntry.of_thing"
 """What an admin reads of it."""
 

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
+from decimal import Decimal
 
+import httpx
 import pytest
 
+from tablewright.design.cost.capacity_estimate import CapacityEstimate
 from tablewright.design.lint import lint
 from tablewright.model import schema_of
 from tablewright.systems.calls import calls_system
 from tablewright.systems.calls.model import Call, calls, design
 from tablewright.systems.calls.service import Calls
 from tests.systems import raw
+from tests.systems.calls.planner import put
 from tests.systems.harness import Served, serving
 
 
@@ -73,3 +78,28 @@ def test_the_demo_can_be_looked_at_by_its_users(alone: Served) -> None:
         client = alone.client(user.user_id, *(role.name for role in user.roles), path="/calls")
         assert client.get("/users/ada/calls").json()["calls"][0]["status"] == "COMPLETED"
         assert client.get("/users/ada/calls/next-scheduled").status_code == 200
+
+
+@pytest.mark.requirement("X5")
+def test_a_change_is_charged_as_the_plan_says_with_its_audit_entry(alone: Served) -> None:
+    staff = alone.client("sam", "Schedulers", path="/calls")
+    body = {"userId": "ada", "providerId": "p-1", "scheduledFor": 1_900_000_000_000}
+    estimate = CapacityEstimate(design)
+
+    def charged(name: str, call: Callable[[], httpx.Response]) -> httpx.Response:
+        before = written(alone)
+        answer = call()
+        assert answer.is_success, answer.text
+        assert written(alone) - before == sum(units.write for units in estimate.of(name)), name
+        return answer
+
+    made = charged("create call", lambda: staff.post("/calls", json=body)).json()
+    charged("change provider", lambda: put(staff, made, "provider", 1, providerId="p-2"))
+    charged("complete", lambda: put(staff, made, "status", 2, status="COMPLETED"))
+
+
+def written(served: Served) -> Decimal:
+    """The write units that transactions have consumed."""
+    text = served.client().get("/metrics").text
+    found = re.findall(r'^dynamodb_consumed_capacity_units_total{operation="TransactWriteItems".*} (\S+)$', text, re.M)
+    return sum(map(Decimal, found), Decimal(0))

@@ -32,7 +32,7 @@ from tablewright.model import (
     Write,
     camel_case,
 )
-from tablewright.runtime.audit import READ_AUDIT, RECORD_CHANGE
+from tablewright.runtime.audit import AUDITED, READ_AUDIT
 from tablewright.runtime.idempotency import KEEP_RESPONSE
 from tablewright.runtime.identity.deny_list import CHECK_CALLER
 from tablewright.runtime.internal_tables import internal_table
@@ -133,7 +133,7 @@ class BookedDay(Entity, table=calls, naming=camel_case):
 
     keys = Keys(userId="BOOKED#{side}#{person_id}", sk="DAY#{day}")
 
-    @Get()
+    @Get(consistent=True)
     def of_day(self, side: Side, person_id: str, day: date) -> None:
         """The times of a user or a provider on a day."""
 
@@ -149,15 +149,18 @@ design = Design(
     tables=[calls],
     internal_tables=[internal_table],
     writes=[
-        Write("create call", ItemWrite(Call, "create"), _booking(2)),
-        Write("complete", ItemWrite(Call, "update", sets=["status"])),
-        Write("cancel", ItemWrite(Call, "update", sets=["status"]), _booking(2), about="its time is free again"),
-        Write("change provider", ItemWrite(Call, "update", sets=["provider_id"]), _booking(2)),
+        Write("create call", ItemWrite(Call, "create"), _booking(2), AUDITED),
+        Write("complete", ItemWrite(Call, "update", sets=["status"]), AUDITED),
+        Write(
+            "cancel", ItemWrite(Call, "update", sets=["status"]), _booking(2), AUDITED, about="its time is free again"
+        ),
+        Write("change provider", ItemWrite(Call, "update", sets=["provider_id"]), _booking(2), AUDITED),
         Write(
             "reschedule",
             ItemWrite(Call, "delete"),
             ItemWrite(Call, "create"),
             _booking(4),
+            AUDITED,
             about="the time is part of the key",
         ),
         Write(
@@ -165,11 +168,11 @@ design = Design(
             ItemWrite(Call, "delete"),
             ItemWrite(Call, "create"),
             _booking(2),
+            AUDITED,
             about="the user is the partition",
         ),
-        Write("delete call", ItemWrite(Call, "delete"), _booking(2)),
+        Write("delete call", ItemWrite(Call, "delete"), _booking(2), AUDITED),
         KEEP_RESPONSE,
-        RECORD_CHANGE,
     ],
     roles={
         "api": [
@@ -190,7 +193,7 @@ design = Design(
             "delete call",
         ],
         "customer": ["Call.of_user", "Call.upcoming", "Call.completed"],
-        "runtime": [CHECK_CALLER, READ_AUDIT, "keep response", "record change"],
+        "runtime": [CHECK_CALLER, READ_AUDIT, "keep response"],
     },
     tenants={"customer": "user_id"},
     volume={

@@ -33,7 +33,7 @@ transaction as the candidate. Scores in keys are in a form that sorts as numbers
 from __future__ import annotations
 
 from tablewright.model import AcceptedFinding, Design, ItemWrite, RequiredRead, Traffic, Volume, Write
-from tablewright.runtime.audit import READ_AUDIT, RECORD_CHANGE
+from tablewright.runtime.audit import AUDITED, READ_AUDIT
 from tablewright.runtime.idempotency import KEEP_RESPONSE
 from tablewright.runtime.identity.deny_list import CHECK_CALLER
 from tablewright.runtime.internal_tables import internal_table
@@ -159,9 +159,13 @@ design = Design(
             "reject",
             ItemWrite(Candidate, "update", sets=["rejected", "channels", "rejection_history"]),
             ItemWrite(ChannelEntry, "delete", count=MAX_CHANNELS),
+            AUDITED,
         ),
         Write(
-            "delete candidate", ItemWrite(Candidate, "delete"), ItemWrite(ChannelEntry, "delete", count=MAX_CHANNELS)
+            "delete candidate",
+            ItemWrite(Candidate, "delete"),
+            ItemWrite(ChannelEntry, "delete", count=MAX_CHANNELS),
+            AUDITED,
         ),
         Write("cache scores", ItemWrite(Score, "put", count=25, conditional=False)),
         Write(
@@ -185,23 +189,31 @@ design = Design(
             ItemWrite(Program, "put"),
             ItemWrite(ProgramVersion, "create"),
             ItemWrite(Schedule, "put", count=2),
+            AUDITED,
         ),
         Write(
             "begin run",
             ItemWrite(Run, "create"),
             ItemWrite(Slot, "create"),
             ItemWrite(Schedule, "update", sets=["due"]),
+            AUDITED,
         ),
         Write("take run over", ItemWrite(Slot, "update", sets=["owner", "until", "taken_over"])),
-        Write("ask run to end", ItemWrite(Run, "update", sets=["requested"])),
+        Write(
+            "resume run",
+            ItemWrite(Run, "update", sets=["state", "attempt", "requested", "failure", "finished"]),
+            ItemWrite(Slot, "create"),
+            AUDITED,
+        ),
+        Write("ask run to end", ItemWrite(Run, "update", sets=["requested"]), AUDITED),
+        Write("order deliveries", AUDITED, about="before they are sent: each is a record of its own"),
         Write("move schedule on", ItemWrite(Schedule, "update", sets=["due"])),
         Write("end run", ItemWrite(Run, "update", sets=["state", "finished"]), ItemWrite(Slot, "delete")),
         Write("forget failed customers", ItemWrite(FailedCustomer, "delete", count=25, conditional=False)),
-        Write("forget run", ItemWrite(Run, "delete"), ItemWrite(Slot, "delete")),
+        Write("forget run", ItemWrite(Run, "delete"), ItemWrite(Slot, "delete"), AUDITED),
         CLAIM_MAIL,
         RECORD_MAIL,
         KEEP_RESPONSE,
-        RECORD_CHANGE,
     ],
     roles={
         "api": [
@@ -248,7 +260,9 @@ design = Design(
             "put program",
             "begin run",
             "take run over",
+            "resume run",
             "ask run to end",
+            "order deliveries",
             "move schedule on",
             "end run",
             "forget run",
@@ -261,7 +275,6 @@ design = Design(
             "claim mail",
             "record mail",
             "keep response",
-            "record change",
         ],
     },
     volume={

@@ -41,7 +41,7 @@ from tablewright.model import (
     sharded,
     when,
 )
-from tablewright.runtime.audit import READ_AUDIT, RECORD_CHANGE
+from tablewright.runtime.audit import AUDITED, READ_AUDIT
 from tablewright.runtime.idempotency import KEEP_RESPONSE
 from tablewright.runtime.identity.deny_list import CHECK_CALLER
 from tablewright.runtime.internal_tables import internal_table
@@ -217,12 +217,11 @@ design = Design(
             "answer",
             ItemWrite(Ticket, "update", sets=["updated_at", "first_answered_at"], appends=["comments"]),
         ),
-        Write("change status", ItemWrite(Ticket, "update", sets=["status", "updated_at"])),
-        Write("take", ItemWrite(Ticket, "update", sets=["status", "assignee", "updated_at"])),
-        Write("assign", ItemWrite(Ticket, "update", sets=["assignee", "updated_at"])),
-        Write("set priority", ItemWrite(Ticket, "update", sets=["priority", "updated_at"])),
+        Write("change status", ItemWrite(Ticket, "update", sets=["status", "updated_at"]), AUDITED),
+        Write("take", ItemWrite(Ticket, "update", sets=["status", "assignee", "updated_at"]), AUDITED),
+        Write("assign", ItemWrite(Ticket, "update", sets=["assignee", "updated_at"]), AUDITED),
+        Write("set priority", ItemWrite(Ticket, "update", sets=["priority", "updated_at"]), AUDITED),
         KEEP_RESPONSE,
-        RECORD_CHANGE,
     ],
     roles={
         # What the document allows, and what people at the desk need beside it.
@@ -244,7 +243,7 @@ design = Design(
             "assign",
             "set priority",
         ],
-        "runtime": [CHECK_CALLER, READ_AUDIT, "keep response", "record change"],
+        "runtime": [CHECK_CALLER, READ_AUDIT, "keep response"],
     },
     volume={Ticket: Volume(items=10_000, size=2_000)},
     traffic={

@@ -55,7 +55,7 @@ from tablewright.model import (
     sharded,
     when,
 )
-from tablewright.runtime.audit import READ_AUDIT, RECORD_CHANGE
+from tablewright.runtime.audit import AUDITED, READ_AUDIT
 from tablewright.runtime.identity.deny_list import CHECK_CALLER
 from tablewright.runtime.internal_tables import internal_table
 from tablewright.store import IdempotencyRecord
@@ -392,20 +392,23 @@ design = Design(
             ItemWrite(Ticket, "update", sets=["status", "completed_at"]),
             ItemWrite(Event, "create"),
             ItemWrite(Helper, "put"),
+            AUDITED,
         ),
         Write(
             "escalate",
             ItemWrite(Ticket, "update", sets=["status", "escalated_at", "escalation_reason", "assigned_to"]),
             ItemWrite(Event, "create"),
             ItemWrite(Helper, "put", count=2),
+            AUDITED,
         ),
         Write(
             "reassign",
             ItemWrite(Ticket, "update", sets=["escalated_at", "escalation_reason", "assigned_to"]),
             ItemWrite(Event, "create"),
             ItemWrite(Helper, "put", count=2),
+            AUDITED,
         ),
-        Write("attach data", ItemWrite(Ticket, "update", sets=["data"])),
+        Write("attach data", ItemWrite(Ticket, "update", sets=["data"]), AUDITED),
         Write("add event", ItemWrite(Event, "create"), ItemWrite(Helper, "put"), checks=[Ticket]),
         Write(
             "give feedback",
@@ -419,7 +422,6 @@ design = Design(
         Write("forget", ItemWrite(CacheEntry, "delete")),
         # A ticket that changes its status is counted down in one metric and up in another.
         Write("count", ItemWrite(Metric, "update", adds=["count_value", "total_time", "total_ratings"], count=2)),
-        RECORD_CHANGE,
     ],
     reactions=[
         Reaction("metrics", Ticket, effect="count", consumer="metrics", write="count"),
@@ -462,7 +464,7 @@ design = Design(
         ],
         "customer": ["Ticket.of_customer", "Ticket.of_customer_in_status"],
         "training export": ["Case.of_ticket"],
-        "runtime": [CHECK_CALLER, READ_AUDIT, "record change"],
+        "runtime": [CHECK_CALLER, READ_AUDIT],
     },
     tenants={"customer": "customer_id"},
     volume={

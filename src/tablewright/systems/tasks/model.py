@@ -45,7 +45,7 @@ from tablewright.model import (
     pascal_case,
 )
 from tablewright.runtime import Event
-from tablewright.runtime.audit import READ_AUDIT, RECORD_CHANGE
+from tablewright.runtime.audit import AUDITED, READ_AUDIT
 from tablewright.runtime.events.event_log import PUBLISH_EVENT
 from tablewright.runtime.idempotency import KEEP_RESPONSE
 from tablewright.runtime.identity.deny_list import CHECK_CALLER, DeactivatedUser
@@ -183,7 +183,7 @@ class User(Entity, table=task_management, naming=pascal_case, type_name="USER"):
         GSI2SK="USER#{user_id}",
     )
 
-    @Get(many=True)
+    @Get(many=True, consistent=True)
     def by_id(self, user_id: str) -> None:
         """The profile of a user."""
 
@@ -269,24 +269,36 @@ design = Design(
     writes=[
         Write("create task", ItemWrite(Task, "create")),
         Write(
-            "change details", ItemWrite(Task, "update", sets=["title", "description", "priority", "due", "updated_by"])
+            "change details",
+            ItemWrite(Task, "update", sets=["title", "description", "priority", "due", "updated_by"]),
+            AUDITED,
         ),
-        Write("change status", ItemWrite(Task, "update", sets=["status", "updated_by"]), checks=[Assignment]),
-        Write("assign", ItemWrite(Assignment, "create"), checks=[Task, User]),
-        Write("unassign", ItemWrite(Assignment, "delete")),
+        Write("change status", ItemWrite(Task, "update", sets=["status", "updated_by"]), AUDITED, checks=[Assignment]),
+        Write("assign", ItemWrite(Assignment, "create"), AUDITED, checks=[Task, User]),
+        Write("unassign", ItemWrite(Assignment, "delete"), AUDITED),
         Write("add comment", ItemWrite(Comment, "create"), checks=[Task]),
-        Write("attach", ItemWrite(Attachment, "create"), ItemWrite(AttachmentContent, "create"), checks=[Task]),
-        Write("detach", ItemWrite(Attachment, "delete"), ItemWrite(AttachmentContent, "delete")),
-        Write("create user", ItemWrite(User, "create")),
-        Write("change user", ItemWrite(User, "update", sets=["email", "groups", "user_status"]), checks=[User]),
+        Write(
+            "attach", ItemWrite(Attachment, "create"), ItemWrite(AttachmentContent, "create"), AUDITED, checks=[Task]
+        ),
+        Write("detach", ItemWrite(Attachment, "delete"), ItemWrite(AttachmentContent, "delete"), AUDITED),
+        Write("create user", ItemWrite(User, "create"), AUDITED),
+        Write(
+            "change user", ItemWrite(User, "update", sets=["email", "groups", "user_status"]), AUDITED, checks=[User]
+        ),
         Write(
             "deactivate user",
             ItemWrite(User, "update", sets=["user_status"]),
             ItemWrite(DeactivatedUser, "put"),
+            AUDITED,
             checks=[User],
             about="refused by every system from now on",
         ),
-        Write("reactivate user", ItemWrite(User, "update", sets=["user_status"]), ItemWrite(DeactivatedUser, "delete")),
+        Write(
+            "reactivate user",
+            ItemWrite(User, "update", sets=["user_status"]),
+            ItemWrite(DeactivatedUser, "delete"),
+            AUDITED,
+        ),
         PUBLISH_EVENT,
         CLAIM_MAIL,
         RECORD_MAIL,
@@ -294,7 +306,6 @@ design = Design(
         SETTLE_MAIL,
         COMPLETE_MAIL,
         KEEP_RESPONSE,
-        RECORD_CHANGE,
     ],
     reactions=[
         *(
@@ -353,7 +364,7 @@ design = Design(
             "queue mail",
             "settle mail",
         ],
-        "runtime": [CHECK_CALLER, READ_AUDIT, "Event.of_source", "keep response", "record change"],
+        "runtime": [CHECK_CALLER, READ_AUDIT, "Event.of_source", "keep response"],
     },
     volume={
         Task: Volume(items=50_000, size=700, distinct={"GSI2PK": len(Status)}),
