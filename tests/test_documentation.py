@@ -271,6 +271,22 @@ def test_what_is_to_be_typed_can_be_pasted(path: Path) -> None:
     assert (prompts, "```console" in path.read_text("utf-8")) == ([], False)
 
 
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_no_command_is_cut_off(path: Path) -> None:
+    """With a quote that is left open, a shell waits for the rest; those that are not run as well."""
+    for block in blocks(path.read_text("utf-8")):
+        if block.language == "sh":
+            checked = subprocess.run(["bash", "-n"], input=block.text, capture_output=True, text=True, timeout=30)
+            assert (checked.returncode, checked.stderr) == (0, ""), f"{path.name}:{block.line}"
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "docs").glob("walkthrough-*.md")), ids=lambda path: path.name)
+def test_what_a_walk_through_writes_is_written_by_the_shell_that_it_is_typed_in(path: Path) -> None:
+    for block in blocks(path.read_text("utf-8")):
+        if block.language == "python" and block.runs:
+            assert "write_text" not in block.text, block.line
+
+
 def test_the_runner_stays_in_the_folder_that_it_has_gone_to(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("```sh\nmkdir inner\ncd inner\n```\n\n```sh\npwd\n```\n\n```text\n.../inner\n```\n")

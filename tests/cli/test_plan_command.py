@@ -117,3 +117,10 @@ def test_what_can_be_put_right_is_said_in_a_line(tmp_path: Path) -> None:
 
 def test_the_options_of_a_plan_are_those_of_the_command() -> None:
     assert CostOptions() == CostOptions(target_utilization=70, free_tier=True, backups=0)
+
+
+@pytest.mark.requirement("X5")
+def test_a_terminal_gets_no_source_of_diagrams() -> None:
+    done = tablewright("plan", "tests.design.models")
+    assert done.returncode == 0, done.stderr
+    assert "pie showData" not in done.stdout

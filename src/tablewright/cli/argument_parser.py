@@ -46,6 +46,14 @@ class UsageError(Exception):
     status = 2
 
 
+def refused(error: Exception) -> UsageError:
+    """What a command says of an error of the store."""
+    if getattr(error, "code", None) == "NoCredentials":
+        # Nothing was asked.
+        return UsageError(str(getattr(error, "message", error)))
+    return UsageError(f"the database refused the request: {error}")
+
+
 class DamagedDataError(UsageError):
     """A database that cannot be opened as it is."""
 

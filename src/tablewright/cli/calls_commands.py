@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from tablewright.cli.argument_parser import Commands, UsageError
+from tablewright.cli.argument_parser import Commands, UsageError, refused
 
 
 def register(commands: Commands) -> None:
@@ -43,7 +43,7 @@ def _verify(options: argparse.Namespace) -> int:
                 repair=options.repair,
             )
         except StoreError as error:
-            raise UsageError(f"the database refused the request: {error}") from None
+            raise refused(error) from None
         finally:
             runtime.close()
     for finding in found:

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tablewright.cli.argument_parser import Commands, UsageError
+from tablewright.cli.argument_parser import Commands, UsageError, refused
 
 if TYPE_CHECKING:
     from tablewright.cli.progress import StepProgress
@@ -69,7 +69,7 @@ def _run(options: argparse.Namespace) -> int:
         except ServiceProblem as problem:
             raise UsageError(str(problem)) from None
         except StoreError as error:
-            raise UsageError(f"the database refused the request: {error}") from None
+            raise refused(error) from None
         finally:
             runtime.close()
     _print_run(ended, as_json=options.json)

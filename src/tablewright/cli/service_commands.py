@@ -8,7 +8,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from tablewright.cli.argument_parser import Commands, DamagedDataError, UsageError, port
+from tablewright.cli.argument_parser import Commands, DamagedDataError, UsageError, port, refused
 from tablewright.cli.database_commands import add_accept_loss
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def _up(options: argparse.Namespace) -> int:
         try:
             status = serve(runtime, systems, demo=options.demo, steps=steps, make_screens=make_screens)
         except StoreError as error:
-            raise UsageError(f"the database refused the request: {error}") from None
+            raise refused(error) from None
         except SettingsError as error:
             raise UsageError(str(error)) from None
         ignore_stop_signals()

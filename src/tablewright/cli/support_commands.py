@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tablewright.cli.argument_parser import Commands, UsageError
+from tablewright.cli.argument_parser import Commands, UsageError, refused
 
 if TYPE_CHECKING:
     from tablewright.cli.progress import StepProgress
@@ -143,7 +143,7 @@ def _opened(
         steps.begin(what)
         return work(runtime, lambda done, total: steps.update(what, done, total or done))
     except (StoreError, ModelError) as error:
-        raise UsageError(f"the database refused the request: {error}") from None
+        raise refused(error) from None
     finally:
         runtime.close()
 

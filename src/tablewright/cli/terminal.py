@@ -59,9 +59,10 @@ def _show(console: Console, block: Block) -> None:
             for row in block.rows:
                 table.add_row(*map(_styled, row))
             console.print(table)
-        case report.Code(text) | report.Diagram(text):
+        case report.Code(text):
             console.print(text, markup=False)
-        case report.Drawing():
+        case report.Diagram() | report.Drawing():
+            # For documents and pages; a table has the same.
             pass
 
 

@@ -318,7 +318,8 @@ def test_without_credentials_it_says_so(call: Face, monkeypatch: pytest.MonkeyPa
         monkeypatch.delenv(name)
     backend = EndpointBackend("us-east-1", "http://127.0.0.1:1", {})
     failed = failure(call, backend)
-    assert (failed.code, failed.message) == ("UnrecognizedClientException", "Unable to locate credentials")
+    assert failed.code == "NoCredentials"
+    assert "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE" in failed.message
     backend.close()
 
 

@@ -30,6 +30,10 @@ RESPONSE_SECONDS = 30.0
 MAX_CONNECTIONS = 100
 
 _CHECK_SECONDS = 60.0
+_NO_CREDENTIALS = (
+    "there are no AWS credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE. "
+    "An endpoint that does not check them, such as tablewright serve, takes any values"
+)
 _PORTS = {"http": 80, "https": 443}
 
 
@@ -84,11 +88,13 @@ class AwsAccess:
 
     def load(self, service: str, resource: str) -> RequestSigner:
         """The signer of requests to a service, with the credentials of now."""
-        from botocore.exceptions import BotoCoreError
+        from botocore.exceptions import BotoCoreError, NoCredentialsError
 
         with self._lock:
             try:
                 signer = self._signers[service, resource] = self._loaded(service, resource)
+            except NoCredentialsError as error:
+                raise ServiceError("NoCredentials", _NO_CREDENTIALS) from error
             except BotoCoreError as error:
                 raise ServiceError("UnrecognizedClientException", str(error)) from error
         return signer
