@@ -146,7 +146,7 @@ def test_two_processes_at_once_send_one_letter(server: MailServer) -> None:
 def test_a_refusal_for_good_is_recorded_and_not_tried_again(office: Office, server: MailServer, at: str) -> None:
     server.answers[at] = "550 5.1.1 No such user"
     office.mailer.send(EVENT, MESSAGE)
-    assert (office.delivery().state, office.delivery().reason) == ("refused", "550")
+    assert (office.delivery().state, office.delivery().reason) == ("refused", "550 5.1.1 No such user")
     server.answers.clear()
     office.mailer.send(EVENT, MESSAGE)
     office.mailer.send(EVENT, Message("linus@example.org", "It happened", "Others go on."))

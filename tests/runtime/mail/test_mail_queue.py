@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator
 from datetime import timedelta
@@ -10,9 +11,10 @@ from typing import Any
 
 import pytest
 
+from tablewright.model import attr
 from tablewright.runtime.errors import ResourceNotFound, StateConflict
 from tablewright.runtime.mail.event_mail import MailRetries
-from tablewright.runtime.mail.mail_records import digest
+from tablewright.runtime.mail.mail_records import MailRecord, digest
 from tablewright.runtime.mail.mail_transport import SmtpTransport
 from tablewright.store import Store, Unavailable
 from tests.runtime.mail.office import Office
@@ -98,7 +100,7 @@ def test_a_mailbox_is_tried_less_and_less_often_and_for_a_day(office: Office, se
     assert timedelta(days=1) <= tried[-1] - tried[0] < timedelta(days=1, hours=1)
     assert office.waiting() == []
     record = office.record(1, FULL)
-    assert (record.state, record.reason, record.attempts) == ("refused", "452", len(tried))
+    assert (record.state, record.reason, record.attempts) == ("refused", "452 4.2.2 Over quota", len(tried))
 
 
 @pytest.mark.requirement("TM8")
@@ -107,15 +109,26 @@ def test_what_is_refused_for_good_is_sent_again_by_an_admin(office: Office, serv
     office.tell(1, FULL, FREE)
     (dead,) = office.dead()
     assert subjects(server, FREE) == ["No. 1"]
-    for answer, reason in (("550 5.1.1 No such user", "550"), ("450 4.2.1 Busy", "450")):
+    for answer, reason in (
+        ("550 5.1.1 No such user", "550 5.1.1 No such user"),
+        ("450 4.2.1 Busy", "450 4.2.1 Busy"),
+        (f"550 5.1.1 <{FULL.upper()}> unknown", "550 5.1.1 <the recipient> unknown"),
+    ):
         server.answers[FULL] = answer
-        with pytest.raises(StateConflict, match=f"the message was not accepted: {reason}"):
+        with pytest.raises(StateConflict, match=f"^the message was not accepted: {re.escape(reason)}$"):
             office.mailer.replay(dead.event_id, dead.recipient)
         assert (office.dead(), office.record(1, FULL).reason) == ([dead], reason)
     server.stop()
     with pytest.raises(Unavailable):
         office.mailer.replay(dead.event_id, dead.recipient)
     server.start()
+    # While another request is sending it.
+    record = office.record(1, FULL)
+    claimed = attr(MailRecord.claimed_until).set(office.now + MINUTE)
+    office.store.update(record, attr(MailRecord.state).set("sending"), claimed)
+    with pytest.raises(StateConflict, match="another process may be sending this message"):
+        office.mailer.replay(dead.event_id, dead.recipient)
+    office.now += 2 * MINUTE
     server.answers.clear()
     office.mailer.replay(dead.event_id, dead.recipient)
     assert subjects(server, FULL) == ["No. 1"]

@@ -60,12 +60,20 @@ def test_admins_see_what_was_refused_for_good_and_send_it_again(served: Served, 
     place = "/runtime/mail/dead-letters"
     found = wait_for(lambda: len(each := root.get(place).json()["dead_letters"]) == 2 and each)
     assert [each["subject"] for each in found] == ["In progress: Deploy", "Assigned to you: Deploy"]
-    assert {(each["recipient"], each["reason"], each["attempts"]) for each in found} == {(team.address(gone), "550", 1)}
+    told = {(each["recipient"], each["reason"], each["attempts"]) for each in found}
+    assert told == {(team.address(gone), "550 5.1.1 No such user", 1)}
+    for named in ("nope", ".", "a.", ".b"):
+        missing = root.post(f"{place}/{named}/replay")
+        assert missing.status_code == 404
+        assert named == "." or missing.json()["detail"] == f"there is no dead letter {named}"
     first = root.get(place, params={"limit": 1}).json()
     rest = root.get(place, params={"limit": 1, "cursor": first["cursor"]}).json()
     assert first["dead_letters"] + rest["dead_letters"] == found
     refused = root.post(f"{place}/{found[0]['id']}/replay")
-    assert (refused.status_code, refused.json()["detail"]) == (409, "the message was not accepted: 550")
+    assert (refused.status_code, refused.json()["detail"]) == (
+        409,
+        "the message was not accepted: 550 5.1.1 No such user",
+    )
 
     del mail.answers[team.address(gone)]
     for each in reversed(found):

@@ -234,7 +234,9 @@ async def dead_mail(request: Request, _: Admin, limit: Limit = 20, cursor: Curso
 @router.post("/runtime/mail/dead-letters/{id}/replay", status_code=204)
 async def replay_mail(id: str, request: Request, _: Admin) -> None:
     """Send a message again; if the mail server accepts it, it is a dead letter no longer."""
-    event_id, _dot, recipient = id.rpartition(".")
+    event_id, dot, recipient = id.rpartition(".")
+    if not (event_id and dot and recipient):
+        raise ResourceNotFound(f"there is no dead letter {id}")
     try:
         runtime = runtime_of(request)
         await asyncio.to_thread(runtime.mailer.on(runtime.consumer_store).replay, event_id, recipient)

@@ -272,7 +272,10 @@ class Mailer:
         record = self._store.get(MailRecord.by_recipient(event_id, recipient))
         if record is None or record.failed_at is None or record.letter is None or record.state == "sent":
             raise ResourceNotFound(f"there is no dead letter {event_id}.{recipient}")
-        claim = self._take(record)
+        try:
+            claim = self._take(record)
+        except Unavailable as error:
+            raise StateConflict(f"{error}; see whether it is a dead letter still") from error
         place = DeadMail(failed_at=record.failed_at, event_id=event_id, recipient=recipient)
         try:
             self._transmit(claim, record.letter, state="refused")
@@ -304,7 +307,7 @@ class Mailer:
 
     def _refused(self, claim: MailRecord, reason: str) -> None:
         self._count("refused")
-        _log.warning("mail was refused", extra={"event_id": claim.event_id, "code": reason})
+        _log.warning("mail was refused", extra={"event_id": claim.event_id, "code": reason.partition(" ")[0]})
 
     # -- claims -------------------------------------------------------------------------------------------------
 

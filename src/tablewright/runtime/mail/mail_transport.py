@@ -28,6 +28,8 @@ __all__ = ["Deferred"]
 # How long sending a message may take; a claim on it lasts longer (see ``event_mail``).
 SENT_WITHIN = 30.0
 _QUIT_WITHIN = 2.0
+# Characters of a response that are kept.
+_MAX_RESPONSE = 300
 # The server requires a login, or the login failed: not the recipient's fault.
 _LOGIN_CODES = frozenset({530, 534, 535, 538})
 
@@ -87,10 +89,10 @@ class SmtpTransport:
             server.send_message(message, sender_of(message), [recipient_of(message)])
         except smtplib.SMTPRecipientsRefused as error:
             server.close()
-            raise _outcome(next(code for code, _ in error.recipients.values())) from error
+            raise _outcome(*next(iter(error.recipients.values())), recipient_of(message)) from error
         except smtplib.SMTPDataError as error:
             server.close()
-            raise _outcome(error.smtp_code) from error
+            raise _outcome(error.smtp_code, error.smtp_error, recipient_of(message)) from error
         except (smtplib.SMTPException, OSError) as error:
             server.close()
             # A server that ends the session whenever a certain recipient is named still takes the mail of others.
@@ -167,11 +169,15 @@ class _SecureSession(_Session, smtplib.SMTP_SSL):
     pass
 
 
-def _outcome(code: int) -> Exception:
+def _outcome(code: int, response: bytes | str, recipient: str) -> Exception:
     """What a response means that was given to a recipient, or to the message for her."""
     if code in _LOGIN_CODES:
         return Unavailable(f"the mail server responded with {code}")
-    return MailRefused(str(code)) if 500 <= code < 600 else Deferred(str(code))
+    text = response.decode(errors="replace") if isinstance(response, bytes) else response
+    # One line without the address, which the server may quote.
+    line = re.sub(re.escape(recipient), "the recipient", " ".join(text.split()), flags=re.IGNORECASE)
+    told = f"{code} {''.join(filter(str.isprintable, line))}".strip()[:_MAX_RESPONSE]
+    return MailRefused(told) if 500 <= code < 600 else Deferred(told)
 
 
 def _describe(error: Exception) -> str:
