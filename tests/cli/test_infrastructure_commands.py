@@ -157,8 +157,8 @@ def test_a_stream_s_label_has_to_be_told(two: str, capsys: pytest.CaptureFixture
         "--checkpoints",
         "tablewright-internal",
     )
-    _, out, err = run(capsys, *common)
-    assert "/stream/STREAM-LABEL" in out
+    status, out, err = run(capsys, *common)
+    assert (status, out) == (2, "")
     assert "add --stream-label Notes=LABEL" in err
     _, out, err = run(capsys, *common, "--stream-label", "Notes=2026-01-15T09:30:00.000")
     assert "/stream/2026-01-15T09:30:00.000" in out

@@ -231,14 +231,14 @@ def _iam(options: argparse.Namespace) -> int:
         policies = {role: iam.document(grants, arn) for role, grants in granted.items()}
     except DesignError as error:
         raise UsageError(str(error)) from None
-    print(_json(policies), end="")
     streams = {grant.resource.table.name for grants in granted.values() for grant in grants if grant.resource.stream}
-    for name in sorted(streams - labels.keys()):
-        print(
-            f"tablewright: the ARN of a stream contains its label: add --stream-label {name}=LABEL, with the "
-            f"LatestStreamLabel from aws dynamodb describe-table, or use tablewright infra --policies",
-            file=sys.stderr,
+    if missing := sorted(streams - labels.keys()):
+        needed = " ".join(f"--stream-label {shlex.quote(name)}=LABEL" for name in missing)
+        raise UsageError(
+            f"a policy contains the label of each stream: add {needed}, with the LatestStreamLabel from "
+            "aws dynamodb describe-table, or use tablewright infra --policies"
         )
+    print(_json(policies), end="")
     return 0
 
 

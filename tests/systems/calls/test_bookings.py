@@ -168,7 +168,9 @@ def test_customers_book_nothing_in_the_past_and_staff_may(staff: httpx.Client, s
     call = schedule(client, **{**body, "scheduledFor": past + HOUR})
     assert refused(put(client, call, "schedule", scheduledFor=past)) == (422, "invalid-request")
     call = changed(staff, call, "schedule", scheduledFor=past)
-    assert refused(put(client, call, "provider", providerId=new_id("p"))) == (422, "invalid-request")
+    late = put(client, call, "provider", providerId=new_id("p"))
+    assert refused(late) == (409, "conflict")
+    assert "has passed; reschedule it" in late.json()["detail"]
     assert client.post("/calls", json={**body, "scheduledFor": 0}).status_code == 422
     # A call that did not take place can be made up for.
     assert changed(client, call, "schedule", scheduledFor=past + HOUR)["version"] == 3

@@ -144,7 +144,7 @@ def test_verify_reads_every_payload(data: Path, capsys: pytest.CaptureFixture[st
     (payload,) = (path for path in (data / "blobs").rglob("*") if path.is_file())
     payload.write_bytes(payload.read_bytes()[:-1])
     assert main(command) == 1
-    assert "1 findings in" in (said := capsys.readouterr().err)
+    assert "1 finding needs attention among" in (said := capsys.readouterr().err)
     assert "Ticket ticket_id large: blob of a large value data" in said
 
 

@@ -251,7 +251,7 @@ def lost_payload(served: Served, ticket_id: str, admin: httpx.Client) -> None:
     assert staff.post(f"{path}/status", json={"status": "PROCESSING"}).status_code == 200
     assert admin.post("/maintenance/verify").status_code == 202
     found = finished(admin, "verify")["failed"]
-    assert found.startswith("1 findings in ")
+    assert found.startswith("1 finding needs attention among ")
     assert f"Ticket ticket_id {ticket_id}: blob of a large value data" in found
     # It is written again.
     assert staff.put(f"{path}/data", json={"data": LARGE}).status_code == 200

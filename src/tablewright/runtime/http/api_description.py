@@ -8,6 +8,7 @@ examples      a response for each call, made of the examples of its fields
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -51,6 +52,7 @@ def describe(app: FastAPI, common: Sequence[int], *, public: Collection[tuple[st
             for path, operations in description["paths"].items():
                 for method, operation in operations.items():
                     needs_token = (method.upper(), path) not in public
+                    _describe_title(operation)
                     _describe_conditions(operation)
                     _describe_problems(operation, common, needs_token=needs_token)
                     _describe_examples(description, operation)
@@ -60,6 +62,12 @@ def describe(app: FastAPI, common: Sequence[int], *, public: Collection[tuple[st
         return app.openapi_schema
 
     app.openapi = openapi  # type: ignore[method-assign]
+
+
+def _describe_title(operation: dict[str, Any]) -> None:
+    """What a call does, in the words of its description, where FastAPI has the name of a function."""
+    described = str(operation.get("description") or operation.get("summary") or "")
+    operation["summary"] = re.split(r"[;:]|[.,](?=\s|$)|\s\(", described, maxsplit=1)[0].strip()
 
 
 def _describe_problems(operation: dict[str, Any], common: Sequence[int], *, needs_token: bool) -> None:

@@ -78,10 +78,10 @@ Until = Annotated[
 
 _EXAMPLE: dict[str, Any] = {
     "callId": "call-9",
-    "userId": "u-1",
+    "userId": "ada",
     "providerId": "p-1",
     "status": "SCHEDULED",
-    "scheduledFor": 1763467200000,
+    "scheduledFor": 1900000800000,
     "durationMinutes": 30,
     "version": 1,
 }
@@ -91,7 +91,7 @@ _MINUTES = "how long the call takes; neither the user nor the provider can have 
 
 async def _whose_calls(
     user_id: Annotated[
-        str, Path(alias="userId", min_length=1, max_length=_MAX_ID_LENGTH, pattern=_ID, examples=["u-1"])
+        str, Path(alias="userId", min_length=1, max_length=_MAX_ID_LENGTH, pattern=_ID, examples=["ada"])
     ],
     caller: Anyone,
 ) -> str:
@@ -109,12 +109,14 @@ class Body(BaseModel):
 
 
 class CallRequest(Body):
-    user_id: Id = Field(examples=["u-1"])
+    user_id: Id = Field(examples=["ada"])
     provider_id: Id = Field(examples=["p-1"])
-    scheduled_for: Millis = Field(description=_TIME, examples=[1763467200000])
+    scheduled_for: Millis = Field(description=_TIME, examples=[1900000800000])
     duration_minutes: Minutes = Field(DEFAULT_MINUTES, description=_MINUTES, examples=[45])
     call_id: Id | None = Field(
-        None, description="an id of your own, unique among all calls; without it the call gets one", examples=["call-9"]
+        None,
+        description="an id of your own, unique among all calls; without it the call gets one",
+        examples=["my-call-1"],
     )
 
 
@@ -126,13 +128,13 @@ class StatusChange(Body):
 
 
 class NewTime(Body):
-    scheduled_for: Millis = Field(description=_TIME, examples=[1763470800000])
+    scheduled_for: Millis = Field(description=_TIME, examples=[1900004400000])
     duration_minutes: Minutes | None = Field(None, description="another duration; as long as before without it")
     version: BasedOn = None
 
 
 class NewUser(Body):
-    user_id: Id = Field(examples=["u-2"])
+    user_id: Id = Field(examples=["bob"])
     version: BasedOn = None
 
 

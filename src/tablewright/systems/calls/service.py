@@ -285,7 +285,8 @@ class Calls:
     async def change_provider(self, call_id: str, provider_id: str, *, basis: Basis, owner: str | None = None) -> Call:
         """Give a scheduled call to another provider; it stays where it is."""
         call = await self._scheduled(call_id, basis, owner)
-        self._require_future(call.scheduled_for, owner)
+        if owner is not None and call.scheduled_for < self._now():
+            raise StateConflict(f"the time of call {call_id} has passed; reschedule it, then choose another provider")
         return await self._change(call, basis, attr(Call.provider_id).set(provider_id))
 
     async def reschedule(

@@ -57,6 +57,8 @@ Anyone = Annotated[Caller, allow(CUSTOMERS.own, *STAFF)]
 Staff = Annotated[Caller, allow(*STAFF)]
 # Who was helped, or a program that asks them; and who looks at the help that others got.
 Reviewer = Annotated[Caller, allow(CUSTOMERS.own, SERVICES, OPERATORS, ENGINEERS)]
+# Of feedback on one's own work.
+Reviewed = Annotated[Caller, allow(OPERATORS.own, ENGINEERS.own, SERVICES, ADMINS)]
 Machine = Annotated[Caller, allow(SERVICES, ADMINS)]
 Admin = Annotated[Caller, allow(ADMINS)]
 CachedData = Annotated[Shown, Field(examples=[{"pump": "P-7", "pressure": 4.2}])]
@@ -327,7 +329,7 @@ async def feedback(
 
 @router.get("/operators/{operator_id}/feedback", tags=["feedback"], responses=documented(400))
 async def operator_feedback(
-    operator_id: Id, here: Here, caller: Staff, limit: Limit = 50, cursor: Cursor = None
+    operator_id: Id, here: Here, caller: Reviewed, limit: Limit = 50, cursor: Cursor = None
 ) -> views.OperatorFeedbackPage:
     """Feedback on an operator's help and feedback that the operator gave, newest first; operators see their own."""
     if not caller.has(SERVICES, ADMINS) and caller.user_id != operator_id:
@@ -432,13 +434,13 @@ MaintenanceJob = Literal["verify", "migrate-shards", "collect-orphans", "count-o
 
 @router.post("/maintenance/{job}", status_code=202, tags=["maintenance"], responses=documented(409))
 async def start_maintenance(job: MaintenanceJob, here: Here, _: Admin) -> views.JobView:
-    """Verify all that is stored, payloads included; or move tickets to their shards; or remove, or count, orphans."""
+    """Begin a maintenance job: verify all that is stored, payloads included; or move tickets to their shards; or remove, or count, orphans."""
     return views.JobView.of(here.begin(job))
 
 
 @router.get("/maintenance/{job}", tags=["maintenance"])
 async def maintenance_state(job: MaintenanceJob, here: Here, _: Admin) -> views.JobView:
-    """How far it is, or what it came to."""
+    """How far a maintenance job is, or what it came to."""
     return views.JobView.of(here.state(job))
 
 

@@ -110,7 +110,8 @@ def verify(store: Store, report_progress: ReportProgress) -> str:
     if found.is_clean:
         return f"{found.progress.done} items are as they should be, with their payloads"
     wrong, done = found.progress.found, found.progress.done
-    raise Unfinished(f"{wrong} findings in {done} items need attention, such as {found.findings[0]}")
+    needing = "1 finding needs" if wrong == 1 else f"{wrong} findings need"
+    raise Unfinished(f"{needing} attention among {done} items, such as {found.findings[0]}")
 
 
 def collect_orphans(store: Store, report: ReportProgress, *, dry_run: bool = False) -> str:

@@ -290,7 +290,7 @@ async def get_full_task(task_id: TaskId, tasks: Service, _: Member, reading: Rea
 
 @tasks_router.patch("/tasks/{taskId}", responses=documented(404, 409))
 async def change_task(task_id: TaskId, body: TaskChanges, tasks: Service, admin: Admin, changing: Changing) -> TaskView:
-    """Change the title, the description, the priority or the due date of a task that is not CLOSED. Admins only.
+    """Change a task that is not CLOSED: its title, description, priority or due date. Admins only.
 
     `"due": null` takes the date away.
     """

@@ -33,6 +33,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
 from tablewright.runtime import Event, Invalid
+from tablewright.runtime.http.json_values import in_json
+from tablewright.runtime.http.parameter_texts import told
 from tablewright.runtime.mail import event_mail
 from tablewright.runtime.mail.event_mail import DeadLettered
 from tablewright.runtime.mail.mail_addresses import is_address
@@ -276,8 +278,9 @@ def _body(message: ChannelMessage, unsubscribe_url: str | None) -> bytes:
         "channelId": message.channel.channel_id,
         "customerId": candidate.customer_id,
         "subject": {"type": candidate.subject.type, "id": candidate.subject.id},
-        "score": str(candidate.score),
-        "attributes": candidate.attributes,
+        # Numbers, as the API has them.
+        "score": float(candidate.score),
+        "attributes": in_json(candidate.attributes),
         "unsubscribeUrl": unsubscribe_url,
     }
     return orjson.dumps(content, default=str)
@@ -288,7 +291,7 @@ def _settings(kind: type[Any], channel: Channel) -> Any:
         return kind.model_validate(channel.config)
     except ValidationError as error:
         first = error.errors()[0]
-        raise _invalid(channel, ".".join(map(str, first["loc"])), first["msg"]) from None
+        raise _invalid(channel, ".".join(map(str, first["loc"])), told(first)) from None
 
 
 def _invalid(channel: Channel, place: str, reason: str) -> Invalid:

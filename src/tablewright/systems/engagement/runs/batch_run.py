@@ -209,7 +209,8 @@ class Runs(Ledger):
                         self._count_nameless(work, index, source)
                     self._write(work, index, self._assess(work, distinct(chunk)))
                     if run.total is not None:
-                        _check_share(run, plan, run.total)
+                        # Rows that name nobody are in the total, and are no customers.
+                        _check_share(run, plan, run.total - run.counts.without_id)
                 self._count_nameless(work, index, source)
         _check_share(run, plan, run.counts.read)
 

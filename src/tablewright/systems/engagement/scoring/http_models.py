@@ -42,6 +42,8 @@ _ABOUT_CUSTOMERS = frozenset({400, 409, 413, 422})
 @dataclass(slots=True)
 class _Circuit:
     failures: int = 0
+    # Of the last failure.
+    reason: str = ""
     closed_at: float = 0.0
     trying: bool = False
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -85,7 +87,7 @@ class Endpoints:
             if isinstance(error, ModelFailed) and not isinstance(error, ModelOutage):
                 self._answered(circuit)
             else:
-                self._failed(circuit)
+                self._failed(circuit, str(error) if isinstance(error, ModelFailed) else "it was interrupted")
             raise
         self._answered(circuit)
         return _read(answers, len(prospects))
@@ -100,11 +102,13 @@ class Endpoints:
                 return
             left = circuit.closed_at - self._clock()
             if circuit.trying or left > 0:
-                raise ModelOutage("it failed too often, and is left alone for a while", rest=max(0.0, left))
+                why = f"it failed too often, and is left alone for a while: {circuit.reason}"
+                raise ModelOutage(why, rest=max(0.0, left))
             circuit.trying = True
 
-    def _failed(self, circuit: _Circuit) -> None:
+    def _failed(self, circuit: _Circuit, reason: str) -> None:
         with circuit.lock:
+            circuit.reason = reason
             circuit.failures += 1
             circuit.trying = False
             if circuit.failures >= FAILURES:
