@@ -255,6 +255,7 @@ REQUESTS += [
         ("loud=yes", "loud"),
         ("loud=1", "loud"),
         ("loud=on", "loud"),
+        ("loud=TRUE", "loud"),
         ("day=0", "day"),
         ("day=1767225600", "day"),
         ("day=2026-02-28T00:00:00", "day"),

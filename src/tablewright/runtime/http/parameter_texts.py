@@ -23,7 +23,7 @@ _WORDS: dict[str, str] = {}
 
 # The first that a type is, or is derived from.
 _WRITTEN: tuple[tuple[type, str, str], ...] = (
-    (bool, "true|false", "true or false"),
+    (bool, "[Tt]rue|[Ff]alse", "true or false"),
     (int, "-?[0-9]+", "a valid integer"),
     (float, r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?", "a valid number"),
     (datetime, "[0-9]{4}-[0-9]{2}-[0-9]{2}[T ].+", "a valid time, as in 2026-01-31T09:00:00Z"),
