@@ -434,7 +434,7 @@ MaintenanceJob = Literal["verify", "migrate-shards", "collect-orphans", "count-o
 
 @router.post("/maintenance/{job}", status_code=202, tags=["maintenance"], responses=documented(409))
 async def start_maintenance(job: MaintenanceJob, here: Here, _: Admin) -> views.JobView:
-    """Begin a maintenance job: verify all that is stored, payloads included; or move tickets to their shards; or remove, or count, orphans."""
+    """Begin a maintenance job: verify all that is stored, move tickets to their shards, or remove or count orphans."""
     return views.JobView.of(here.begin(job))
 
 
