@@ -32,7 +32,6 @@ from tablewright.runtime.errors import ResourceNotFound
 from tablewright.runtime.identity.actor import acting
 from tablewright.runtime.internal_tables import internal_table
 from tablewright.store import AsyncStore, Cancelled, Create
-from tablewright.store.read.cursor import Position, seal, unseal
 
 __all__ = ["AUDITED", "READ_AUDIT", "Audit", "AuditEntry", "AuditPage", "Recorded", "own_error"]
 
@@ -152,8 +151,7 @@ class Audit:
         ResourceNotFound if there is no such thing, and never was.
         """
         read = ["audit", _name_of(self._system, thing)]
-        secret = store.context.cursor_secret
-        before = _LATEST if cursor is None else _place_of(unseal(secret, read, cursor))
+        before = _LATEST if cursor is None else _place_of(store.context.unsealed(read, cursor))
         in_item = [] if recorded is None else [_from_item(each) for each in recorded if each.at is not None]
         found = await self._entries(store, _name_of(self._system, thing), before, limit + 1)
         if recorded is None and cursor is None and not found:
@@ -162,7 +160,7 @@ class Audit:
         shown = places[:limit]
         return {
             "audit": [view for _, view in shown],
-            "cursor": seal(secret, read, _positions(shown[-1][0])) if len(places) > limit else None,
+            "cursor": store.context.sealed(read, _position(shown[-1][0])) if len(places) > limit else None,
         }
 
     async def _entries(self, store: AsyncStore, thing: str, before: _Place, number: int) -> list[_Placed]:
@@ -230,13 +228,11 @@ def _from_item(recorded: Recorded) -> _Placed:
     return (recorded.at, f"{recorded.number:010}"), view
 
 
-def _positions(place: _Place) -> list[Position]:
-    return [{"at": {"S": place[0].isoformat()}, "entry": {"S": place[1]}}]
+def _position(place: _Place) -> dict[str, Any]:
+    return {"at": {"S": place[0].isoformat()}, "entry": {"S": place[1]}}
 
 
-def _place_of(positions: list[Position]) -> _Place:
-    (position,) = positions
-    assert isinstance(position, dict)
+def _place_of(position: Mapping[str, Any]) -> _Place:
     return datetime.fromisoformat(position["at"]["S"]), position["entry"]["S"]
 
 

@@ -9,10 +9,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from tablewright.dynamo import Item
 from tablewright.model import Table
 from tablewright.store.blobs.blob_store import BlobStore
 from tablewright.store.errors import StoreError
 from tablewright.store.flow.pacing import Pacing
+from tablewright.store.read.cursor import seal, unseal
 
 # Called for every response with the access pattern ("Call.upcoming"), the operation, and DynamoDB's ConsumedCapacity.
 CapacityHook = Callable[[str, str, Any], None]
@@ -40,6 +42,16 @@ class Context:
     pacing: Pacing = field(default_factory=Pacing)
     # Where large values are offloaded to; None: nowhere, so they have to fit into their items.
     blobs: BlobStore | None = None
+
+    def sealed(self, read: Any, position: Item) -> str:
+        """The cursor of a list that is none of a pattern, at a position; signed like all others."""
+        return seal(self.cursor_secret, read, [position])
+
+    def unsealed(self, read: Any, cursor: str) -> Item:
+        """The position in a cursor that ``sealed`` made for this list; InvalidCursor for any other text."""
+        (position,) = unseal(self.cursor_secret, read, cursor)
+        assert isinstance(position, dict)
+        return position
 
     def now(self) -> datetime:
         """The time of the clock."""

@@ -18,9 +18,6 @@ import orjson
 from tablewright.dynamo import Item
 from tablewright.store.errors import InvalidCursor
 
-# What other packages use: lists of their own have cursors like those of the store.
-__all__ = ["Position", "seal", "unseal"]
-
 _SIGNATURE_BYTES = 16
 
 # A key to continue after, None for the beginning, or False for the end.
