@@ -35,6 +35,7 @@ from tablewright.systems.calls.app.calendar_days import (
     step,
 )
 from tablewright.systems.calls.app.calendar_grid import Agenda, DayGrid, Grid, Look, MonthGrid
+from tablewright.systems.calls.app.calendar_side import MOST_CALENDARS, TONES, CalendarSide
 from tablewright.systems.calls.app.call_detail import CallDetail
 from tablewright.systems.calls.app.call_parts import (
     CallBody,
@@ -51,8 +52,7 @@ from tablewright.systems.calls.app.call_parts import (
 from tablewright.systems.calls.model import MAX_MINUTES, Call, Side, calls
 from tablewright.ui.api_calls import Refused
 from tablewright.ui.components import banner, box, button, empty, icon, set_attribute, text
-from tablewright.ui.feedback import dialog, guarded
-from tablewright.ui.forms import Form, select
+from tablewright.ui.feedback import guarded
 from tablewright.ui.screen_page import Page
 from tablewright.ui.texts import zone_of
 
@@ -61,40 +61,11 @@ __all__ = ["calendar"]
 _PAGE = 100
 # Calls of one calendar that are read at once; of more, that is said.
 _MOST_CALLS = 1_000
-_MOST_CALENDARS = 6
-_TONES = 6
 # In addresses, so that it is not whoever was shown last.
 _NOBODY = "-"
 _MILLISECOND = timedelta(milliseconds=1)
 _REMEMBERED = "tablewright_calendars"
 _KEYS = {Span.DAY: "d", Span.WEEK: "w", Span.MONTH: "m", Span.AGENDA: "a"}
-
-# Zones that are offered; any other by the address.
-_ZONES = (
-    "UTC",
-    "America/Los_Angeles",
-    "America/Denver",
-    "America/Chicago",
-    "America/New_York",
-    "America/Sao_Paulo",
-    "Europe/London",
-    "Europe/Lisbon",
-    "Europe/Rome",
-    "Europe/Berlin",
-    "Europe/Paris",
-    "Europe/Madrid",
-    "Europe/Athens",
-    "Europe/Istanbul",
-    "Africa/Cairo",
-    "Africa/Johannesburg",
-    "Asia/Dubai",
-    "Asia/Kolkata",
-    "Asia/Singapore",
-    "Asia/Shanghai",
-    "Asia/Tokyo",
-    "Australia/Sydney",
-    "Pacific/Auckland",
-)
 
 # Whose calendars somebody looked at last, in a tab that is open.
 _last: WeakKeyDictionary[Client, str] = WeakKeyDictionary()
@@ -172,7 +143,7 @@ class _Calendar:
             said = _last.get(client)
         if said is None:
             said = unquote(client.request.cookies.get(_REMEMBERED, ""))
-        found = [as_whose(each) for each in (said or "").split(",")[:_MOST_CALENDARS]]
+        found = [as_whose(each) for each in (said or "").split(",")[:MOST_CALENDARS]]
         return list(dict.fromkeys(each for each in found if each is not None))
 
     def _remember(self) -> None:
@@ -274,9 +245,7 @@ class _Calendar:
         page, t = self._page, self._page.t
         self._side.clear()
         with self._side:
-            self._draw_month()
-            self._draw_people()
-            self._draw_zone()
+            side = CalendarSide(page, self._times, self._span, self._day, self._who, self._path, self._known)
         self._main.clear()
         with self._main:
             self._bar = box("tw-cal-bar")
@@ -289,7 +258,7 @@ class _Calendar:
                     t("calls.whose"),
                     t("calls.whose_about"),
                     "calendar",
-                    lambda: button(t("calls.add_calendar"), self._add_dialog, kind="primary", icon_name="plus"),
+                    lambda: button(t("calls.add_calendar"), side.add_dialog, kind="primary", icon_name="plus"),
                 )
                 return
             look = Look(
@@ -364,85 +333,6 @@ class _Calendar:
             begin += f" {first.year}"
         return f"{begin} \u2013 {last.day} {t.month(last)} {last.year}"
 
-    def _draw_month(self) -> None:
-        """A small month, to go to any of its days."""
-        t, today = self._page.t, self._times.today()
-        shown = set() if self._span is Span.MONTH else set(days_of(self._span, self._day))
-        days = days_of(Span.MONTH, self._day)
-        with box("tw-stack-tight", "section"):
-            month = t.month(self._day)
-            with box("tw-row-between"):
-                text(f"{month[:1].upper()}{month[1:]} {self._day.year}", "tw-strong", "h3")
-                with box("tw-row").style("gap: 0"):
-                    for by, name, symbol in ((-1, "earlier", "back"), (1, "later", "forward")):
-                        with box(
-                            "tw-btn tw-btn-quiet tw-btn-small tw-btn-icon",
-                            "a",
-                            href=self._path(day=step(Span.MONTH, self._day, by)),
-                            data_go=True,
-                            aria_label=f"{t('calls.' + name)}: {t('calls.month')}",
-                        ):
-                            icon(symbol)
-            with box("tw-mini"):
-                for day in days[:7]:
-                    text(t.weekday(day)[:1].upper(), aria_hidden="true")
-                for day in days:
-                    with box(
-                        "",
-                        "a",
-                        href=self._path(day=day),
-                        data_go=True,
-                        data_other=day.month != self._day.month,
-                        data_shown=day in shown,
-                        data_today=day == today,
-                        aria_label=self._times.long_day(day),
-                    ):
-                        text(day.day)
-
-    def _draw_people(self) -> None:
-        t = self._page.t
-        if not self._is_staff:
-            return
-        with box("tw-stack-tight", "section"):
-            text(t("calls.calendars"), "tw-section-title", "h3")
-            for number, each in enumerate(self._who):
-                with box("tw-cal-person"):
-                    box(f"tw-swatch tw-cal-tone-{self._tone_of(number, each)}", "span")
-                    with box(
-                        "tw-grow tw-clip",
-                        "a",
-                        href=self._path(who=[each]),
-                        data_go=True,
-                        title=t("calls.only", who=each.person_id),
-                    ):
-                        text(t("calls.my_calls") if each == self._me else each.person_id, "tw-strong")
-                        text(f" {t(f'calls.{each.side}').lower()}", "tw-mute tw-small")
-                    left = [other for other in self._who if other != each]
-                    with box(
-                        "tw-btn tw-btn-quiet tw-btn-small tw-btn-icon",
-                        "a",
-                        href=self._path(who=left),
-                        data_go=True,
-                        aria_label=t("calls.remove", who=each.person_id),
-                    ):
-                        icon("close")
-            button(t("calls.add_calendar"), self._add_dialog, kind="quiet", icon_name="plus", small=True)
-            if self._me not in self._who and len(self._who) < _MOST_CALENDARS:
-                with box("tw-btn tw-btn-quiet tw-btn-small", "a", href=self._path(who=[self._me]), data_go=True):
-                    icon("user")
-                    text(t("calls.my_calls"))
-
-    def _draw_zone(self) -> None:
-        t, here, zone = self._page.t, self._page.t.zone.key, self._times.zone.key
-        options = {here: t("calls.zone_here", zone=here), **{each: each for each in (*_ZONES, zone) if each != here}}
-
-        async def choose(name: str) -> None:
-            await self._page.go(self._path(zone=name))
-
-        with box("tw-stack-tight", "section"):
-            text(t("calls.zone"), "tw-section-title", "h3")
-            select(options, zone, choose, label=t("calls.zone"))
-
     def _toggle_side(self) -> None:
         set_attribute(self._root, "data-side", None if self._root.props.get("data-side") else True)
 
@@ -469,32 +359,8 @@ class _Calendar:
 
     def _tone(self, call: CallBody) -> int:
         if len(self._who) == 1:
-            return crc32(self._title(call).encode()) % (_TONES - 1)
-        return next((number for number, each in enumerate(self._who) if each.has(call)), 0) % _TONES
-
-    def _tone_of(self, number: int, whose: Whose) -> int:
-        return 5 if len(self._who) == 1 else number % _TONES
-
-    # -- whose ----------------------------------------------------------------------------------------------------
-
-    def _add_dialog(self) -> None:
-        t = self._page.t
-
-        async def add(values: dict[str, Any], _: str) -> None:
-            found = as_whose(f"{values['side']}:{(values['id'] or '').strip()}")
-            if found is None:
-                raise Refused(400, "invalid-request", t("calls.no_such_id"), {"id": t("calls.no_such_id")})
-            if found not in self._who and len(self._who) >= _MOST_CALENDARS:
-                raise Refused(400, "invalid-request", t("calls.too_many", number=_MOST_CALENDARS), {})
-            made.close()
-            await self._page.go(self._path(who=[*self._who, found]))
-
-        with dialog(t("calls.add_calendar")) as made:
-            form = Form(t, submit=add, action=t("calls.add"), cancel=made.close)
-            form.choice("side", t("calls.side"), {each: t(f"calls.{each}") for each in reversed(Side)})
-            field = form.text("id", t("calls.whose_id"), most=128)
-            field.set_autocomplete([each.person_id for each in self._known()])
-            form.end()
+            return crc32(self._title(call).encode()) % (TONES - 1)
+        return next((number for number, each in enumerate(self._who) if each.has(call)), 0) % TONES
 
     # -- what somebody does -----------------------------------------------------------------------------------------
 
