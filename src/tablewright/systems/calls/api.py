@@ -17,6 +17,7 @@ from typing import Annotated, Any, NotRequired
 from fastapi import Depends, Path, Query
 from pydantic import BaseModel, ConfigDict, Field, with_config
 from pydantic.alias_generators import to_camel
+from starlette.responses import Response
 from typing_extensions import TypedDict
 
 from tablewright.runtime import (
@@ -36,6 +37,7 @@ from tablewright.runtime import (
 from tablewright.runtime.audit import AuditPage
 from tablewright.runtime.http.parameter_texts import matching
 from tablewright.store import TolerantPage
+from tablewright.systems.calls.icalendar import MEDIA_TYPE
 from tablewright.systems.calls.model import DEFAULT_MINUTES, MAX_MINUTES, MAX_VERSIONS, Call, Status
 from tablewright.systems.calls.roles import ADMINS, CUSTOMERS, SCHEDULERS
 from tablewright.systems.calls.service import Basis, Bounds, Calls, NewCall
@@ -267,6 +269,18 @@ async def calls_of_user(
     """All calls of a user in order of time."""
     bounds = _bounds(since, until)
     return _page(await service.of_user(user_id, bounds, limit=limit, cursor=cursor))
+
+
+@router.get(
+    "/users/{userId}/calls/calendar.ics",
+    response_class=Response,
+    responses={200: {"content": {"text/calendar": {}}, "description": "an iCalendar (RFC 5545)"}},
+    tags=["users"],
+)
+async def calendar_of_user(user_id: UserId, service: Service) -> Response:
+    """The calls of a user from 30 days ago on, as an iCalendar: the first 1,000 of them, cancelled ones too."""
+    content = await service.icalendar(user_id)
+    return Response(content, media_type=MEDIA_TYPE, headers={"Content-Disposition": 'attachment; filename="calls.ics"'})
 
 
 @router.get("/users/{userId}/calls/upcoming", responses=documented(400), tags=["users"])

@@ -56,6 +56,7 @@ from tablewright.store import (
     Update,
 )
 from tablewright.systems.calls.bookings import TimeTaken, days_to_write, people_of
+from tablewright.systems.calls.icalendar import icalendar
 from tablewright.systems.calls.model import DEFAULT_MINUTES, Call, Status
 from tablewright.systems.key_times import EPOCH
 from tablewright.systems.unreadable_log import UnreadableLog
@@ -66,6 +67,10 @@ _ATTEMPTS = 3
 # How often a booking is tried while others book on the same days, and the longest wait in between, in seconds.
 _BOOKING_ATTEMPTS = 30
 _MAX_WAIT = 0.5
+# How far an iCalendar goes back, how many calls it has at most, and how many are read at once.
+_CALENDAR_SINCE = timedelta(days=30)
+_CALENDAR_CALLS = 1_000
+_CALENDAR_PAGE = 100
 
 R = TypeVar("R")
 
@@ -187,6 +192,18 @@ class Calls:
         if not page.items:
             raise ResourceNotFound(f"user {user_id} has no completed calls")
         return page.items[0]
+
+    async def icalendar(self, user_id: str) -> str:
+        """The calls of a user from some days ago on, as an iCalendar; unreadable ones are left out."""
+        now = self._now()
+        found: list[Call] = []
+        cursor: str | None = None
+        while True:
+            page = await self.of_user(user_id, Bounds(now - _CALENDAR_SINCE), limit=_CALENDAR_PAGE, cursor=cursor)
+            found += page.items
+            cursor = page.cursor
+            if cursor is None or len(found) >= _CALENDAR_CALLS:
+                return icalendar(found[:_CALENDAR_CALLS], now)
 
     # -- writing ------------------------------------------------------------------------------------------------
 

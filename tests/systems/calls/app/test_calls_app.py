@@ -341,3 +341,13 @@ def test_the_calendar_speaks_italian(screens: Screens) -> None:
     page = screens.sign_in("ada", "/calls/month/2031-06-02", locale="it-IT")
     page.wait_for_selector("h2:has-text('Giugno 2031')")
     page.wait_for_selector("button:has-text('Nuova chiamata')")
+
+
+def test_somebodys_calls_are_taken_along_as_an_icalendar(screens: Screens) -> None:
+    page = screens.sign_in("ada", "/calls", timezone_id=ROME)
+    with page.expect_download() as downloaded:
+        page.click("button:has-text('Download')")
+    content = downloaded.value.path().read_text()
+    assert downloaded.value.suggested_filename == "calls.ics"
+    assert content.startswith("BEGIN:VCALENDAR")
+    assert "ada with p-garcia" in content

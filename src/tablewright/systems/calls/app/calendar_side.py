@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from datetime import date
 from typing import Any
 
+from nicegui import ui
+
 from tablewright.systems.calls.app.calendar_days import Span, days_of, step
 from tablewright.systems.calls.app.call_parts import Times, Whose, as_whose
 from tablewright.systems.calls.model import Side
@@ -76,6 +78,9 @@ class CalendarSide:
         if page.may("calls_of_provider"):
             self._draw_people()
         self._draw_zone()
+        button(page.t("calls.download"), self._download, kind="quiet", icon_name="download", small=True).set_visibility(
+            any(each.side is Side.USER for each in who)
+        )
 
     def _draw_month(self) -> None:
         """A small month, to go to any of its days."""
@@ -173,3 +178,9 @@ class CalendarSide:
             field = form.text("id", t("calls.whose_id"), most=128)
             field.set_autocomplete([each.person_id for each in self._known()])
             form.end()
+
+    async def _download(self) -> None:
+        """The calls of the first user who is shown, for other calendars."""
+        user = next(each for each in self._who if each.side is Side.USER)
+        answer = await self._page.api.call("calendar_of_user", userId=user.person_id)
+        ui.download.content(answer.body, "calls.ics", "text/calendar")
