@@ -127,7 +127,7 @@ def test_of_several_designs_one_is_chosen(two: str, capsys: pytest.CaptureFixtur
 def test_people_see_who_may_do_what_and_why(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capsys, "iam", DESK)
     assert status == 0
-    for text in ("Permissions in Service Desk", "api", "UpdateItem", "add comment, change status"):
+    for text in ("Permissions in Service Desk", "api", "UpdateItem", "add comment", "change status"):
         assert text in out
 
 
