@@ -36,6 +36,7 @@ FIELDS = (
     "consumer",
     "event_id",
     "dead_letters",
+    "table",
     "count",
     "job",
     "outcome",
