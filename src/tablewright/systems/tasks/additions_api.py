@@ -24,6 +24,7 @@ from tablewright.runtime import (
     service_of,
 )
 from tablewright.runtime.http.json_values import Said, not_blank
+from tablewright.runtime.http.parameter_texts import matching
 from tablewright.systems.response_views import page_end
 from tablewright.systems.system_router import SystemRouter
 from tablewright.systems.tasks.model import Attachment, Comment
@@ -46,7 +47,13 @@ _ID = "9b1c7a52d7d94f5a8c4a0b8f6c0f4d1e"
 MAX_CONTENT = 700_000
 # No path, and nothing that ends a line or controls something else.
 _NOT_IN_NAME = r"\x00-\x1f\x7f-\x9f/\\\u2028\u2029"
-_NAME = rf"^[^{_NOT_IN_NAME}]*[^\s{_NOT_IN_NAME}][^{_NOT_IN_NAME}]*$"
+_NAME = matching(
+    rf"^[^{_NOT_IN_NAME}]*[^\s{_NOT_IN_NAME}][^{_NOT_IN_NAME}]*$",
+    "use the name of a file, without / and \\ and without control characters",
+)
+_TYPE = matching(
+    r"^[A-Za-z0-9!#$&^_.+-]{1,50}/[A-Za-z0-9!#$&^_.+-]{1,49}$", "use a media type, such as application/pdf"
+)
 
 TaskId = Annotated[str, Path(alias="taskId", min_length=1, max_length=64, examples=[_TASK_ID])]
 AttachmentId = Annotated[str, Path(alias="attachmentId", min_length=1, max_length=64, examples=[_ID])]
@@ -69,7 +76,7 @@ class NewAttachment(Strict):
     content_type: str = Field(
         "application/octet-stream",
         max_length=100,
-        pattern=r"^[A-Za-z0-9!#$&^_.+-]{1,50}/[A-Za-z0-9!#$&^_.+-]{1,49}$",
+        pattern=_TYPE,
         examples=["application/pdf"],
     )
     content: Annotated[Base64Bytes, Field(max_length=MAX_CONTENT, description="base64", examples=["aGVsbG8="])]
