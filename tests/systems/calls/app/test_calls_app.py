@@ -124,7 +124,7 @@ def test_a_time_that_is_taken_is_refused_as_the_call_is_dragged_and_it_goes_back
     drag(page, f"with {provider}", MONDAY, 10 * 60 + 30)
     page.wait_for_selector(".tw-cal-ghost[data-taken]:has-text('taken')")
     page.mouse.up()
-    page.wait_for_selector(f".tw-toast-bad:has-text('{user} has another call at that time')")
+    page.wait_for_selector(f".tw-toast-bad:has-text('That time is taken: {user} has another call')")
     page.wait_for_selector(".tw-cal-ghost", state="detached")
     expect(event(page, f"9:00 \u2013 9:30, {user}")).to_have_count(1)
     # One that is not, the service knows of: the provider is with somebody else.
@@ -132,7 +132,7 @@ def test_a_time_that_is_taken_is_refused_as_the_call_is_dragged_and_it_goes_back
     drag(page, f"with {provider}", MONDAY, 15 * 60)
     assert page.locator(".tw-cal-ghost[data-taken]").count() == 0
     page.mouse.up()
-    page.wait_for_selector(f".tw-toast-bad:has-text('{provider} has another call at that time')")
+    page.wait_for_selector(f".tw-toast-bad:has-text('That time is taken: {provider} has another call')")
     expect(event(page, f"9:00 \u2013 9:30, {user}")).to_have_count(1)
 
 

@@ -80,8 +80,8 @@ texts = Catalogue(
         "reassign": ("Other user", "Altro utente"),
         "assigned": ("It is with {who} now", "Ora è con {who}"),
         "taken": (
-            "{who} has another call at that time. Nothing was changed.",
-            "{who} ha già una chiamata a quell'ora. Non è cambiato nulla.",
+            "That time is taken: {who} has another call. Nothing was changed.",
+            "Orario occupato: {who} ha già una chiamata. Non è cambiato nulla.",
         ),
         "past": (
             "That time has passed. Nothing was changed.",
