@@ -142,7 +142,7 @@ class Attr(Generic[T]):
     def is_in(self, *values: T) -> FieldCondition:
         """One of some values."""
         options = tuple(self._literal(value) for value in values if value is not None)
-        text = f"{self._path} is {' or '.join(map(str, values)) or 'one of no values'}"
+        text = f"{self._path} is {' or '.join(map(_words, values)) or 'one of no values'}"
         # No value is one of none.
         node = In(self._node(), options) if options else And((self._exists(), self._missing()))
         found = self._condition(node, text)
@@ -372,7 +372,7 @@ class Attr(Generic[T]):
                 return found
             return self._said(Not(found.node), f"{self._path} is not None")
         node = Compare(operator, self._node(), LiteralValue(stored))
-        return self._condition(node, f"{self._path} {operator} {value}")
+        return self._condition(node, f"{self._path} {operator} {_words(value)}")
 
     def _compared_with_field(self, operator: str, other: Attr[Any]) -> FieldCondition:
         """Two fields compared, each of which may be missing and count as its default."""
@@ -535,3 +535,10 @@ class Size:
             is_met = _COMPARISONS[operator](0, size)
             node = Or((of._missing(), node)) if is_met else And((of._exists(), node))
         return of._condition(node, text)
+
+
+def _words(value: Any) -> str:
+    """A value as messages show it: the members of a set have an order there."""
+    if isinstance(value, set | frozenset):
+        return f"{{{', '.join(sorted(map(repr, value)))}}}"
+    return str(value)
