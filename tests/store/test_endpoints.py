@@ -18,4 +18,4 @@ def test_every_difference_is_shown_by_a_test_that_runs_there(endpoint: str, test
     found = [re.search(rf"^def {test}\((.*?)\) ->", path.read_text("utf-8"), re.M) for path in paths]
     (definition,) = [match[1] for match in found if match is not None]
     # A fixture that runs on all endpoints.
-    assert re.search(r"\b(bench|store|written|backend|any_desk):", definition)
+    assert re.search(r"\b(bench|store|written|backend|any_desk|filled):", definition)

@@ -132,8 +132,15 @@ def test_the_voice_agent_has_no_screen(screens: Screens) -> None:
     assert page.locator(".tw-rail a[href*=servicedesk]").count() == 0
 
 
-@pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["desk", "phone"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("viewport", "scheme"),
+    [
+        pytest.param(DESK, "light", id="desk, light"),
+        pytest.param(PHONE, "dark", id="phone, dark"),
+        pytest.param(DESK, "dark", id="desk, dark", marks=pytest.mark.slow),
+        pytest.param(PHONE, "light", id="phone, light", marks=pytest.mark.slow),
+    ],
+)
 def test_it_can_be_used_by_everybody(screens: Screens, viewport: dict[str, int], scheme: str) -> None:
     page = screens.sign_in("dora", "/servicedesk", viewport=viewport, color_scheme=scheme)
     page.wait_for_selector(".tw-item")
