@@ -2,10 +2,16 @@
 
 import gc
 import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import settings
 
 from tests.examples import THOROUGH, examples
+
+if TYPE_CHECKING:
+    from tests.ui.screen_browser import Screens
 
 # Two workers share two cores, and a commit waits for the disk: the time of one example says nothing.
 # `make test` tries the same examples every time, so that a failure belongs to a change; `make test-slow` tries others.
@@ -23,6 +29,18 @@ os.environ.update(
 )
 for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_DYNAMODB"):
     os.environ.pop(name, None)
+
+
+@pytest.fixture
+def screens() -> "Iterator[Screens]":
+    """The systems and a browser, for tests of screens; windows are closed after the test."""
+    from tests.ui.screen_browser import shared_screens
+
+    found = shared_screens()
+    try:
+        yield found
+    finally:
+        found.close()
 
 
 # Collection makes half a million objects that stay: looking for garbage among them takes a fifth of its time.

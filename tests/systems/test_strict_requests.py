@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tablewright.runtime.http.parameter_texts import told
+from tablewright.runtime.http.parameter_texts import message_of
 from tablewright.systems import NAMES, load
 from tests.systems.harness import Served, serving
 from tests.systems.openapi_values import Place, example, is_bounded, places, violations
@@ -61,7 +61,7 @@ def test_no_error_shows_a_pattern(described: tuple[Served, str, dict[str, Any]])
     found = set(patterns(api))
     assert found
     for pattern in found:
-        words = told({"type": "string_pattern_mismatch", "msg": "", "ctx": {"pattern": pattern}})
+        words = message_of({"type": "string_pattern_mismatch", "msg": "", "ctx": {"pattern": pattern}})
         assert words, f"declare what is told of {pattern}, with matching(...)"
 
 

@@ -58,8 +58,8 @@ def _scrub(options: argparse.Namespace) -> int:
         if blobs:
             found.append(counted(blobs, "blob"))
         if copies is not None:
-            told = copy_problems(copies, pace, lambda done, total: steps.report("reading copies", done, total))
-            problems = problems + list(told)
+            of_copies = copy_problems(copies, pace, lambda done, total: steps.report("reading copies", done, total))
+            problems = problems + list(of_copies)
             found.append(counted(len(copies.names()), "copy", "copies"))
     for problem in problems:
         print(f"problem: {problem}")

@@ -24,7 +24,7 @@ from tablewright.transfer.item_digests import (
 )
 from tablewright.transfer.places.place_protocols import Source, Target
 
-# The items that are compared one by one, and the differences that are told.
+# The items that are compared one by one, and the differences that are listed.
 _MAX_COMPARED = 200_000
 MAX_LISTED = 100
 

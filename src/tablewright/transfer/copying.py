@@ -69,7 +69,7 @@ class TableCopy:
     # Whether the target was compared, and what differs: the first ones only, if there are many.
     verified: bool = False
     differences: list[ItemDifference] = field(default_factory=list)
-    # How many parts of the keys differ, of 256; what is left of a difference that cannot be told by item.
+    # How many parts of the keys differ, of 256; what is left of a difference that cannot be listed by item.
     differing_parts: int = 0
     # What the target cannot do.
     lacking: list[str] = field(default_factory=list)

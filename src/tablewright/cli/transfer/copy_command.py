@@ -137,8 +137,8 @@ def _copy(options: argparse.Namespace) -> int:
                 pseudonyms=_pseudonyms(options),
                 drop_unknown=options.drop_unknown,
             )
-            told = _Told(steps)
-            done = asyncio.run(copy_tables(source, target, asked, changes, told.progress))
+            shown = _ShownProgress(steps)
+            done = asyncio.run(copy_tables(source, target, asked, changes, shown.update))
     except (TransferError, StoreError) as error:
         raise UsageError(str(error)) from None
     return _report(done, verified=options.verify)
@@ -203,7 +203,7 @@ def _report(done: list[TableCopy], *, verified: bool) -> int:
     return 0 if all(table.ok for table in done) else 1
 
 
-class _Told:
+class _ShownProgress:
     """Progress with a rate and the time left: a bar on a terminal, otherwise a line now and then."""
 
     def __init__(self, steps: StepProgress) -> None:
@@ -212,7 +212,7 @@ class _Told:
         self._since = self._line_at = 0.0
         self._first = 0
 
-    def progress(self, progress: CopyProgress) -> None:
+    def update(self, progress: CopyProgress) -> None:
         now = time.monotonic()
         what = f"{'Copying' if progress.phase == 'copy' else 'Verifying'} {progress.table}"
         if what != self._what:

@@ -1,7 +1,7 @@
 """A NoSQL Workbench data model, read and validated; errors name the place in the file.
 
 Items may be listed under the table, under its facets, or both; an item that is listed twice counts once. One that
-cannot be read is left out, and told in ``ModelFile.notes``.
+cannot be read is left out, and listed in ``ModelFile.notes``.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import TypeAdapter
 
-__all__ = ["NotWritten", "exact", "matching", "told"]
+__all__ = ["NotWritten", "exact", "matching", "message_of"]
 
 _WORDS: dict[str, str] = {}
 
@@ -32,12 +32,12 @@ _WRITTEN: tuple[tuple[type, str, str], ...] = (
 
 
 def matching(pattern: str, words: str) -> str:
-    """The same pattern, of which ``words`` are told where a text does not match it: what to write instead."""
+    """The same pattern, with a message of its own for a text that does not match it: what to write instead."""
     assert _WORDS.setdefault(pattern, words) == words
     return pattern
 
 
-def told(error: Mapping[str, Any]) -> str:
+def message_of(error: Mapping[str, Any]) -> str:
     """What an error of Pydantic says to people."""
     if error.get("type") == "string_pattern_mismatch":
         return _WORDS.get(error["ctx"]["pattern"], str(error["msg"]))

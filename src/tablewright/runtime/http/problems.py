@@ -24,7 +24,7 @@ from starlette.routing import Match
 
 from tablewright.runtime.errors import ServiceProblem, TooManyRequests, Unauthenticated
 from tablewright.runtime.http.conditional_requests import NotModified
-from tablewright.runtime.http.parameter_texts import told
+from tablewright.runtime.http.parameter_texts import message_of
 from tablewright.store import (
     AlreadyExists,
     BlobLost,
@@ -189,7 +189,9 @@ async def _invalid_request(request: Request, error: Exception) -> Response:
     found = error.errors()
     if any(member.get("type") == "json_invalid" for member in found):
         return problem("malformed", "the body is not valid JSON", request_id(request))
-    errors = [{"field": ".".join(str(step) for step in member["loc"]), "message": told(member)} for member in found]
+    errors = [
+        {"field": ".".join(str(step) for step in member["loc"]), "message": message_of(member)} for member in found
+    ]
     detail = "; ".join(f"{member['field']}: {member['message']}" for member in errors[:5])
     return problem("invalid-request", detail, request_id(request), errors=errors[:100])
 

@@ -98,6 +98,8 @@ def test_a_call_from_its_creation_to_its_end(screens: Screens) -> None:
     expect(event(page, f"{user} with {other}, completed")).to_have_count(1)
     page.click(".tw-toast:has-text('Completed') .tw-toast-undo")
     expect(event(page, f"{user} with {other}, scheduled")).to_have_count(1)
+    # The change comes by the stream as well, and what is beside the calendar is drawn once more.
+    page.wait_for_timeout(1_000)
     page.click(".tw-cal-detail button:has-text('Cancel call')")
     expect(event(page, f"{user} with {other}, cancelled")).to_have_count(1)
 

@@ -34,7 +34,7 @@ from pydantic.alias_generators import to_camel
 
 from tablewright.runtime import Event, Invalid
 from tablewright.runtime.http.json_values import in_json
-from tablewright.runtime.http.parameter_texts import told
+from tablewright.runtime.http.parameter_texts import message_of
 from tablewright.runtime.mail import event_mail
 from tablewright.runtime.mail.event_mail import DeadLettered
 from tablewright.runtime.mail.mail_addresses import is_address
@@ -291,7 +291,7 @@ def _settings(kind: type[Any], channel: Channel) -> Any:
         return kind.model_validate(channel.config)
     except ValidationError as error:
         first = error.errors()[0]
-        raise _invalid(channel, ".".join(map(str, first["loc"])), told(first)) from None
+        raise _invalid(channel, ".".join(map(str, first["loc"])), message_of(first)) from None
 
 
 def _invalid(channel: Channel, place: str, reason: str) -> Invalid:

@@ -27,7 +27,7 @@ from zoneinfo import ZoneInfo
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tablewright.runtime import Invalid
-from tablewright.runtime.http.parameter_texts import told
+from tablewright.runtime.http.parameter_texts import message_of
 from tablewright.store import Store
 from tablewright.systems.engagement.configuration import FilterChain
 from tablewright.systems.engagement.model import CONTACT_DAYS, MAX_CONTACTS, Contacts, Preferences, QuietHours
@@ -209,4 +209,4 @@ def _settings(kind: type[Frequency], name: str, given: dict[str, Any]) -> Freque
         return kind.model_validate(given)
     except ValidationError as error:
         first = error.errors()[0]
-        raise Invalid(f"{name}: {'.'.join(map(str, first['loc']))}: {told(first)}", field="filterChain") from None
+        raise Invalid(f"{name}: {'.'.join(map(str, first['loc']))}: {message_of(first)}", field="filterChain") from None
