@@ -43,6 +43,7 @@ def test_a_ticket_from_the_call_to_its_end(screens: Screens) -> None:
     expect(page.locator(".tw-message-mine .tw-masked")).to_have_count(1)
     assert "hunter2" not in page.content()
     expect(page.locator("text=/answered \\d/")).to_be_visible()
+    page.wait_for_timeout(1_000)
     page.click("header button:has-text('Resolve')")
     page.wait_for_selector("header button:has-text('Close')")
     # What is done has left the queue.

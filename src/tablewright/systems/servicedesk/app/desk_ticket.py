@@ -56,6 +56,7 @@ class DeskTicket:
         self._ticket: TicketBody = {}
         self._etag: str | None = None
         # The parts of the thing that are drawn anew; the comment that is being written stays.
+        self._shown: tuple[Any, ...] = ()
         self._head: ui.element | None = None
         self._talk: ui.element | None = None
 
@@ -68,8 +69,13 @@ class DeskTicket:
         audit: list[dict[str, Any]] = []
         if api.may("audit"):
             audit = (await api.call("audit", ticket_id=self.ticket_id, limit=_ACTIVITIES)).body["audit"]
+        shown = (answer.etag, others.body, audit)
         if self._head is None:
             self._begin()
+        elif shown == self._shown:
+            # One's own change comes by the stream as well; whoever clicks meanwhile must not lose the button.
+            return
+        self._shown = shown
         assert self._head is not None
         assert self._talk is not None
         self._head.clear()
