@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tablewright.runtime.http.parameter_texts import message_of
+from tablewright.runtime.parameter_texts import message_of
 from tablewright.systems import NAMES, load
 from tests.systems.harness import Served, serving
 from tests.systems.openapi_values import Place, example, is_bounded, places, violations

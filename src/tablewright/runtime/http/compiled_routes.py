@@ -42,7 +42,7 @@ from starlette.types import Receive, Scope, Send
 from typing_extensions import is_typeddict
 
 from tablewright.runtime.http import problems
-from tablewright.runtime.http.parameter_texts import NotWritten, exact
+from tablewright.runtime.parameter_texts import NotWritten, exact
 
 __all__ = ["CompiledRoutes"]
 

@@ -24,7 +24,7 @@ from starlette.requests import HTTPConnection
 
 from tablewright.model import Entity
 from tablewright.runtime.entity_tags import Seen, entity_tag
-from tablewright.runtime.http.parameter_texts import matching
+from tablewright.runtime.parameter_texts import matching
 
 __all__ = ["ETAG", "IF_MATCH", "IF_NONE_MATCH", "Changing", "NotModified", "Reading"]
 

@@ -14,9 +14,9 @@ from fastapi import Depends, Header, Query
 from starlette.requests import HTTPConnection
 
 from tablewright.runtime.errors import Unauthenticated
-from tablewright.runtime.http.parameter_texts import matching
 from tablewright.runtime.identity.access import Caller, Grant, Role
 from tablewright.runtime.identity.actor import Actor, acting
+from tablewright.runtime.parameter_texts import matching
 from tablewright.runtime.system import Runtime
 
 # What other packages use.

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, Field, PlainSerializer
 from pydantic.config import JsonDict
 
 from tablewright.model.values.attribute_codec import encode
-from tablewright.runtime.http.parameter_texts import matching
+from tablewright.runtime.parameter_texts import matching
 
 # What other packages use.
 __all__ = [

@@ -12,7 +12,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from tablewright.runtime.http.json_values import not_blank
-from tablewright.runtime.http.parameter_texts import matching
+from tablewright.runtime.parameter_texts import matching
 
 # What other packages use.
 __all__ = [

@@ -24,7 +24,7 @@ from starlette.routing import Match
 
 from tablewright.runtime.errors import ServiceProblem, TooManyRequests, Unauthenticated
 from tablewright.runtime.http.conditional_requests import NotModified
-from tablewright.runtime.http.parameter_texts import message_of
+from tablewright.runtime.parameter_texts import message_of
 from tablewright.store import (
     AlreadyExists,
     BlobLost,

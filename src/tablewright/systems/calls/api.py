@@ -35,7 +35,7 @@ from tablewright.runtime import (
     service_of,
 )
 from tablewright.runtime.audit import AuditPage
-from tablewright.runtime.http.parameter_texts import matching
+from tablewright.runtime.parameter_texts import matching
 from tablewright.store import TolerantPage
 from tablewright.systems.calls.icalendar import MEDIA_TYPE
 from tablewright.systems.calls.model import DEFAULT_MINUTES, MAX_MINUTES, MAX_VERSIONS, Call, Status

@@ -21,7 +21,7 @@ from pydantic.config import JsonDict
 from pydantic_core import PydanticCustomError
 
 from tablewright.runtime.http.json_values import UNIQUE, JsonObject, Said, in_json
-from tablewright.runtime.http.parameter_texts import matching
+from tablewright.runtime.parameter_texts import matching
 from tablewright.systems.engagement.delivery.network_addresses import parsed
 from tablewright.systems.engagement.runs.cron_schedule import check_cron, check_time_zone
 

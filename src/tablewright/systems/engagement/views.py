@@ -13,7 +13,7 @@ from pydantic.config import JsonDict
 
 from tablewright.runtime.http import path_ids
 from tablewright.runtime.http.json_values import UNIQUE, Said, Shown, each_once
-from tablewright.runtime.http.parameter_texts import matching
+from tablewright.runtime.parameter_texts import matching
 from tablewright.systems.engagement.configuration import Configuration, Json, Name, Number, Settings, TimeZone
 from tablewright.systems.engagement.consent.customer_preferences import Change, patched, replaced
 from tablewright.systems.engagement.delivery.deliveries import Cause, Summary

@@ -10,8 +10,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from tablewright.runtime.http.json_values import JsonObject, Said, Shown, Text
-from tablewright.runtime.http.parameter_texts import matching
 from tablewright.runtime.http.path_ids import Id
+from tablewright.runtime.parameter_texts import matching
 from tablewright.store import Unreadable, offloaded_sizes
 from tablewright.systems.response_views import LEFT_OUT, EntityView
 from tablewright.systems.support.model import SYSTEM_EVENTS, Case, Feedback, Priority, Status, Ticket

@@ -24,7 +24,7 @@ from tablewright.runtime import (
     service_of,
 )
 from tablewright.runtime.http.json_values import Said, not_blank
-from tablewright.runtime.http.parameter_texts import matching
+from tablewright.runtime.parameter_texts import matching
 from tablewright.systems.response_views import page_end
 from tablewright.systems.system_router import SystemRouter
 from tablewright.systems.tasks.model import Attachment, Comment

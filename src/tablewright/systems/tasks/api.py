@@ -26,9 +26,9 @@ from tablewright.runtime import (
 )
 from tablewright.runtime.audit import AuditPage
 from tablewright.runtime.http.json_values import UNIQUE, Said, each_once, not_blank
-from tablewright.runtime.http.parameter_texts import matching
 from tablewright.runtime.http.path_ids import not_dots
 from tablewright.runtime.mail.mail_addresses import ADDRESS, MAX_ADDRESS_LENGTH, checked_address
+from tablewright.runtime.parameter_texts import matching
 from tablewright.systems.response_views import page_end
 from tablewright.systems.system_router import SystemRouter, UnreadableList
 from tablewright.systems.tasks.additions_api import additions_router

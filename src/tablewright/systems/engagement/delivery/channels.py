@@ -34,10 +34,10 @@ from pydantic.alias_generators import to_camel
 
 from tablewright.runtime import Event, Invalid
 from tablewright.runtime.http.json_values import in_json
-from tablewright.runtime.http.parameter_texts import message_of
 from tablewright.runtime.mail import event_mail
 from tablewright.runtime.mail.event_mail import DeadLettered
 from tablewright.runtime.mail.mail_addresses import is_address
+from tablewright.runtime.parameter_texts import message_of
 from tablewright.store import Store, Unavailable
 from tablewright.systems.engagement.configuration import EMAIL, WEBHOOK, Channel, CredentialHeaders, Web
 from tablewright.systems.engagement.consent.unsubscribe_links import Subscription, UnsubscribeLinks

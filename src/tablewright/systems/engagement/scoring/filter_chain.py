@@ -27,7 +27,7 @@ from zoneinfo import ZoneInfo
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tablewright.runtime import Invalid
-from tablewright.runtime.http.parameter_texts import message_of
+from tablewright.runtime.parameter_texts import message_of
 from tablewright.store import Store
 from tablewright.systems.engagement.configuration import FilterChain
 from tablewright.systems.engagement.model import CONTACT_DAYS, MAX_CONTACTS, Contacts, Preferences, QuietHours
