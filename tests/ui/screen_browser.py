@@ -20,15 +20,20 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, Page, Playwright, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expect, sync_playwright
 from playwright.sync_api import Error as PlaywrightError
 
 DESK = {"width": 1440, "height": 860}
 PHONE = {"width": 390, "height": 844}
 _WITHIN = 60
+# How long a test waits for what it expects: time decides about no test, on whatever machine.
+_PATIENCE = 30_000
+# Cookies that say who somebody is, or what they chose; not the width and the time zone of the window.
+_NOT_OF_THE_WINDOW = re.compile("^(?!tablewright_(narrow|zone)$)")
 
 
 @dataclass(slots=True)
@@ -37,28 +42,56 @@ class Screens:
 
     url: str
     browser: Browser
-    _contexts: list[BrowserContext] = field(default_factory=list)
+    # Windows that nobody uses, by their options: they have scripts and styles in their cache.
+    _idle: dict[str, list[BrowserContext]] = field(default_factory=dict)
+    _used: list[tuple[str, BrowserContext]] = field(default_factory=list)
+    _closed_after: list[BrowserContext] = field(default_factory=list)
 
     def page(self, **options: Any) -> Page:
         """A new browser window, in which nobody has signed in."""
-        _set_running_loop(_playwright()[1])
-        context = self.browser.new_context(base_url=self.url, viewport=options.pop("viewport", DESK), **options)
-        context.set_default_timeout(15_000)
-        self._contexts.append(context)
+        context = self._context(options)
+        self._closed_after.append(context)
         return context.new_page()
 
     def sign_in(self, user: str, path: str = "/", **options: Any) -> Page:
-        """A new window in which somebody has signed in, and a view is open."""
-        page = self.page(**options)
-        page.goto(f"/app/sign-in?to={path}")
-        page.click(f"button[value='{user}']")
+        """A window in which somebody has signed in, and a view is open."""
+        kind = repr(sorted(options.items()))
+        if self._idle.get(kind):
+            _set_running_loop(_playwright()[1])
+            context = self._idle[kind].pop()
+            self._used.append((kind, context))
+            page = context.new_page()
+            form: dict[str, str | float | bool] = {"user": user, "to": path}
+            signed_in = context.request.post("/app/sign-in", form=form, headers={"Origin": self.url}, max_redirects=0)
+            assert signed_in.status == 303, signed_in.text()
+            page.goto(f"/app{path}")
+        else:
+            context = self._context(options)
+            self._used.append((kind, context))
+            page = context.new_page()
+            page.goto(f"/app/sign-in?to={quote(path, safe='')}")
+            page.click(f"button[value='{user}']")
         page.wait_for_selector("#tw-content > *")
         return page
 
     def close(self) -> None:
-        while self._contexts:
-            self._contexts.pop().close()
+        """Close what is open, and make windows as if nobody had used them."""
+        while self._closed_after:
+            self._closed_after.pop().close()
+        while self._used:
+            kind, context = self._used.pop()
+            for page in context.pages:
+                page.close()
+            context.set_offline(False)
+            context.clear_cookies(name=_NOT_OF_THE_WINDOW)
+            self._idle.setdefault(kind, []).append(context)
         _set_running_loop(None)
+
+    def _context(self, options: dict[str, Any]) -> BrowserContext:
+        _set_running_loop(_playwright()[1])
+        made = self.browser.new_context(**{"base_url": self.url, "viewport": DESK, **options})
+        made.set_default_timeout(_PATIENCE)
+        return made
 
 
 @contextmanager
@@ -102,6 +135,7 @@ def _playwright() -> tuple[Playwright, asyncio.AbstractEventLoop]:
     Other tests have loops of their own, so it counts as running only while a window is open.
     """
     made = sync_playwright().start()
+    expect.set_options(timeout=_PATIENCE)
     loop = asyncio.get_running_loop()
     _at_exit(made.stop)
     return made, loop
@@ -143,6 +177,12 @@ def shared_screens() -> Screens:
 
 def serious_problems(page: Page) -> list[str]:
     """What axe finds on a page that keeps people with disabilities from using it."""
+    # Colours are those that they will be.
+    page.emulate_media(reduced_motion="reduce")
+    page.wait_for_function(
+        "document.getAnimations().every((each) => each.playState !== 'running' || "
+        "each.effect.getComputedTiming().endTime === Infinity)"
+    )
     found = Axe().run(page).response["violations"]
     return [
         f"{each['id']}: {node['html'][:200]} {node['any'][:1]}"

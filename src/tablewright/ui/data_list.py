@@ -58,6 +58,13 @@ class DataList(Generic[T]):
 
     async def load(self) -> None:
         """Read the first page, and draw it in place of what is there."""
+        await self._load(anew=True)
+
+    async def refresh(self) -> None:
+        """Read the first page again; it is drawn only if it has changed, so that no click on it is lost."""
+        await self._load(anew=False)
+
+    async def _load(self, *, anew: bool) -> None:
         self._loads += 1
         number = self._loads
         try:
@@ -69,6 +76,8 @@ class DataList(Generic[T]):
             return
         if number != self._loads:
             # Another load has begun since.
+            return
+        if not anew and self.items and cursor == self._cursor and list(items) == list(self.items.values()):
             return
         self._clear()
         self._cursor = cursor
@@ -91,14 +100,20 @@ class DataList(Generic[T]):
         """Draw an item again where it stands, or first in the list if it is new."""
         key = self._key(item)
         if key in self._elements:
-            self.items[key] = item
-            self._draw(self._elements[key], item)
+            if item != self.items[key]:
+                self.items[key] = item
+                self._draw(self._elements[key], item)
         else:
             if not self.items:
                 self._body.clear()
                 set_attribute(self._body, "role", "list")
             self._add(item)
             self._elements[key].move(self._body, 0)
+
+    def redraw(self, key: str) -> None:
+        """Draw an item as it is, where its row shows something else as well, such as that it is open."""
+        if key in self._elements:
+            self._draw(self._elements[key], self.items[key])
 
     def remove(self, key: str) -> None:
         element = self._elements.pop(key, None)

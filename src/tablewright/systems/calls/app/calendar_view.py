@@ -444,7 +444,7 @@ class _Calendar:
         except Refused as error:
             if error.status not in (400, 404, 422):
                 raise
-            self._beside.clear()
+            detail.clear()
             with self._beside:
                 with box("tw-thing-head"):
                     box("tw-grow")

@@ -59,6 +59,7 @@ class CallDetail:
         self._known = known
         self._after = after
         self._call: CallBody = {}
+        self._drawn: object = None
 
     async def load(self) -> None:
         """Read the call and draw it."""
@@ -67,9 +68,19 @@ class CallDetail:
         audit: list[dict[str, Any]] = []
         if api.may("audit"):
             audit = (await api.call("audit", callId=self.call_id, limit=_ACTIVITIES)).body["audit"]
+        drawn = self._call, audit
+        if drawn == self._drawn:
+            # One's own change comes by the stream as well; what somebody is about to click stays where it is.
+            return
+        self._drawn = drawn
         self._place.clear()
         with self._place:
             self._draw(audit)
+
+    def clear(self) -> None:
+        """Take it away; the next read draws it again."""
+        self._drawn = None
+        self._place.clear()
 
     def _draw(self, audit: list[dict[str, Any]]) -> None:
         page, t, times, call = self._page, self._page.t, self._times, self._call

@@ -98,7 +98,7 @@ class _Queue:
         found = changed_tickets(changes)
         if found is None or not await self._refresh(found):
             # Where it stands in the order is known to the service.
-            await self._list.load()
+            await self._list.refresh()
         if self._ticket is not None and (found is None or self._ticket.ticket_id in found):
             await self._load(self._ticket)
 
@@ -194,8 +194,8 @@ class _Queue:
             self._ticket = DeskTicket(self._page, ticket_id, columns.thing, columns.context, columns.back)
         for each in (before, self._ticket):
             # The row that was open, and the one that is.
-            if each is not None and each.ticket_id in self._list.items:
-                self._list.change(self._list.items[each.ticket_id])
+            if each is not None:
+                self._list.redraw(each.ticket_id)
         if self._ticket is not None:
             await self._load(self._ticket)
         else:

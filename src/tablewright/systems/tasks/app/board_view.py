@@ -110,8 +110,12 @@ class _Board:
                 raise
             self._place(task_id, None)
             return
+        before = self._assignees.get(task_id)
         await self._read_assignees(task_id)
         self._place(task_id, answer.body)
+        if self._assignees[task_id] != before:
+            for lane in self._lanes.values():
+                lane.redraw(task_id)
 
     def _place(self, task_id: str, task: TaskBody | None) -> None:
         for status, lane in self._lanes.items():

@@ -34,6 +34,7 @@ class _People:
     def __init__(self, page: Page) -> None:
         self._page = page
         self._cursor: str | None = None
+        self._drawn: object = None
         self._body = box("tw-body")
 
     async def changed(self, changes: Sequence[AnyChange] | None) -> None:
@@ -45,6 +46,10 @@ class _People:
         status = UserStatus.DEACTIVATED if page.query.get("status") == UserStatus.DEACTIVATED else UserStatus.ACTIVE
         cursor = page.query.get("cursor")
         answer = await page.api.call("list_users", status=status, limit=_PAGE, cursor=cursor)
+        drawn = status, cursor, answer.body
+        if drawn == self._drawn:
+            return
+        self._drawn = drawn
         self._body.clear()
         with self._body:
             with box("tw-row"):

@@ -101,7 +101,7 @@ class _TaskList:
     async def _changed(self, changes: Sequence[AnyChange] | None) -> None:
         found = changed_tasks(changes)
         if found is None or self._is_mine or len(found) > _PAGE:
-            await self._list.load()
+            await self._list.refresh()
         else:
             for task_id in found:
                 await self._refresh(task_id)
@@ -167,8 +167,8 @@ class _TaskList:
             self._detail = TaskDetail(self._page, task_id, columns.thing, columns.context, columns.back)
         for each in (before, self._detail):
             # The row that was open, and the one that is.
-            if each is not None and each.task_id in self._list.items:
-                self._list.change(self._list.items[each.task_id])
+            if each is not None:
+                self._list.redraw(each.task_id)
         if self._detail is not None:
             await self._load(self._detail)
         else:
