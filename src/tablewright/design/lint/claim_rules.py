@@ -31,7 +31,7 @@ def wrong_units(context: LintContext) -> Iterator[Occurrence]:
             f"{parts_text}, together {total:f}. Sizes are rounded up to "
             f"{'1 KB for a write' if is_write else '4 KB for a read'}, "
             "never down" + (", and each index is a write of its own." if is_write else "."),
-            f"State {total:f}, or compute the cost from the design with `tablewright plan`.",
+            f"State {total:f}, or compute the cost from the design with tablewright plan.",
         )
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 
-from tablewright.design.lint.lint_context import EntityKey, KeyTemplate, LintContext
+from tablewright.design.lint.lint_context import ComposedKey, EntityKey, KeyTemplate, LintContext
 from tablewright.design.lint.lint_findings import Occurrence, rule
+from tablewright.design.lint.repair_code import keys_code, sortable_part
 from tablewright.model import Schema
 from tablewright.model.keys.key_forms import TIME_PARTS, Field
 
@@ -17,18 +18,12 @@ def hand_made_key(context: LintContext) -> Iterator[Occurrence]:
     for schema in context.schemas:
         entity = schema.entity.__name__
         for composed in context.composed_keys(schema):
-            template = next(
-                (template for template in context.key_templates(schema, composed.spec.attribute) if template.write),
-                None,
-            )
-            text = str(template) if template else "#".join(f"{{{name}}}" for name in sorted(composed.repeats)) or "..."
             yield Occurrence(
-                f"{entity}.{composed.spec.name}",
-                f"{composed.spec.name} is composed by hand and stored in the key attribute "
-                f"{composed.spec.attribute}: {composed.because}. Every write has to compose it in the same way; "
+                f"{entity}.{composed.name}",
+                f"{composed.name} is composed by hand and stored in the key attribute "
+                f"{composed.attribute}: {composed.because}. Every write has to compose it in the same way; "
                 "after the first one that does not, the item is not found.",
-                "Remove the field and declare how the key is derived: keys = "
-                f'Keys({composed.spec.attribute}="{text}").',
+                _derived(context, schema, composed),
                 context.where(schema.entity),
             )
         for write, item_write in context.item_writes_of(schema):
@@ -38,9 +33,24 @@ def hand_made_key(context: LintContext) -> Iterator[Occurrence]:
                     write.name,
                     f"{write.name} composes {', '.join(ruled)} of {entity} by hand, although the entity declares how "
                     "it is derived from fields.",
-                    "Remove keys=... from the ItemWrite and write through the store, which derives the keys.",
+                    "Remove keys= from the ItemWrite and write through the store, which derives the keys.",
                     context.where(schema.entity),
                 )
+
+
+def _derived(context: LintContext, schema: Schema, composed: ComposedKey) -> str:
+    """How a key that is composed by hand can be derived, if what it consists of is known."""
+    templates = [str(each) for each in context.key_templates(schema, composed.attribute) if each.write]
+    if len(set(templates)) == 1:
+        text = templates[0]
+    else:
+        text = "#".join(sortable_part(schema, name) for name in composed.repeats)
+    remove = "Remove the field" if composed.spec is not None else "Remove it from the writes"
+    fields = [name.partition(".")[0] for name in composed.repeats]
+    if not text or any(name not in schema.fields for name in fields) or len(set(templates)) > 1:
+        return f"{remove}, and declare in Keys of which fields {composed.attribute} is made."
+    takes = f"; patterns take {' and '.join(composed.repeats)} in its place." if composed.spec is not None else "."
+    return f"{remove} and declare how the key is derived, {keys_code({composed.attribute: text})}{takes}"
 
 
 @rule("stale-index-key", "A write that leaves an index key stale", "error")
@@ -52,21 +62,20 @@ def stale_index_key(context: LintContext) -> Iterator[Occurrence]:
                 continue
             changed = {path.partition(".")[0] for path in (*item_write.sets, *item_write.adds)}
             stale = {
-                composed.spec.name: composed.repeats & changed
+                composed.name: changed.intersection(composed.repeats)
                 for composed in context.composed_keys(schema)
-                if composed.repeats & changed
-                and composed.spec.name not in changed
-                and composed.spec.attribute not in item_write.keys
+                if changed.intersection(composed.repeats)
+                and composed.name not in changed
+                and composed.attribute not in item_write.keys
             }
             if stale:
                 sources = sorted({name for names in stale.values() for name in names})
                 yield Occurrence(
                     write.name,
-                    f"{write.name} sets {', '.join(sources)} of {schema.entity.__name__}, but not "
-                    f"{', '.join(stale)}, which repeat it. The item stays in the index under its old value, and is "
-                    "not found under the new one.",
-                    "Remove the stored key fields and declare them in Keys(...); every write of the store then "
-                    "updates them together.",
+                    f"{write.name} sets {', '.join(sources)} of {schema.entity.__name__}, but not {', '.join(stale)}, "
+                    f"made of it. The item stays in the index under its old value, and is not found under the new one.",
+                    f"Declare {' and '.join(stale)} in Keys, and compose nothing by hand; every write of the store "
+                    "then updates them together.",
                     context.where(schema.entity),
                 )
 
@@ -83,7 +92,7 @@ def two_shapes(context: LintContext) -> Iterator[Occurrence]:
                     f"{schema.entity.__name__}.{attribute}",
                     f"{attribute} of {schema.entity.__name__} has {len(templates)} templates: {', '.join(listed)}. "
                     "Their values do not sort together, and a range or prefix for one misses the others.",
-                    f"Keep one template, in Keys({attribute}=...), and let every write derive the key from it.",
+                    f"Keep one template of {attribute}, in Keys, and let every write derive the key from it.",
                     context.where(schema.entity),
                 )
     for one, other in combinations(context.schemas, 2):
@@ -161,14 +170,14 @@ def range_across_parts(context: LintContext) -> Iterator[Occurrence]:
         if pattern.range is None:
             continue
         composed = next(
-            (composed for composed in context.composed_keys(schema) if composed.spec.name == pattern.range), None
+            (composed for composed in context.composed_keys(schema) if composed.name == pattern.range), None
         )
         if composed is not None and len(composed.repeats) > 1:
-            parts = " and ".join(sorted(composed.repeats))
+            parts = " and ".join(composed.repeats)
             first = next(
                 (
                     template.fields[0]
-                    for template in context.key_templates(schema, composed.spec.attribute)
+                    for template in context.key_templates(schema, composed.attribute)
                     if template.write
                 ),
                 None,
@@ -183,7 +192,7 @@ def range_across_parts(context: LintContext) -> Iterator[Occurrence]:
                     else "A range over several parts does not limit the second one: the range from A#5 to C#6 contains "
                     "all of B."
                 ),
-                f"Declare {composed.spec.attribute} in Keys(...), and use the intended field as the range; the "
+                f"Declare {composed.attribute} in Keys, and use the intended field as the range; the "
                 "fields before it are fixed or given.",
                 context.where(schema.entity),
             )

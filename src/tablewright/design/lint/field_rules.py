@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from tablewright.design.lint.field_traits import field_paths, words
 from tablewright.design.lint.lint_context import LintContext
 from tablewright.design.lint.lint_findings import Occurrence, rule
+from tablewright.design.lint.repair_code import field_code
 
 # Things of which a total is money.
 _BILLS = frozenset(["invoice", "order", "cart", "basket", "payment", "bill", "receipt", "purchase", "quote", "sale"])
@@ -31,7 +32,8 @@ def money_type(context: LintContext) -> Iterator[Occurrence]:
             yield Occurrence(
                 f"{schema.entity.__name__}.{path}",
                 f"{path} {why}.",
-                f"Declare {path}: Decimal, which is stored exactly as DynamoDB's numbers are, or an int of cents.",
+                f"Declare {field_code(schema, path, 'Decimal') or f'{path} as Decimal'}, which is stored exactly as "
+                "DynamoDB's numbers are, or as an int of cents.",
                 context.where(schema.entity),
                 None if float in traits.types else "warning",
             )
@@ -48,6 +50,6 @@ def ttl_not_enabled(context: LintContext) -> Iterator[Occurrence]:
                 yield Occurrence(
                     f"{schema.entity.__name__}.{name}",
                     f"{name} is a time to live by its name, but table {schema.table.name} has none: nothing expires.",
-                    f'Give the table ttl="{schema.fields[name].attribute}", and declare {name}: ExpiresAt = None.',
+                    f'Give the table `ttl="{schema.fields[name].attribute}"`, and declare `{name}: ExpiresAt = None`.',
                     context.where(schema.entity),
                 )

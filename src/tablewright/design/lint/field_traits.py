@@ -200,7 +200,8 @@ class FieldTraits:
         if self.is_numbered or self.is_unique or self.is_version:
             return False
         exact = self.types <= {float, Decimal} and bool(self.types)
-        named = self.types == {int} and _MEASURES.search(self.name) is not None and not _COUNTERS.search(self.name)
+        numbers = _COUNTERS.search(self.name) is not None or self.name.split("_")[-1] in ("revision", "version")
+        named = self.types == {int} and _MEASURES.search(self.name) is not None and not numbers
         return exact or named
 
     @property

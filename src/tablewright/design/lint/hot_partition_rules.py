@@ -16,6 +16,7 @@ from tablewright.design.cost.prices import load_prices
 from tablewright.design.lint.field_traits import FieldTraits
 from tablewright.design.lint.lint_context import EntityKey, LintContext
 from tablewright.design.lint.lint_findings import Occurrence, rule
+from tablewright.design.lint.repair_code import declared_template, keys_code
 from tablewright.dynamo.limits import MAX_PARTITION_READ_UNITS, MAX_PARTITION_WRITE_UNITS
 from tablewright.model import ItemWrite, Schema
 from tablewright.model.derived.counters import Counter
@@ -51,6 +52,14 @@ def _fits(load: tuple[float, float], over: int) -> bool:
     return load[0] / over <= MAX_PARTITION_READ_UNITS and load[1] / over <= MAX_PARTITION_WRITE_UNITS
 
 
+def _sharded(key: EntityKey, shards: int) -> str:
+    """A key that is spread over several partitions."""
+    template = declared_template(key.schema, key.partition[0])
+    if template is None or len(key.partition) > 1:
+        return f"with sharded(...) over {shards} partitions"
+    return keys_code({key.partition[0]: template}, shards)
+
+
 @rule("low-cardinality", "A partition key with few values", "warning")
 def low_cardinality(context: LintContext) -> Iterator[Occurrence]:
     """Few values make few partitions, and most of the traffic goes to one of them."""
@@ -78,8 +87,8 @@ def low_cardinality(context: LintContext) -> Iterator[Occurrence]:
             f"{key.place} is partitioned by {template}: {what}. A partition serves "
             f"{MAX_PARTITION_WRITE_UNITS:,} write units and {MAX_PARTITION_READ_UNITS:,} read units per second"
             + (f", and the declared peak is {load[1]:,.0f} and {load[0]:,.0f}." if load else "."),
-            f'Shard the key: {key.partition[0]}=sharded("{template}", {_needed(load) if load else 8}); reads merge '
-            "the shards." + ("" if load else " Or declare traffic= to show that one partition is enough."),
+            f"Shard the key, {_sharded(key, _needed(load) if load else 8)}; reads merge the shards."
+            + ("" if load else " Or declare traffic= to show that one partition is enough."),
             context.where(schema.entity),
             "advice" if sparse and load is None else None,
         )
@@ -104,8 +113,8 @@ def monotonic_partition(context: LintContext) -> Iterator[Occurrence]:
             f"{key.place} is partitioned by {template}, so all writes of a day go to one partition, while the "
             f"others are idle. A partition serves {MAX_PARTITION_WRITE_UNITS:,} write units per second"
             + (f", and the declared peak is {load[1]:,.0f}." if load else "."),
-            f'Shard the day: {key.partition[0]}=sharded("{template}", {_needed(load) if load else 8}), or put an '
-            "id before the day." + ("" if load else " Or declare traffic= to show that one partition is enough."),
+            f"Shard the day, {_sharded(key, _needed(load) if load else 8)}, or put an id before the day."
+            + ("" if load else " Or declare traffic= to show that one partition is enough."),
             context.where(schema.entity),
         )
 
@@ -128,7 +137,8 @@ def hot_partition(context: LintContext) -> Iterator[Occurrence]:
                 f"At the declared peak {', '.join(key.subjects)} bring {key.read:,.0f} read and {key.write:,.0f} "
                 f"write units per second to the busiest key of {key.place}, and a partition serves "
                 f"{MAX_PARTITION_READ_UNITS:,} and {MAX_PARTITION_WRITE_UNITS:,}: the rest is throttled.",
-                f"Shard the key: {key.attribute}=sharded(..., {key.needed}), or cache what is read so often.",
+                f"Shard the key {key.attribute} over {key.needed} partitions, with sharded, or cache what is read so "
+                "often.",
                 context.where(
                     next(schema.entity for schema in context.schemas if schema.entity.__name__ == key.entity)
                 ),
@@ -160,7 +170,7 @@ def hot_counter(context: LintContext) -> Iterator[Occurrence]:
                 f"At the declared peak {', '.join(writers)} bring {units:,.0f} write units per second to the counters "
                 f"of one group, which are one item, and a partition serves {MAX_PARTITION_WRITE_UNITS:,}. Long before "
                 "that, transactions that change the same item wait for each other.",
-                "Let the stream keep it, which adds up many changes in one write: kept_by='stream'.",
+                "Let the stream keep it (kept_by), which adds up many changes in one write.",
                 context.where(schema.entity),
             )
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from tablewright.design.lint.field_traits import FieldTraits, words
 from tablewright.design.lint.lint_context import EntityKey, LintContext
 from tablewright.design.lint.lint_findings import Occurrence, rule
+from tablewright.design.lint.repair_code import field_code, own_ids, unique_key_repair
 from tablewright.model import Schema
 
 # What many things have, by the last word of a name.
@@ -19,14 +20,6 @@ _LOGINS = frozenset(["email", "mail", "username", "login", "handle", "nickname"]
 
 # What names a thing in an address, so that there is one of each.
 _OWN_NAMES = frozenset(["slug", "handle", "permalink"])
-
-
-def own_ids(schema: Schema) -> list[str]:
-    """The fields that identify an entity, by their names: ``order_id`` of an Order, or ``id``."""
-    own = words(schema.entity.__name__)
-    stems = {"_".join(own), own[-1]} if own else set()
-    known = {"id", "uuid", "guid", *(f"{stem}_{end}" for stem in stems for end in ("id", "uuid", "number", "no"))}
-    return [name for name in schema.fields if "_".join(words(name)) in known]
 
 
 def _may_be_shared(traits: FieldTraits) -> bool:
@@ -63,12 +56,11 @@ def key_not_unique(context: LintContext) -> Iterator[Occurrence]:
         if not found:
             continue
         attribute = (key.sort or key.partition)[-1]
-        template = context.key_template(schema, attribute)
         yield Occurrence(
             f"{schema.entity.__name__}.{attribute}",
             f"The primary key of {schema.entity.__name__} is made of {' and '.join(fields)}, which two of them can "
             "have in common: the second one replaces the first, or is refused.",
-            f'Add what makes it unique to the key: {attribute}="{template}#{{{ids[0] if ids else "id"}}}".',
+            unique_key_repair(schema, attribute, ids),
             context.where(schema.entity),
             None if sorted_by and not is_reference else "warning",
         )
@@ -103,7 +95,8 @@ def login_not_unique(context: LintContext) -> Iterator[Occurrence]:
                     f"{schema.entity.__name__}.{fields[0]}",
                     f"{place} finds a {schema.entity.__name__} by {fields[0]}, and nothing keeps two of them from "
                     "having the same: an index does not enforce it, and a read before the write is a race.",
-                    f"Mark it {fields[0]}: Annotated[str, Unique()]; a guard in the same transaction enforces it.",
+                    f"Mark it as unique, {field_code(schema, fields[0], marker='Unique()') or 'with Unique()'}; a "
+                    "guard in the same transaction enforces it.",
                     context.where(schema.entity),
                 )
                 break

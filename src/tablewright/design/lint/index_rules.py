@@ -106,7 +106,7 @@ def never_found(context: LintContext) -> Iterator[Occurrence]:
                     place,
                     f"{place} reads items of {key.place} with another {name} than the index has: only those with "
                     f"{name} {states} are in it, so that nothing is ever found.",
-                    f"Add the state to when(..., {name}=[...]), or read another index.",
+                    f"Add the state to those of {name} in when, or read another index.",
                     context.where(schema.entity),
                 )
                 break

@@ -6,8 +6,11 @@ from collections.abc import Iterator
 
 from tablewright.design.lint.lint_context import EntityKey, KeyTemplate, LintContext
 from tablewright.design.lint.lint_findings import Occurrence, rule
+from tablewright.design.lint.repair_code import field_code
 from tablewright.model import Schema, Unique
 from tablewright.model.keys.key_forms import Field
+
+_LOWER = "StringConstraints(to_lower=True)"
 
 
 def _required(template: KeyTemplate) -> list[str]:
@@ -40,10 +43,19 @@ def number_as_text(context: LintContext) -> Iterator[Occurrence]:
                         f"{schema.entity.__name__}.{name}",
                         f"{name} is in the sort key {attribute}, and declared as text, so that 10 sorts before 9: the "
                         "order of items and every range are wrong.",
-                        f"Declare {name}: int (or Decimal) and write {{{name}:number}} in the key. If it is text of "
-                        f'one width, say so: {name}: Annotated[str, StringConstraints(pattern=r"^[0-9]{{6}}$")].',
+                        _as_number(schema, name, template) + " If it is text of one width, say so with a pattern.",
                         context.where(schema.entity),
                     )
+
+
+def _as_number(schema: Schema, name: str, template: KeyTemplate) -> str:
+    """How a key can have a number that sorts as one."""
+    code = field_code(schema, name, "int")
+    if code is None:
+        return f"Declare {name} as int (or Decimal), in the form number in a key that is made of several fields."
+    if template.is_raw:
+        return f'Declare {code} (or Decimal), and `types={{"{template.attribute}": "N"}}` of the table.'
+    return f"Declare {code} (or Decimal), and write `{{{name}:number}}` in the key."
 
 
 @rule("optional-key-field", "A key that items without a value do not have", "error")
@@ -78,8 +90,8 @@ def optional_key_field(context: LintContext) -> Iterator[Occurrence]:
                     )
                     repair = (
                         f"Make {name} required, or give it a default that sorts where such items belong. If they are "
-                        f"not to be in the index, say so: {attribute}=when(..., ...), or an optional field in "
-                        f"{key.partition[0]}."
+                        f"not to be in the index, say so with when(...) around the template of "
+                        f"{key.partition[0]}, or with an optional field in it."
                     )
                 else:
                     continue
@@ -106,7 +118,8 @@ def float_in_key(context: LintContext) -> Iterator[Occurrence]:
                         f"{schema.entity.__name__}.{name}",
                         f"{name} is a float and part of the key {attribute}. 0.1 + 0.2 is not 0.3: a value that was "
                         "computed again is another key, and the item is not found.",
-                        f"Declare {name}: Decimal, or an int of the smallest unit.",
+                        f"Declare {field_code(schema, name, 'Decimal') or f'{name} as Decimal'}, or as an int of the "
+                        "smallest unit.",
                         context.where(schema.entity),
                     )
 
@@ -129,7 +142,8 @@ def case_sensitive_key(context: LintContext) -> Iterator[Occurrence]:
                     f"{schema.entity.__name__}.{name}",
                     f"{name} is a key ({where}) as it was typed: Ada@example.org and ada@example.org are two keys, so "
                     "that a person is not found, or there twice.",
-                    f"Store it in lower case: {name}: Annotated[str, StringConstraints(to_lower=True)]; or write "
-                    f"{{{name}:lower}} in a key and Unique(ignore_case=True) for a unique value.",
+                    "Store it in lower case"
+                    + (f": {code}" if (code := field_code(schema, name, marker=_LOWER)) else f", with {_LOWER}")
+                    + "; or use the form lower in a key, and ignore_case=True of a unique value.",
                     context.where(schema.entity),
                 )

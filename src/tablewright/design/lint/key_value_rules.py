@@ -4,12 +4,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from tablewright.design.lint.field_traits import words
 from tablewright.design.lint.lint_context import EntityKey, KeyTemplate, LintContext
 from tablewright.design.lint.lint_findings import Occurrence, rule
-from tablewright.model import Schema
-from tablewright.model.keys.key_forms import Field
+from tablewright.design.lint.repair_code import (
+    constant_key,
+    declared_template,
+    field_code,
+    free_key_attributes,
+    identity_template,
+    index_code,
+    keys_code,
+    labelled_template,
+    own_ids,
+    sortable_part,
+    unique_key_repair,
+)
+from tablewright.model import Schema, schemas_of
+from tablewright.model.keys.key_forms import Field, Literal, Part
 
 # Names of fields that usually change, if no write is declared.
 _CHANGING = frozenset(["status", "state", "updated", "priority", "assignee", "score", "rank"])
@@ -48,10 +62,41 @@ def partition_range(context: LintContext) -> Iterator[Occurrence]:
                     _place(schema, fields[0]),
                     f"{key.place} is partitioned by {fields[0]}, a timestamp. A partition key supports equality "
                     "only: no query can read a time range, or the newest items first.",
-                    f"Partition by what is queried for (a queue, a user) and sort by the time: Keys("
-                    f'{key.partition[0]}=when("QUEUE", status=...), {(key.sort or ("...",))[0]}="{{{fields[0]}}}").',
+                    f"Partition by what is queried for (a queue, a user) and sort by {fields[0]}"
+                    + _sorted_by(context, key, fields[0]),
                     context.where(schema.entity),
                 )
+
+
+def _sorted_by(context: LintContext, key: EntityKey, time: str) -> str:
+    """How an index that is partitioned by a time can be sorted by it."""
+    schema, index = key.schema, key.index
+    others = [each for each in schemas_of(schema.table) if each is not schema and index and each.covers(index)]
+    if index is None or not index.is_global or len(index.partition) > 1 or len(index.sort) > 1 or others:
+        return "."
+    if any(each.write for name in index.attributes for each in context.key_templates(schema, name)):
+        return "."
+    primary = {*own_ids(schema), *context.fields_of(schema, schema.table.key)}
+    queried = [
+        name
+        for name in context.fields_of(schema, index.sort)
+        if name not in primary and not context.traits(schema, name).is_ordered
+    ]
+    if queried and all(name in schema.by_attribute for name in index.attributes):
+        return f": {index_code(replace(index, partition=index.sort, sort=index.partition))}."
+    partition, sort = (
+        index.attributes
+        if all(declared_template(schema, name) for name in index.attributes) and index.sort
+        else ("", "")
+    )
+    new = ""
+    if not sort:
+        partition, sort = free_key_attributes(schema.table)
+        new = f"{index_code(replace(index, partition=(partition,), sort=(sort,)))} with "
+    by = labelled_template(queried) if queried else constant_key(schema)
+    identity = identity_template(schema)
+    code = keys_code({partition: by, sort: f"{sortable_part(schema, time)}#{identity}"})
+    return (f": {new}" if queried else f"; or by one key for all of them: {new}") + f"{code}."
 
 
 @rule("unpadded-number", "A number that sorts as text", "error")
@@ -64,13 +109,14 @@ def unpadded_number(context: LintContext) -> Iterator[Occurrence]:
             if isinstance(part, Field) and part.form == "text":
                 trait = context.traits(schema, part.name)
                 if trait.is_number and not trait.is_even:
-                    form = "013" if trait.is_counted else "number"
                     yield Occurrence(
                         _place(schema, template.attribute),
                         f"{template} has the number {part.name} as plain text, so 10 sorts before 9. Sort order and "
                         "ranges are wrong.",
-                        f"Write {{{part.name}:{form}}}, which sorts numerically, or a zero-padded width such as "
-                        f"{{{part.name}:06}} for integers.",
+                        f"Write `{sortable_part(schema, part.name)}`, which sorts numerically"
+                        + (
+                            "." if trait.is_counted else "; integers of a known width can be padded with zeros instead."
+                        ),
                         context.where(schema.entity),
                     )
 
@@ -89,7 +135,7 @@ def narrow_padding(context: LintContext) -> Iterator[Occurrence]:
                     _place(schema, template.attribute),
                     f"{template} pads {part.name} to {len(f'{0:{part.form}d}')} digits, and it may be {most:,}, which "
                     f"has {digits}. Such an item has no place in the order of the others, and is refused.",
-                    f"Write {{{part.name}:0{digits}}}, or {{{part.name}:number}} for any number.",
+                    f"Write `{{{part.name}:0{digits}}}`; the form number is for any number.",
                     context.where(schema.entity),
                 )
 
@@ -111,10 +157,14 @@ def text_time(context: LintContext) -> Iterator[Occurrence]:
                     f"{name} is in the sort key {template.attribute}, but declared as text. A local time, another "
                     "number of decimals, or +00:00 instead of Z sorts differently from the same instant in another "
                     "notation.",
-                    f"Declare it as {'date' if day else 'datetime (always UTC, in one width)'}"
-                    + ("." if day else ", EpochMillis or EpochSeconds."),
+                    _as_time(schema, name, "date" if day else "datetime"),
                     context.where(schema.entity),
                 )
+
+
+def _as_time(schema: Schema, name: str, kind: str) -> str:
+    code = field_code(schema, name, kind) or f"{name} as {kind}"
+    return f"Declare {code}" + ("." if kind == "date" else ", which is always UTC, in one width.")
 
 
 @rule("time-as-identity", "A primary key that only a timestamp makes unique", "error")
@@ -125,13 +175,11 @@ def time_as_identity(context: LintContext) -> Iterator[Occurrence]:
         fields = context.fields_of(schema, key.sort or key.partition)
         if context.all_instants(schema, key.sort or key.partition):
             attribute = (key.sort or key.partition)[0]
-            template = context.key_template(schema, attribute)
             yield Occurrence(
                 _place(schema, attribute),
                 f"Only {' and '.join(fields)} distinguishes two items of {schema.entity.__name__} in a partition. "
                 "Two items of the same instant have the same key: the second replaces the first, or is refused.",
-                f'Append something unique to the time: {attribute}="{template}#{{id}}", or a field '
-                "Annotated[int, Numbered(...)].",
+                unique_key_repair(schema, attribute, own_ids(schema)),
                 context.where(schema.entity),
             )
 
@@ -149,16 +197,27 @@ def counted_by_hand(context: LintContext) -> Iterator[Occurrence]:
                     if _refers_to_another(context, schema, attribute, name):
                         continue
                     seen.add((schema, name))
-                    others = [other for other in context.fields_of(schema, schema.table.key) if other != name]
+                    per = [repr(other) for other in context.fields_of(schema, schema.table.key[:1]) if other != name]
+                    marker = f"Numbered({', '.join(per)})"
+                    code = _numbered(context, schema, name, marker)
                     yield Occurrence(
                         _place(schema, name),
                         f"{name} numbers the items of {schema.entity.__name__} in {template}, and a writer has "
                         "to find the next number. Two concurrent writers take the same one, and a COUNT is "
                         "limited to a page of 1 MB.",
-                        f"Let the store assign it, in the same transaction: {name}: Annotated[int, "
-                        f"Numbered({', '.join(repr(other) for other in others[:1])})] = 0.",
+                        "Let the store assign it, in the same transaction: "
+                        + (code or f"declare {name} as an int that is Numbered")
+                        + ".",
                         context.where(schema.entity),
                     )
+
+
+def _numbered(context: LintContext, schema: Schema, name: str, marker: str) -> str | None:
+    """A number that the store assigns, where nothing else has to change for that."""
+    plain = field_code(schema, name, marker=marker)
+    if plain is None or context.traits(schema, name).types != {int} or "." in marker:
+        return None
+    return f"`{name}: Annotated[int, {marker}] = 0`"
 
 
 def _refers_to_another(context: LintContext, schema: Schema, attribute: str, name: str) -> bool:
@@ -190,16 +249,36 @@ def shard_by_hand(context: LintContext) -> Iterator[Occurrence]:
             if context.traits(schema, name).is_shard and (schema, name) not in seen:
                 seen.add((schema, name))
                 rest = [other for other in template.fields if other != name]
-                unsharded = str(template).replace(f"#{{{name}}}", "")
                 yield Occurrence(
                     _place(schema, name),
                     f"{template} has a shard that a writer chooses. A random one cannot be recomputed from the rest "
                     "of the key, and Python's hash() differs between processes, so readers do not find the item."
                     + (f" Keys with {rest[0]} are spread already." if rest else ""),
-                    f'If the rest of the key is hot, declare sharded("{unsharded}", 8); reads merge the shards. If '
-                    "it is unique to the item, remove the shard.",
+                    _without_shard(context, schema, template, name),
                     context.where(schema.entity),
                 )
+
+
+def _without_shard(context: LintContext, schema: Schema, template: KeyTemplate, shard: str) -> str:
+    """A key without a shard that a writer chooses: sharded by declaration, or not at all if it is spread already."""
+    parts: list[Part] = []
+    for part in template.parts:
+        if isinstance(part, Field) and part.name == shard:
+            continue
+        before = parts[-1] if parts else None
+        if isinstance(part, Literal) and isinstance(before, Literal):
+            parts[-1] = Literal(before.text.removesuffix("#") + part.text)
+        else:
+            parts.append(part)
+    text = "".join(map(str, parts)).strip("#")
+    alone = any(context.traits(schema, name).is_unique or name in own_ids(schema) for name in template.fields)
+    in_key_only = schema.by_attribute.get(shard) is None or template.attribute != shard
+    if not text or template.is_raw or template.is_sparse or template.optional_from is not None or not in_key_only:
+        return "Remove the shard from the key; if it is hot without it, let sharded(...) spread it, and reads merge it."
+    partitions = {name for key in context.keys(schema) for name in key.partition}
+    if alone or template.attribute not in partitions:
+        return f"Every key is one of its own without it: {keys_code({template.attribute: text})}."
+    return f"Let the store choose it, whose reads merge the shards: {keys_code({template.attribute: text}, 8)}."
 
 
 @rule("useless-shards", "Shards of a key that is already unique", "warning")
@@ -219,7 +298,9 @@ def useless_shards(context: LintContext) -> Iterator[Occurrence]:
                         _place(schema, attribute),
                         f"{template} is different for every {schema.entity.__name__}, so its items are spread "
                         f"already; {template.shards} shards only turn every read into {template.shards} reads.",
-                        f'Declare {attribute}="{template}" without sharded(...).',
+                        f"Declare {attribute} without sharded: {keys_code({attribute: str(template)})}."
+                        if not template.is_sparse and template.unescaped is None
+                        else f"Remove sharded(...) from {attribute}.",
                         context.where(schema.entity),
                     )
 
@@ -282,8 +363,8 @@ def mutable_key(context: LintContext) -> Iterator[Occurrence]:
                 _place(schema, name),
                 f"{why}, which is part of the primary key of {schema.entity.__name__}. A key cannot be changed in "
                 "place: such a write deletes the item and creates another, and every reference to it breaks.",
-                f"Use fields that never change as the key, and index {name}. If the move is intended, declare it: "
-                'Write("...", ItemWrite(..., "delete"), ItemWrite(..., "create")).',
+                f"Use fields that never change as the key, and index {name}. If the move is intended, declare the "
+                "write as what it is: a delete and a create.",
                 context.where(schema.entity),
                 None if first in changed or marked else "advice",
             )

@@ -49,8 +49,8 @@ def unbounded_list(context: LintContext) -> Iterator[Occurrence]:
                 f"{schema.entity.__name__}.{name}",
                 f"{name} is stored inside the item, and {grows}. An item has at most 400 KB: a larger write fails, "
                 "and until then each write and read is charged for all of it.",
-                f"Limit it ({name}: list[...] = Field(max_length=100)), or store its members as items of their own "
-                "with the same partition key.",
+                "Limit it (max_length of its Field), or store its members as items of their own with the same "
+                "partition key.",
                 context.where(schema.entity),
                 None if name in appended or not item_writes else "advice",
             )
@@ -82,7 +82,7 @@ def item_size(context: LintContext) -> Iterator[Occurrence]:
             f"At the declared limits of its fields, a {schema.entity.__name__} has up to {most // 1024:,} KB"
             + ("" if certain else ", if its characters take four bytes each")
             + f", most of them in {largest}. DynamoDB refuses an item of more than 400 KB.",
-            f"Lower max_length, or store it as a blob when the item is large: {largest}: Annotated[..., Large()].",
+            f"Lower max_length, or mark {largest} as Large(), so that it is a blob when the item is large.",
             context.where(schema.entity),
             None if certain else "advice",
         )
@@ -132,8 +132,8 @@ def collection_size(context: LintContext) -> Iterator[Occurrence]:
                 f"{schema.entity.__name__}.{table.partition}",
                 f"Table {table.name} has a local index, so the items of a partition key have at most 10 GB together, "
                 f"and writes beyond that fail; {size}.",
-                "Use a GlobalIndex, which has no such limit, or declare Volume(..., distinct={"
-                f'"{table.partition}": ...}}).',
+                f"Use a GlobalIndex, which has no such limit, or declare how many values {table.partition} has "
+                "(Volume, distinct).",
                 context.where(schema.entity),
                 None if volume is not None and distinct else "advice",
             )
@@ -198,6 +198,8 @@ def ttl_seconds(context: LintContext) -> Iterator[Occurrence]:
             markers = [marker for marker in spec.markers if isinstance(marker, Epoch)]
             seconds = any(marker.unit.total_seconds() == 1 for marker in markers)
             unmarked = seconds or kind.types <= {int}
+            renamed = spec.attribute != schema.naming(spec.name)
+            kind_of = f'Annotated[ExpiresAt, AttributeName("{spec.attribute}")]' if renamed else "ExpiresAt"
             yield Occurrence(
                 f"{schema.entity.__name__}.{spec.name}",
                 f"{spec.name} is the time to live of table {table.name}, "
@@ -206,7 +208,7 @@ def ttl_seconds(context: LintContext) -> Iterator[Occurrence]:
                     if unmarked
                     else "but not stored as seconds since 1970: DynamoDB ignores it, and nothing ever expires."
                 ),
-                f"Declare it as {spec.name}: ExpiresAt = None, or Annotated[ExpiresAt, Expiry(timedelta(...))].",
+                f"Declare `{spec.name}: {kind_of} = None`; an Expiry says when by default.",
                 context.where(schema.entity),
                 "warning" if unmarked else None,
             )
@@ -217,6 +219,6 @@ def ttl_seconds(context: LintContext) -> Iterator[Occurrence]:
                 table.name,
                 f"Table {table.name} has {table.ttl} as its time to live, but none of its entities has that "
                 "attribute: nothing ever expires.",
-                f"Give the entities that expire a field {table.ttl}: ExpiresAt = None, or remove ttl= from the table.",
+                f"Give the entities that expire a field {table.ttl} of type ExpiresAt, or remove ttl= from the table.",
                 severity="advice" if is_checkpointed else "warning",
             )

@@ -94,12 +94,18 @@ class EntityKey:
 
 @dataclass(frozen=True, slots=True)
 class ComposedKey:
-    """A field that a writer stores in a key attribute, although it repeats other fields."""
+    """A key attribute that a writer composes, although it repeats fields; perhaps there is a field for it."""
 
-    spec: FieldSpec
-    # The fields that it repeats, as far as is known.
-    repeats: frozenset[str]
+    attribute: str
+    # The field that it is stored in; None if only writes know of it.
+    spec: FieldSpec | None
+    # The fields that it repeats, as far as is known, in the order in which they are in it.
+    repeats: tuple[str, ...]
     because: str
+
+    @property
+    def name(self) -> str:
+        return self.attribute if self.spec is None else self.spec.name
 
 
 class LintContext:
@@ -142,8 +148,12 @@ class LintContext:
         """The key of the table, and those of the indexes that the entity can be in."""
         return [
             EntityKey(schema, None),
-            *(EntityKey(schema, index) for index in schema.table.indexes if schema.covers(index)),
+            *(EntityKey(schema, index) for index in schema.table.indexes if self._covers(schema, index)),
         ]
+
+    def _covers(self, schema: Schema, index: Index) -> bool:
+        """Whether items can be in an index, by what is declared or by what a write composes."""
+        return schema.covers(index) or all(self.key_templates(schema, name) for name in index.attributes)
 
     # -- templates -------------------------------------------------------------------------------------------------
 
@@ -204,19 +214,21 @@ class LintContext:
         found = []
         for attribute in schema.table.key_attributes:
             spec = schema.by_attribute.get(attribute)
-            if spec is None:
-                continue
             templates = [template for template in self.key_templates(schema, attribute) if template.write is not None]
-            if templates:
-                repeats = frozenset(name for template in templates for name in template.fields)
-                found.append(ComposedKey(spec, repeats, f"{templates[0].write} composes it as {templates[0]}"))
+            if templates and attribute not in schema.key_rules:
+                repeats = tuple(dict.fromkeys(name for template in templates for name in template.fields))
+                because = f"{templates[0].write} composes it as {templates[0]}"
+                found.append(ComposedKey(attribute, spec, repeats, because))
+                continue
+            if spec is None:
                 continue
             if spec.types - {"NULL"} != {"S"} or not self.traits(schema, spec.name).is_plain_text:
                 continue
             if is_generic_key(spec.name):
-                found.append(ComposedKey(spec, frozenset(), "it has the generic name of a key attribute"))
+                found.append(ComposedKey(attribute, spec, (), "it has the generic name of a key attribute"))
             elif repeats := _named_after(spec.name, schema):
-                found.append(ComposedKey(spec, repeats, f"its name is composed of {' and '.join(sorted(repeats))}"))
+                because = f"its name is composed of {' and '.join(repeats)}"
+                found.append(ComposedKey(attribute, spec, repeats, because))
         return found
 
     # -- fields -------------------------------------------------------------------------------------------------
@@ -244,15 +256,15 @@ def _declared(schema: Schema, part: Part) -> Part:
     return replace(part, name=schema.field_path(part.name)) if isinstance(part, Field) else part
 
 
-def _named_after(name: str, schema: Schema) -> frozenset[str]:
-    """The other fields that a name is composed of: ``user_status`` of ``user_id`` and ``status``; none, or two."""
+def _named_after(name: str, schema: Schema) -> tuple[str, ...]:
+    """The other fields that a name is composed of: ``user_status`` of ``user_id`` and ``status``; none, or more."""
     strong = [word for word in words(name) if word not in _WEAK]
     if len(strong) < 2:
-        return frozenset()
-    found: set[str] = set()
+        return ()
+    found: list[str] = []
     for word in strong:
         field = next((other for other in schema.fields if other not in (name, *found) and word in words(other)), None)
         if field is None:
-            return frozenset()
-        found.add(field)
-    return frozenset(found)
+            return ()
+        found.append(field)
+    return tuple(found)

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from tablewright.design.lint.lint_context import EntityKey, LintContext
 from tablewright.design.lint.lint_findings import Occurrence, rule
-from tablewright.model import Query, Schema
+from tablewright.design.lint.repair_code import (
+    declared_template,
+    free_key_attributes,
+    identity_template,
+    index_code,
+    keys_code,
+    own_ids,
+    sortable_part,
+)
+from tablewright.model import Query, Schema, schemas_of
 
 # Names of fields whose words have an order.
 _RANKS = frozenset(["priority", "severity", "level", "size", "urgency", "importance", "rank", "grade", "weekday"])
@@ -36,8 +46,8 @@ def order_within_part(context: LintContext) -> Iterator[Occurrence]:
                 place,
                 f"{place} reads newest first, but {key.sort[0]} begins with {fields[0]}: items are sorted by "
                 f"{fields[0]}, and by {ordered} only within each value. The first page is not the newest.",
-                f"Take {fields[0]} as a parameter, def {pattern.name}(self, ..., {fields[0]}), and merge one read for "
-                f"each of its values, or add an index that sorts by {ordered} alone.",
+                f"Take {fields[0]} as a parameter of {pattern.name}, and merge one read for each of its values, or "
+                f"add an index that sorts by {ordered} alone.",
                 context.where(schema.entity),
             )
 
@@ -60,17 +70,24 @@ def random_order(context: LintContext) -> Iterator[Occurrence]:
             what = f"{fields[0]} is random, so that the order is, too"
         else:
             what = f"nothing says that {fields[0]} is in the order of time; random ids sort at random"
-        time = times[0] if times else "created_at"
-        id_ = f"{{{fields[0]}}}"
-        timed = str(context.key_template(schema, key.sort[0])).replace(id_, f"{{{time}}}#{id_}", 1)
         yield Occurrence(
             place,
             f"{place} reads newest first, but {key.sort[0]} sorts by {fields[0]}: {what}.",
-            f'Put the time before the id: {key.sort[0]}="{timed}"; or make ids that sort by time, and say so: '
-            'Field(default_factory=new_ulid), or Field(description="begins with the time").',
+            f"Put the time before the id{_timed(schema, key, fields[0], times)}; or make ids that sort by time, such "
+            "as ULIDs, and say so in the description of the field.",
             context.where(schema.entity),
             None if certain else "advice",
         )
+
+
+def _timed(schema: Schema, key: EntityKey, id_: str, times: list[str]) -> str:
+    """A sort key with the time before an id, if the entity has one."""
+    template = declared_template(schema, key.sort[0])
+    part = f"{{{id_}}}"
+    if not times or template is None or part not in template:
+        return ""
+    timed = template.replace(part, f"{sortable_part(schema, times[0])}#{part}", 1)
+    return f": {keys_code({key.sort[0]: timed})}"
 
 
 @rule("no-order", "Newest first where nothing is sorted", "error")
@@ -79,15 +96,30 @@ def no_order(context: LintContext) -> Iterator[Occurrence]:
     for place, schema, pattern, key in context.queries():
         if not pattern.newest_first or context.fields_of(schema, key.sort):
             continue
-        time = next((name for name in schema.fields if context.traits(schema, name).is_instant), "created_at")
+        times = [name for name in schema.fields if context.traits(schema, name).is_instant]
         what = "has no sort key" if not key.sort else f"has the same sort key for all items ({key.sort[0]})"
-        sort = key.sort[0] if key.sort else "GSI1SK"
         yield Occurrence(
             place,
             f"{place} reads newest first, but {key.place} {what}: the items come in no particular order.",
-            f'Sort by the time: give the index a sort key, {sort}="{{{time}}}#{{id}}".',
+            f"Sort by the time{_sort_key(schema, key, times)}.",
             context.where(schema.entity),
         )
+
+
+def _sort_key(schema: Schema, key: EntityKey, times: list[str]) -> str:
+    """A sort key of the time, if the entity has one, and nothing that others rely on has to change."""
+    if not times:
+        return ", of which the entity needs a field"
+    template = f"{sortable_part(schema, times[0])}#{identity_template(schema)}"
+    if key.sort and declared_template(schema, key.sort[0]) is not None:
+        ids = [name for name in own_ids(schema) if name not in key.schema.identity_fields]
+        if key.index is not None or ids:
+            unique = template if key.index is not None else f"{sortable_part(schema, times[0])}#{{{ids[0]}}}"
+            return f": {keys_code({key.sort[0]: unique})}"
+    elif key.index is not None and not key.sort and schemas_of(schema.table) == [schema]:
+        _, sort = free_key_attributes(schema.table)
+        return f": {index_code(replace(key.index, sort=(sort,)))} with {keys_code({sort: template})}"
+    return f", with a sort key that begins with {times[0]}"
 
 
 @rule("alphabetical-order", "An order of words that is not the order of what they mean", "warning")
@@ -102,7 +134,7 @@ def alphabetical_order(context: LintContext) -> Iterator[Occurrence]:
             yield Occurrence(
                 place,
                 f"{place} reads in the order of {fields[0]}, which is alphabetical: {', '.join(sorted(values))}.",
-                f"Store a number for it, such as an IntEnum, and write {{{fields[0]}:number}} in {key.sort[0]}; or "
+                f"Store a number for it, such as an IntEnum, in the form number in {key.sort[0]}; or "
                 f"take {fields[0]} as a parameter, and merge one read for each of its values.",
                 context.where(schema.entity),
             )

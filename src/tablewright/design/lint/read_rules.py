@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
-from itertools import combinations, count
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from itertools import combinations
 
 from tablewright.design.filter_fields import has_filter, restrictions
 from tablewright.design.lint.composed_key_rules import share_partitions
 from tablewright.design.lint.lint_context import EntityKey, LintContext
 from tablewright.design.lint.lint_findings import Occurrence, rule
-from tablewright.model import Keys, Query, Schema, schemas_of
+from tablewright.design.lint.repair_code import (
+    declared_template,
+    field_code,
+    free_index_name,
+    free_key_attributes,
+    identity_template,
+    index_code,
+    keys_code,
+    labelled_template,
+)
+from tablewright.model import GlobalIndex, Index, Query, Schema, Table, schemas_of
 from tablewright.model.keys.key_forms import Literal
 
 
@@ -40,30 +51,27 @@ def no_key(context: LintContext) -> Iterator[Occurrence]:
 def _new_index(schema: Schema, by: Sequence[str]) -> str:
     """An index for a read, with names that are free, as it can be declared."""
     table = schema.table
-    taken = {*table.key_attributes, *(name for each in schemas_of(table) for name in each.by_attribute)}
-    if table.type_attribute is not None:
-        taken.add(table.type_attribute)
-    number = next(each for each in count(1) if not {f"GSI{each}PK", f"GSI{each}SK"} & taken)
-    partition, sort = f"GSI{number}PK", f"GSI{number}SK"
-    words = [word[:1].upper() + word[1:] for name in by for word in re.split(r"[._]", name) if word]
-    name = "by" + "".join(words)
-    names = {index.name for index in table.indexes}
-    if name in names:
-        name = next(f"{name}{each}" for each in count(2) if f"{name}{each}" not in names)
-    first = "#".join(f"{'_'.join(name.split('.')).upper()}#{{{name}}}" for name in by)
+    several = [name for name in by if schema.fields[name.partition(".")[0]].types & {"L", "SET"}]
+    if several:
+        return f"Store an item for each of {several[0]}, with it in its key; an item has one entry in an index."
+    partition, sort = free_key_attributes(table)
+    index = GlobalIndex(free_index_name(table, by), partition, sort)
     # In a sort key, the primary key tells items apart that have the same values.
-    second = "#".join(_declared(schema, attribute) for attribute in table.key)
+    keys = {partition: labelled_template(by), sort: _primary_key(schema)}
     return (
-        f'Add an index to the table, GlobalIndex("{name}", "{partition}", "{sort}"), and its keys to '
-        f'{schema.entity.__name__}: Keys({partition}="{first}", {sort}="{second}").'
+        f"Add an index to the table, {index_code(index)}, and its keys to {schema.entity.__name__}: {keys_code(keys)}."
     )
 
 
-def _declared(schema: Schema, attribute: str) -> str:
-    """The template of a key attribute in terms of fields, as it was declared."""
-    declared: Keys | None = getattr(schema.entity, "keys", None)
-    rule_ = None if declared is None else declared.get(attribute)
-    return f"{{{schema.field_path(attribute)}}}" if rule_ is None else rule_.text
+def _primary_key(schema: Schema) -> str:
+    """The primary key in a sort key, as it was declared where that is one template."""
+    templates = [
+        f"{{{schema.field_path(name)}}}"
+        if name in schema.by_attribute and not schema.table.types.get(name)
+        else declared_template(schema, name)
+        for name in schema.table.key
+    ]
+    return "#".join(each for each in templates if each) if all(templates) else identity_template(schema)
 
 
 @rule("index-not-unique", "An index that is assumed to be unique", "error")
@@ -81,10 +89,17 @@ def index_not_unique(context: LintContext) -> Iterator[Occurrence]:
             place,
             f"{place} expects one item for {' and '.join(fields)}, but an index does not enforce uniqueness: two "
             "items may have the same value, and either of them is returned.",
-            f"Mark it {name}: Annotated[str, Unique()], which a guard in the same transaction enforces, or use a "
-            "Query.",
+            f"Mark it as unique, {_unique(schema, fields) or f'with Unique() on {name}'}, which a guard in the same "
+            "transaction enforces, or use a Query.",
             context.where(schema.entity),
         )
+
+
+def _unique(schema: Schema, fields: Sequence[str]) -> str | None:
+    """The last of some fields, unique together with the others."""
+    if not fields or any("." in name for name in fields):
+        return None
+    return field_code(schema, fields[-1], marker=f"Unique({', '.join(map(repr, fields[:-1]))})")
 
 
 @rule("filter-reads-most", "A filter that discards most of what it reads", "warning")
@@ -111,9 +126,8 @@ def filter_reads_most(context: LintContext) -> Iterator[Occurrence]:
         yield Occurrence(
             place,
             f"{place} filters by {names} after reading: {share_text}. What a filter discards is read and charged.",
-            f"Put {', '.join(fields) or 'it'} into a key (an index with it in the partition, or when(..., "
-            f"{fields[0] if fields else 'field'}=...) "
-            "for a sparse one), or declare volume and expected to show that most of it is returned.",
+            f"Put {', '.join(fields) or 'it'} into a key (an index with it in the partition, or a sparse one, by "
+            "when), or declare volume and expected to show that most of it is returned.",
             context.where(schema.entity),
             None if share is not None else "advice",
         )
@@ -160,8 +174,8 @@ def _gap(context: LintContext, place: str, key: EntityKey, wanted: list[str]) ->
             place,
             f"{place} reads {', '.join(lacking)}, which index {key.index.name} does not project, so every item is "
             f"read again from the table{', by another request' if key.index.is_global else ''}, at full cost.",
-            f"Add {', '.join(lacking)} to include=[...] of the index, or declare project=[...] with what the caller "
-            "needs.",
+            f"Let the index have them: {index_code(replace(key.index, include=(*key.index.include, *lacking)))}; or "
+            "declare project with what the caller needs.",
             context.where(schema.entity),
         )
 
@@ -188,8 +202,19 @@ def over_projection(context: LintContext) -> Iterator[Occurrence]:
                     f"{table.name}/{index.name}",
                     f"Index {index.name} projects all attributes, and its patterns read {', '.join(sorted(wanted))} "
                     "only. Every write of another attribute is charged for the index, too, and all is stored twice.",
-                    f"Project what is read: include={sorted(wanted)}.",
+                    f"Project what is read: {index_code(replace(index, include=_attributes(table, index, wanted)))}.",
                 )
+
+
+def _attributes(table: Table, index: Index, fields: AbstractSet[str]) -> tuple[str, ...]:
+    """What an index has to project so that some fields can be read: also the type attribute, and the expiry."""
+    wanted = set[str]()
+    for schema in schemas_of(table):
+        if schema.covers(index):
+            wanted |= {spec.attribute for name, spec in schema.fields.items() if name in fields}
+            wanted |= {schema.expiry.attribute} if schema.expiry is not None else set()
+    wanted |= {table.type_attribute} if table.type_attribute is not None else set()
+    return tuple(sorted(wanted - {*table.key, *index.attributes}))
 
 
 @rule("unused-index", "An index that no pattern reads", "warning")

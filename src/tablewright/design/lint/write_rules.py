@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from tablewright.design.lint.lint_context import LintContext
 from tablewright.design.lint.lint_findings import Occurrence, rule
+from tablewright.model import ItemWrite
 
 _COUNTING = re.compile(r"(?:increment|decrement|increase|decrease|bump|count)\b", re.IGNORECASE)
 
@@ -67,7 +68,7 @@ def partial_count(context: LintContext) -> Iterator[Occurrence]:
                 reaction.name,
                 f"{reaction.name} counts {reaction.entity.__name__} on {', '.join(sorted(reaction.events))} only. "
                 f"Changes by {' and '.join(missing)} are never counted, and the counter drifts from the table.",
-                'React to every event: events=frozenset(["INSERT", "MODIFY", "REMOVE"]), which is the default.',
+                "React to every event, as is the default: leave events= out.",
                 context.where(reaction.entity),
             )
 
@@ -96,7 +97,7 @@ def published_by_writer(context: LintContext) -> Iterator[Occurrence]:
                 reaction.name,
                 f"{reaction.name} is published by the process that has written {reaction.entity.__name__}. If it "
                 "crashes in between, the event is lost; if it publishes first, the write may never happen.",
-                'Publish it from the stream: source="stream", and stream="NEW_AND_OLD_IMAGES" of the table.',
+                'Publish it from the stream: leave source= out, and give the table `stream="NEW_AND_OLD_IMAGES"`.',
                 context.where(reaction.entity),
             )
 
@@ -119,7 +120,7 @@ def stream_missing(context: LintContext) -> Iterator[Occurrence]:
         else:
             continue
         yield Occurrence(
-            reaction.name, message, 'Declare stream="NEW_AND_OLD_IMAGES" for the table.', context.where(reaction.entity)
+            reaction.name, message, 'Give the table `stream="NEW_AND_OLD_IMAGES"`.', context.where(reaction.entity)
         )
 
 
@@ -139,7 +140,22 @@ def counter_set(context: LintContext) -> Iterator[Occurrence]:
                     f"{write.name}.{path}",
                     f"{write.name} sets {path} of {entity}, which it has to read before. Two writers who read the same "
                     "number both write the next one, and one of them is not counted.",
-                    f'Add to it: attr({entity}.{path}).add(1), and declare ItemWrite({entity}, "update", '
-                    f'adds=["{path}"]). If it is set to what was counted anew, give {entity} a version: Version = 0.',
+                    f"Add to it, with `attr({entity}.{path}).add(1)`, and declare {_adding(item_write, path)}. If it "
+                    f"is set to what was counted anew, give {entity} a version instead.",
                     context.where(item_write.entity),
                 )
+
+
+def _adding(item_write: ItemWrite, path: str) -> str:
+    """An update that adds to what it sets."""
+    changes = {
+        "sets": [each for each in item_write.sets if each != path],
+        "adds": [*item_write.adds, path],
+        "appends": list(item_write.appends),
+    }
+    texts = [f"{name}=[{_listed(paths)}]" for name, paths in changes.items() if paths]
+    return f'`ItemWrite({item_write.entity.__name__}, "update", {", ".join(texts)})`'
+
+
+def _listed(paths: list[str]) -> str:
+    return ", ".join(f'"{path}"' for path in paths)

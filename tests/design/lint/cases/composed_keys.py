@@ -2,7 +2,7 @@
 
 from datetime import date, datetime
 
-from tablewright.model import Design, Entity, GlobalIndex, ItemWrite, Keys, Query, Table, Write
+from tablewright.model import Design, Entity, EpochMillis, GlobalIndex, ItemWrite, Keys, Query, Table, Write
 from tests.design.lint.cases.case import Case, design_of
 
 
@@ -34,6 +34,25 @@ def calls(*, by_hand: bool) -> Design:
         def of_user(self, user_id: str, status: str) -> None: ...
 
     return design_of(DerivedCall)
+
+
+def only_written(template: str = "{user_id}#{status}", *, composed: bool = True) -> Design:
+    """A key that only writes know of: the entity has no field for it, or declares how it is derived."""
+    table = Table("calls", "id", indexes=[GlobalIndex("byUserStatus", "user_status", "id")])
+
+    class Call(Entity, table=table):
+        id: str
+        user_id: str
+        status: str
+        scheduled_for: EpochMillis
+
+        keys = Keys({} if composed else {"user_status": template})
+
+    writes = [
+        Write("create", ItemWrite(Call, "create", keys={"user_status": template} if composed else {})),
+        Write("change", ItemWrite(Call, "update", sets=["status"])),
+    ]
+    return Design("Calls", tables=[table], writes=writes)
 
 
 def generic(*, by_hand: bool) -> Design:
@@ -133,6 +152,11 @@ def two_entities(second: str) -> Design:
 
 CASES = [
     Case("hand-made-key", "Call.user_status", lambda: calls(by_hand=True), lambda: calls(by_hand=False)),
+    Case("hand-made-key", "Call.user_status", only_written, lambda: only_written(composed=False)),
+    Case("stale-index-key", "change", only_written, lambda: only_written(composed=False)),
+    Case("stale-index-key", "change", only_written, lambda: only_written("{user_id}")),
+    Case("partition-range", "Call.scheduled_for", lambda: only_written("{scheduled_for:013}"), only_written),
+    Case("low-cardinality", "Call.user_status", lambda: only_written("STATUS#{status}"), only_written),
     Case("hand-made-key", "Person.PK", lambda: generic(by_hand=True), lambda: generic(by_hand=False)),
     Case("hand-made-key", "Document.GSI1SK", written, derived),
     Case("hand-made-key", "create", lambda: derived(GSI1SK="{kind}#{made_on}"), derived),

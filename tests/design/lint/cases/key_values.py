@@ -80,6 +80,23 @@ def queue(*, by_time: bool) -> Design:
     return design_of(Ticket)
 
 
+def escalations(sort: str | None, *, by_time: bool) -> Design:
+    """The index of a document: the time itself is the partition key, and perhaps somebody is the sort key."""
+    time, person = ("escalated_at", sort) if by_time else (sort or "id", "escalated_at")
+    index = GlobalIndex("escalated", time, person or (), include=["escalation_reason"])
+    table = Table("tickets", "id", indexes=[index])
+
+    class Ticket(Entity, table=table):
+        id: str
+        escalated_at: datetime | None = None
+        assigned_to: str | None = None
+        escalation_reason: str | None = None
+
+        escalated = taking(Query("escalated"), time)
+
+    return design_of(Ticket)
+
+
 def visits(kind: type) -> Design:
     class Visit(Entity, table=Table("visits", "page", "SK")):
         page: str
@@ -301,6 +318,18 @@ def comments(parent: str = "issue_number") -> Design:
 CASES = [
     Case("partition-range", "Ticket.escalated_at", lambda: queue(by_time=True), lambda: queue(by_time=False)),
     Case("partition-range", "Ticket.escalated_at", lambda: queue(by_time=True), sparse_queue),
+    Case(
+        "partition-range",
+        "Ticket.escalated_at",
+        lambda: escalations("assigned_to", by_time=True),
+        lambda: escalations("assigned_to", by_time=False),
+    ),
+    Case(
+        "partition-range",
+        "Ticket.escalated_at",
+        lambda: escalations(None, by_time=True),
+        lambda: escalations("assigned_to", by_time=False),
+    ),
     Case("unpadded-number", "Play.GSI1SK", lambda: board("{score}"), lambda: board("{score:number}")),
     Case("unpadded-number", "Play.GSI1SK", lambda: board("{ended}#{id}"), lambda: board("{ended:013}#{id}")),
     Case("unpadded-number", "Play.GSI1SK", lambda: board("AT#{ended}"), lambda: board("", raw=True)),
