@@ -9,6 +9,7 @@
     streams/         DynamoDB Streams
     ttl/             time to live
     backups/         on-demand backups, point-in-time recovery, restores
+    past/            tables as they were at a time, without a restore
     copies/          copies of a whole data folder: taken while it is in use, verified, restored
     database         what the operations share, and the one path by which an item changes
     storage/         the data folder: SQLite, group commit, key encoding

@@ -10,10 +10,11 @@ other code changes an item; a restore fills a table that nobody can use yet (``b
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Protocol
+from functools import lru_cache
+from typing import Any, Protocol
 from zlib import crc32
 
 import orjson
@@ -97,6 +98,30 @@ class RowCopy:
     is_cut: bool = False
 
 
+class Rows(Protocol):
+    """Rows of items, one after the other: a cursor of SQLite, or what acts as one."""
+
+    def fetchmany(self, size: int, /) -> list[Any]: ...
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+    def close(self) -> None: ...
+
+
+class ReadPaused(Exception):
+    """Rows took long to find, and none is found yet: the read goes on from ``position``, in another slice."""
+
+    def __init__(self, position: bytes) -> None:
+        super().__init__(position)
+        self.position = position
+
+
+class ForgetsHistory(Protocol):
+    """What knows something of histories that it has to forget when they are discarded or emptied."""
+
+    def forget(self, source: str) -> None: ...
+
+
 class Schedule(Protocol):
     def __call__(self, seconds: float = 0.0) -> None: ...
 
@@ -124,6 +149,8 @@ class Database:
         self.stream_reads: dict[int, float] = {}
         # By the SQL table that each is made in.
         self.unfinished_copies: dict[str, RowCopy] = {}
+        # Made when somebody first reads the past (``past.changes_by_key``).
+        self.changes_by_key: ForgetsHistory | None = None
         self.load_tables()
 
     # -- tables -------------------------------------------------------------------------------------------------
@@ -140,6 +167,7 @@ class Database:
     def after_rollback(self) -> None:
         """Read again what a rollback may have undone; copies whose SQL table it undid are none any more."""
         self.load_tables()
+        self.changes_by_key = None
         there = {name for (name,) in self.storage.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
         for name in self.unfinished_copies.keys() - there:
             del self.unfinished_copies[name]
@@ -229,6 +257,24 @@ class Database:
         except NOT_COMPARABLE:
             pass
         raise damaged_item(table, key)
+
+    def rows_between(
+        self,
+        table: Table,
+        index: Index | None,
+        low: bytes,
+        high: bytes | None,
+        forward: bool,
+        *,
+        with_keys: bool = False,
+    ) -> Rows:
+        """Size and item of the rows of a table, or of an index, whose keys are in a range, in their order; with the key
+        that it has there, and its own, in front of them if asked for.
+        """
+        # As bytearrays, and not as bytes.
+        parameters = (_blob(low),) if high is None else (_blob(low), _blob(high))
+        entries = None if index is None else index.rows
+        return self.storage.execute(_range(table.rows, entries, high is not None, forward, with_keys), parameters)
 
     def overwrite(self, table: Table, key: bytes, data: bytes, size: int) -> None:
         """Put an item without reading the one that it replaces; only while not ``table.needs_old_image``."""
@@ -369,6 +415,20 @@ class Database:
         self.storage.execute(
             _LOG, (table.stream, at, kind, principal, checksum, _blob(item_key), _blob(before), _blob(after))
         )
+
+
+@lru_cache(maxsize=1024)
+def _range(rows: str, entries: str | None, is_bounded: bool, forward: bool, with_keys: bool) -> str:
+    """Reads the rows of a table in the order of their keys or, through its entries, in that of an index."""
+    if entries is None:
+        key, columns, keys, source = "key", "size, item", "key, key, ", rows
+    else:
+        # Where an entry points to no row, its columns are NULL.
+        key, columns, keys = "entry.key", "row.size, row.item", "entry.key, row.key, "
+        source = f"{entries} AS entry LEFT JOIN {rows} AS row ON row.id = entry.id"
+    upper = f" AND {key} < ?" if is_bounded else ""
+    order = "ASC" if forward else "DESC"
+    return f"SELECT {keys if with_keys else ''}{columns} FROM {source} WHERE {key} >= ?{upper} ORDER BY {key} {order}"
 
 
 def _images_kept(table: Table) -> int:

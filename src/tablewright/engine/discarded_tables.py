@@ -37,7 +37,9 @@ def discard(db: Database, *names: str) -> None:
 
 
 def cut_copies(db: Database, source: str) -> None:
-    """Tell those who copy from an SQL table that it is not the one any more that they began with."""
+    """Tell those who copy from an SQL table, or know its changes, that it is not the one any more that it was."""
+    if db.changes_by_key is not None:
+        db.changes_by_key.forget(source)
     for copy in db.unfinished_copies.values():
         copy.is_cut |= copy.source == source
 

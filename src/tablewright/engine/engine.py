@@ -19,6 +19,8 @@ import random
 import sqlite3
 import time
 from collections.abc import Callable, Mapping
+from copy import copy
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, cast
@@ -29,7 +31,7 @@ from tablewright.dynamo import DynamoError, InternalServerError
 from tablewright.engine.background_work import BackgroundWork
 from tablewright.engine.database import Database
 from tablewright.engine.metering import Meter, Sink, open_meter_log
-from tablewright.engine.operations import HANDLERS
+from tablewright.engine.operations import HANDLERS, Handler
 from tablewright.engine.requests import check_request
 from tablewright.engine.slices import Outcome, Steps, Unfinished, refusal
 from tablewright.engine.storage.checksums import DamagedRecord
@@ -39,6 +41,7 @@ from tablewright.engine.verify_folder import VerifyReport, definition_problems, 
 
 if TYPE_CHECKING:
     from tablewright.engine.copies.copy_folder import FolderCopy
+    from tablewright.engine.past.past_changes import ChangedItems, ItemVersions
 
 _log = logging.getLogger("tablewright.engine")
 
@@ -47,6 +50,15 @@ _IN_A_ROW = 64
 # Iterations of the event loop: a request may take two from its arrival to its write; nobody waits for more than 16.
 _QUIET_ITERATIONS = 2
 _MAX_ITERATIONS = 16
+
+
+def epoch_seconds(time: float | datetime) -> float:
+    """A time as the engine's clock has it."""
+    if not isinstance(time, datetime):
+        return float(time)
+    if time.tzinfo is None:
+        raise ValueError("a time without a time zone may be any; give it one: datetime.now(UTC)")
+    return time.timestamp()
 
 
 def _check_definitions(db: Database) -> None:
@@ -94,6 +106,7 @@ class Engine:
             self._storage.close()
             raise
         self._closed = False
+        self._handlers: Mapping[str, Handler] = HANDLERS
         # How often a task has had to wait for a commit.
         self._waits = 0
 
@@ -223,7 +236,7 @@ class Engine:
 
     def begin(self, operation: str, request: dict[str, Any], *, pattern: str = "") -> Outcome | Unfinished:
         """``execute`` for a request that ``check`` gave; what takes long is left unfinished after its first slice."""
-        handler = HANDLERS[operation]
+        handler = self._handlers[operation]
         if self._meter is not None:
             handler = self._meter.metering(operation, handler, pattern)
         turn = Turn(self._storage)
@@ -271,6 +284,61 @@ class Engine:
     def storage_figures(self) -> StorageFigures:
         """How much there is on disk; zeros for a database in memory."""
         return self._storage.figures()
+
+    # -- the past -----------------------------------------------------------------------------------------------------
+
+    def at(self, time: float | datetime) -> Self:
+        """This engine as it was at a time, for reading: every table that has point-in-time recovery, at any time of its
+        recovery window, without a restore.
+
+        GetItem, BatchGetItem, Query, Scan, TransactGetItems, PartiQL's SELECT and DescribeTable are answered with the
+        items of then, in the tables and indexes of now; a write is refused. A read costs what it costs now, and
+        looking once at each change since then. It has the data folder of this engine, which is the one to close.
+        """
+        from tablewright.engine.past.past_operations import past_operations  # most programs read the present only
+
+        past = copy(self)
+        past._handlers = past_operations(epoch_seconds(time), HANDLERS)
+        past._meter = None
+        # Closing it closes nothing.
+        past._closed = True
+        return past
+
+    def item_versions(
+        self,
+        table: str,
+        key: Mapping[str, Any],
+        start: float | datetime,
+        end: float | datetime,
+        *,
+        limit: int = 100,
+        after: int | None = None,
+    ) -> ItemVersions:
+        """What one item was between two times of the recovery window: at the first, and from each change on.
+
+        ``after`` is ``next`` of the page before. In slices, as all long reads; beside asyncio, in a thread of its own.
+        """
+        from tablewright.engine.past import past_changes
+
+        first, last = epoch_seconds(start), epoch_seconds(end)
+        work = past_changes.item_versions(self._database, table, key, first, last, limit, after)
+        return past_changes.finish(self._storage, work)
+
+    def changed_items(
+        self,
+        table: str,
+        start: float | datetime,
+        end: float | datetime,
+        *,
+        limit: int = 100,
+        after: int | None = None,
+    ) -> ChangedItems:
+        """The items that two times of the recovery window have differently, each as it was at both."""
+        from tablewright.engine.past import past_changes
+
+        first, last = epoch_seconds(start), epoch_seconds(end)
+        work = past_changes.changed_items(self._database, table, first, last, limit, after)
+        return past_changes.finish(self._storage, work)
 
     # -- maintenance --------------------------------------------------------------------------------------------------
 

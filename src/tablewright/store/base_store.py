@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import replace
+from datetime import datetime
 from typing import Any, Self, TypedDict, Unpack, cast
 
 from tablewright.engine import Engine
@@ -15,6 +16,7 @@ from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.store.blobs.blob_store import BlobStore
 from tablewright.store.blobs.blob_store_location import blob_store_at, blob_store_of
 from tablewright.store.context import CapacityHook, Context
+from tablewright.store.errors import StoreError
 from tablewright.store.flow.driver import Backend
 
 
@@ -60,6 +62,19 @@ class BaseStore:
         bounded = copy(self)
         bounded.context = replace(self.context, deadline=seconds)
         return bounded
+
+    def at(self, time: datetime) -> Self:
+        """The same store as it was at a time, for reading: on the embedded engine, of tables that have point-in-time
+        recovery, at any time of their recovery window.
+
+        Items that had not expired by then are live. It is this store that is to be closed.
+        """
+        if not isinstance(self.backend, EmbeddedBackend):
+            raise StoreError("only the embedded engine reads the past; on an endpoint, restore the table to that time")
+        past = copy(self)
+        past.backend = EmbeddedBackend(self.backend.engine.at(time), owned=False)
+        past.context = replace(self.context, clock=time.timestamp)
+        return past
 
     @classmethod
     def open(cls, path: str | os.PathLike[str] | None = None, **settings: Unpack[Settings]) -> Self:

@@ -2,7 +2,8 @@
 
 The items are written down whole at random moments, together with the time. Whatever happens afterwards (writes of every
 kind, expiry, clock steps, other indexes, recovery off and on again, the engine closed and opened), a restore to such a
-moment has exactly those items, in the table and in each index; and a backup has those of the moment it was made.
+moment has exactly those items, in the table and in each index, and so has a read at that moment, without a restore; a
+backup has those of the moment it was made.
 """
 
 from __future__ import annotations
@@ -65,6 +66,7 @@ class Machine(RuleBasedStateMachine):
     def teardown(self) -> None:
         try:
             for time, items in self.known_states():
+                self.check_past(time, items)
                 self.check_restored("RestoreTableToPointInTime", items, SourceTableName="music", RestoreDateTime=time)
         finally:
             self.engine.close()
@@ -255,6 +257,26 @@ class Machine(RuleBasedStateMachine):
         if known:
             time, items = data.draw(st.sampled_from(known))
             self.check_restored("RestoreTableToPointInTime", items, SourceTableName="music", RestoreDateTime=time)
+
+    @precondition(lambda self: self.recovering)
+    @rule(data=st.data())
+    def look_back(self, data: st.DataObject) -> None:
+        known = self.known_states()
+        if known:
+            time, items = data.draw(st.sampled_from(known))
+            self.check_past(time, items)
+
+    def check_past(self, time: float, items: Items) -> None:
+        """What is read at a time, without a restore, is what there was: in the table, and in each index."""
+        past = self.engine.at(time)
+        found = past.call("Scan", {"TableName": "music"})["Items"]
+        assert {item["pk"]["S"]: item for item in found} == items
+        description = self.description("music")
+        for each in [*description["LocalSecondaryIndexes"], *description.get("GlobalSecondaryIndexes", ())]:
+            keys = {element["AttributeName"] for element in each["KeySchema"]}
+            held = {pk for pk, item in items.items() if keys <= item.keys()}
+            entries = past.call("Scan", {"TableName": "music", "IndexName": each["IndexName"], "Limit": 100})["Items"]
+            assert {item["pk"]["S"] for item in entries} == held
 
     def known_states(self) -> list[tuple[float, Items]]:
         if not self.recovering:

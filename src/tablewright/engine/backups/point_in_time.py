@@ -21,7 +21,11 @@ from math import ceil, floor
 from time import thread_time
 from typing import Any, NamedTuple
 
-from tablewright.dynamo import ContinuousBackupsUnavailableException, PointInTimeRecoveryUnavailableException
+from tablewright.dynamo import (
+    ContinuousBackupsUnavailableException,
+    InvalidRestoreTimeException,
+    PointInTimeRecoveryUnavailableException,
+)
 from tablewright.engine.backups.row_copies import ROWS_AT_ONCE, new_copy, next_rowid
 from tablewright.engine.database import Database, Row, checked_row
 from tablewright.engine.discarded_tables import cut_copies, discard
@@ -112,6 +116,16 @@ def window(db: Database, table: Table) -> Window:
     earliest = max(table.recovery_begins, now - table.recovery_days * _DAY)
     # If the clock was set back to before the beginning, the beginning is what is left.
     return Window(earliest, max(now, earliest))
+
+
+def check_time(db: Database, table: Table, time: float) -> None:
+    """Refuse a time that a table with recovery cannot be restored to."""
+    earliest, latest = window(db, table)
+    if not earliest <= time <= latest:
+        raise InvalidRestoreTimeException(
+            "An invalid restore time was specified. RestoreDateTime must be between EarliestRestorableDateTime and "
+            "LatestRestorableDateTime."
+        )
 
 
 def copy_state(db: Database, table: Table, time: float, rows: str, check_source: Callable[[], object]) -> Sliced[None]:

@@ -20,7 +20,6 @@ from functools import partial
 from typing import Any
 
 from tablewright.dynamo import (
-    InvalidRestoreTimeException,
     TableAlreadyExistsException,
     TableInUseException,
 )
@@ -133,13 +132,8 @@ def _time(db: Database, source: Table, request: Mapping[str, Any]) -> float | No
     """The time to restore; None for the latest, which is the table as it is, whatever the clock says."""
     if "RestoreDateTime" not in request:
         return None
-    earliest, latest = point_in_time.window(db, source)
     time = request["RestoreDateTime"]
-    if not earliest <= time <= latest:
-        raise InvalidRestoreTimeException(
-            "An invalid restore time was specified. RestoreDateTime must be between EarliestRestorableDateTime and "
-            "LatestRestorableDateTime."
-        )
+    point_in_time.check_time(db, source, time)
     return float(time)
 
 

@@ -11,10 +11,8 @@ items are always read together, unless they are large.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from time import thread_time
 from typing import Any
 from zlib import crc32
@@ -23,7 +21,7 @@ import orjson
 
 from tablewright.dynamo import AttributeValue, Item, ValidationException, item_size, read_units
 from tablewright.dynamo.expressions import ConditionProgram, ProjectionProgram
-from tablewright.engine.database import Database, checked_row
+from tablewright.engine.database import Database, ReadPaused, Rows, checked_row
 from tablewright.engine.items.consumed_capacity import Meter
 from tablewright.engine.items.page_limits import PageFill
 from tablewright.engine.slices import Sliced, slice_end
@@ -122,19 +120,19 @@ def read_page(db: Database, read: PageRead) -> Sliced[Page]:
     is_whole = index is None or index.projected is None
     fill = PageFill(table.key.sort)
     take = _take_stored if is_whole and read.condition is None and read.projection is None else _take_parsed
-    entries = None if index is None else index.rows
     low, high = read.low, read.high
     while True:
-        # As bytearrays: sqlite3 binds them as they are, and looks for an adapter of bytes first.
-        parameters = (bytearray(low),) if high is None else (bytearray(low), bytearray(high))
-        statement = _statement(table.rows, entries, high is not None, read.forward)
-        rows = db.storage.execute(statement, parameters)
+        rows = db.rows_between(table, index, low, high, read.forward)
         try:
             last = take(rows, read, page, fill)
         except _NotWhole:
             rows.close()
-            with_keys = _statement(table.rows, entries, high is not None, read.forward, with_keys=True)
-            raise _damage(source, db.storage.execute(with_keys, parameters)) from None
+            raise _damage(source, db.rows_between(table, index, low, high, read.forward, with_keys=True)) from None
+        except ReadPaused as pause:
+            yield
+            source.check_there(db)
+            low, high = (pause.position, high) if read.forward else (low, pause.position)
+            continue
         rows.close()
         if last is None:
             return page
@@ -148,20 +146,6 @@ def read_page(db: Database, read: PageRead) -> Sliced[Page]:
             low = source.position(item) + b"\x00"
         else:
             high = source.position(item)
-
-
-@lru_cache(maxsize=1024)
-def _statement(rows: str, entries: str | None, is_bounded: bool, forward: bool, *, with_keys: bool = False) -> str:
-    """Reads the rows of a table in the order of their keys or, through its entries, in that of an index."""
-    if entries is None:
-        key, columns, keys, source = "key", "size, item", "key, key, ", rows
-    else:
-        # Where an entry points to no row, its columns are NULL.
-        key, columns, keys = "entry.key", "row.size, row.item", "entry.key, row.key, "
-        source = f"{entries} AS entry LEFT JOIN {rows} AS row ON row.id = entry.id"
-    upper = f" AND {key} < ?" if is_bounded else ""
-    order = "ASC" if forward else "DESC"
-    return f"SELECT {keys if with_keys else ''}{columns} FROM {source} WHERE {key} >= ?{upper} ORDER BY {key} {order}"
 
 
 class _NotWhole(Exception):
@@ -180,7 +164,7 @@ def _checked(whole_crc: int, rows: list[tuple[Any, ...]]) -> tuple[tuple[int, ..
     return sizes, [item[:-4] for item in items]
 
 
-def _damage(source: Source, rows: sqlite3.Cursor) -> DamagedRecord:
+def _damage(source: Source, rows: Rows) -> DamagedRecord:
     """What is wrong with the first row that is damaged, read once more with its key."""
     table, index = source.table, source.index
     for key, row_key, size, item in rows:
@@ -194,7 +178,7 @@ def _damage(source: Source, rows: sqlite3.Cursor) -> DamagedRecord:
     return damaged(f"table {table.name}: an item that was read a moment ago")
 
 
-def _take_stored(rows: sqlite3.Cursor, read: PageRead, page: Page, fill: PageFill) -> bytes | None:
+def _take_stored(rows: Rows, read: PageRead, page: Page, fill: PageFill) -> bytes | None:
     """Fill a page with stored bytes; gives those of the item that page or slice end with, or None at the end."""
     items, limit, whole_crc = page.stored, read.limit, read.source.table.whole_crc
     until = 0.0
@@ -224,7 +208,7 @@ def _take_stored(rows: sqlite3.Cursor, read: PageRead, page: Page, fill: PageFil
     return None
 
 
-def _take_parsed(rows: sqlite3.Cursor, read: PageRead, page: Page, fill: PageFill) -> bytes | None:
+def _take_parsed(rows: Rows, read: PageRead, page: Page, fill: PageFill) -> bytes | None:
     """Fill a page with items that have to be parsed: to filter them, or to project them."""
     index, condition, projection = read.source.index, read.condition, read.projection
     entry = index.entry if index is not None and index.projected is not None else None
