@@ -5,12 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from types import FrameType
 
 import pytest
 
 from tablewright.systems.servicedesk.masking.secret_spans import mask
 from tests.systems.servicedesk.masking_figures import LANGUAGES, measured, sentences
+
+WALK_THROUGH = Path(__file__).resolve().parents[3] / "docs" / "walkthrough-servicedesk.md"
 
 
 @pytest.mark.requirement("SD6")
@@ -30,6 +33,19 @@ def test_the_corpus_is_large_and_even() -> None:
     assert len(every) == len(set(every)) >= 600
     assert 0.4 < harmless / len(every) < 0.6
     assert 0.3 < len(held_back) / len(every) < 0.4
+
+
+def test_the_walk_through_has_the_figures() -> None:
+    held_back = [measured("held_back", language) for language in LANGUAGES]
+    counts = [len(sentences("held_back", language)) for language in LANGUAGES]
+    every = sum(counts) + sum(len(sentences("tuning", language)) for language in LANGUAGES)
+    told = " ".join(WALK_THROUGH.read_text("utf-8").split())
+    assert f"measured with {every} sentences" in told
+    assert f"A third of them, {sum(counts)}, is held back" in told
+    secrets = sum(figures.secrets for figures in held_back)
+    assert f"(recall {min(figures.recall for figures in held_back):.2f} in each of the seven languages, " in told
+    assert f"{secrets} secrets in all)" in told
+    assert f"(precision {min(figures.precision for figures in held_back):.2f})" in told
 
 
 @pytest.mark.requirement("SD6")

@@ -380,7 +380,7 @@ def test_an_escalated_ticket_is_reassigned_in_one_write(staff: httpx.Client) -> 
         return [each["ticket_id"] for each in found]
 
     assert escalate(first).status_code == 200
-    moved_on = escalate(second, expected="ESCALATED")
+    moved_on = escalate(second, expected="ESCALATED", expected_engineer=first)
     assert moved_on.status_code == 200
     shown = moved_on.json()
     assert (shown["status"], shown["assigned_to"], shown["escalation_reason"]) == (
@@ -408,7 +408,7 @@ def test_an_escalated_ticket_is_reassigned_in_one_write(staff: httpx.Client) -> 
     for refused in (escalate(second), escalate(first, expected="PROCESSING")):
         assert (refused.status_code, refused.json()["type"]) == (409, "/problems/conflict")
     moved(staff, shown, "READY")
-    assert escalate(first, expected="ESCALATED").status_code == 409
+    assert escalate(first, expected="ESCALATED", expected_engineer=second).status_code == 409
     assert (of(first), of(second)) == ([], [])
     assert len(staff.get(f"{path}/events").json()["events"]) == 4
 
@@ -420,12 +420,29 @@ def test_of_many_who_reassign_a_ticket_at_once_one_wins(staff: httpx.Client, mon
     slow_reads(monkeypatch)
 
     def reassign(number: int) -> int:
-        body = {"reason": "r", "engineer": f"eng_{number}", **({"expected": "ESCALATED"} if number % 2 else {})}
+        seen = {"expected": "ESCALATED", "expected_engineer": "eng_first"} if number % 2 else {}
+        body = {"reason": "r", "engineer": f"eng_{number}", **seen}
         return staff.post(f"{path}/escalate", json=body).status_code
 
     assert sorted(at_once(12, reassign)) == [200] + [409] * 11
     types = [event["event_type"] for event in staff.get(f"{path}/events").json()["events"]]
     assert types == ["reassigned", "status_changed", "ticket_created"]
+
+
+@pytest.mark.requirement("SU7")
+def test_of_two_who_saw_the_same_engineer_one_wins_however_far_apart_they_are(staff: httpx.Client) -> None:
+    path = f"/tickets/{opened(staff)['ticket_id']}/escalate"
+    assert staff.post(path, json={"reason": "r", "engineer": "eng_first"}).status_code == 200
+
+    def reassign(engineer: str, **seen: str) -> httpx.Response:
+        return staff.post(path, json={"reason": "r", "engineer": engineer, **seen})
+
+    # The status is the same before and after, so that it says nothing.
+    assert reassign("eng_1", expected="ESCALATED").status_code == 400
+    assert reassign("eng_1", expected_engineer="eng_first").status_code == 200
+    late = reassign("eng_2", expected="ESCALATED", expected_engineer="eng_first")
+    assert (late.status_code, late.json()["type"]) == (409, "/problems/conflict")
+    assert "eng_1" in late.json()["detail"]
 
 
 @pytest.mark.requirement("SU3")

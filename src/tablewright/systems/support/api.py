@@ -232,6 +232,7 @@ async def escalate(
         engineer=body.engineer,
         by=caller.user_id,
         expected=body.expected,
+        expected_engineer=body.expected_engineer,
         seen=changing.seen,
     )
     return views.ticket_view(changing.of(ticket))

@@ -219,10 +219,25 @@ class Support:
         engineer: str,
         by: str,
         expected: Status | None = None,
+        expected_engineer: str | None = None,
         seen: Seen = UNSEEN,
     ) -> Ticket:
-        """Hand a ticket to an engineer; one that is escalated already is reassigned, from its engineer to this one."""
-        basis = await self._basis(ticket_id, expected, seen, read=expected is Status.ESCALATED)
+        """Hand a ticket to an engineer; one that is escalated already is reassigned, from its engineer to this one.
+
+        The status stays the same then: who says what they saw says the engineer.
+        """
+        if expected is Status.ESCALATED and expected_engineer is None and seen.tags is None:
+            raise Invalid(
+                "say who has the ticket, as it stays ESCALATED when somebody else is faster; or send If-Match",
+                field="expected_engineer",
+            )
+        reassigns = expected is Status.ESCALATED or expected_engineer is not None
+        basis = await self._basis(ticket_id, expected, seen, read=reassigns)
+        holder = None if basis.ticket is None else basis.ticket.assigned_to
+        if expected_engineer not in (None, holder):
+            raise StateConflict(
+                f"ticket {ticket_id} is with {holder or 'nobody'}, not {expected_engineer}; read it again"
+            )
         changes = [
             attr(Ticket.escalated_at).set(self.now()),
             attr(Ticket.assigned_to).set(engineer),

@@ -46,6 +46,11 @@ class Escalation(Strict):
     reason: Said = Field(max_length=2_000, examples=["Pressure above the safe range"])
     engineer: Id = Field(examples=["eng_7"])
     expected: Status | None = Field(default=None, description="the status that this is based on; 409 if it is another")
+    expected_engineer: Id | None = Field(
+        default=None,
+        description="who has the ticket that is handed on, as this is based on it; 409 if it is somebody else",
+        examples=["eng_3"],
+    )
 
 
 class Data(Strict):
