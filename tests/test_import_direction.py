@@ -1,6 +1,7 @@
 """Imports follow the flow of data and never point back.
 
 cli, pytest_plugin -> systems -> ui -> runtime -> store, design -> model -> dynamo
+cli                -> deploy -> runtime, design
 cli                -> transfer                 -> store, design -> model -> dynamo
                                                   wire, store -> engine -> dynamo
 
@@ -32,9 +33,12 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "runtime": frozenset({"store", "design", "model", "engine", "dynamo"}),
     "ui": frozenset({"runtime", "store", "model"}),
     "systems": frozenset({"ui", "runtime", "store", "design", "model"}),
+    "deploy": frozenset({"runtime", "design", "model"}),
     "transfer": frozenset({"store", "design", "model", "engine", "dynamo"}),
     "pytest_plugin": frozenset({"wire", "store", "engine"}),
-    "cli": frozenset({"systems", "ui", "runtime", "transfer", "store", "design", "model", "wire", "engine", "dynamo"}),
+    "cli": frozenset(
+        {"systems", "ui", "deploy", "runtime", "transfer", "store", "design", "model", "wire", "engine", "dynamo"}
+    ),
     "__main__": frozenset({"cli"}),
     "__init__": frozenset({"engine", "dynamo"}),
 }

@@ -12,6 +12,7 @@
     scrub_command             scrub
     service_commands          up, token, config
     support_commands          support rebuild-metrics, ...
+    deploy/deploy_command     deploy
     transfer/copy_command     copy
     transfer/check_command    check
 
@@ -44,6 +45,7 @@ from tablewright.cli import (
     support_commands,
 )
 from tablewright.cli.argument_parser import Commands, OneLineParser, UsageError
+from tablewright.cli.deploy import deploy_command
 from tablewright.cli.transfer import check_command, copy_command
 
 __all__ = ["main"]
@@ -62,6 +64,7 @@ _MODULES = (
     document_commands,
     lint_command,
     infrastructure_commands,
+    deploy_command,
     evolution_commands,
 )
 

@@ -42,6 +42,7 @@ __all__ = [
     "Message",
     "Metrics",
     "OnProgress",
+    "Periodic",
     "PreconditionFailed",
     "Public",
     "Reading",
@@ -103,7 +104,7 @@ if TYPE_CHECKING:
     from tablewright.runtime.mail.event_mail import Mailer, Message
     from tablewright.runtime.metrics import Metrics
     from tablewright.runtime.settings import Settings, SettingsError
-    from tablewright.runtime.system import Background, DemoUser, OnProgress, Runtime, System
+    from tablewright.runtime.system import Background, DemoUser, OnProgress, Periodic, Runtime, System
 else:
     _MODULES = {
         "consumer_threads": ("ConsumerSpec",),
@@ -131,7 +132,7 @@ else:
         "mail.event_mail": ("Mailer", "Message"),
         "metrics": ("Metrics",),
         "settings": ("Settings", "SettingsError"),
-        "system": ("Background", "DemoUser", "OnProgress", "Runtime", "System"),
+        "system": ("Background", "DemoUser", "OnProgress", "Periodic", "Runtime", "System"),
     }
     _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 

@@ -51,10 +51,33 @@ class ConsumerSpec:
     window: timedelta = timedelta(0)
     bisect: bool = True
     retries: int = 3
+    # The consumer of the design whose policy it needs; by default what its name ends with, as in support.metrics.
+    role: str = ""
     # Which changes the handler is given; None: all of them.
     change_filter: ChangeFilter | None = None
     # The most changes that the handler is given in one call; None: all of a batch.
     max_changes: int | None = None
+
+    @property
+    def role_name(self) -> str:
+        return self.role or self.name.rpartition(".")[2]
+
+    def consumer(self, store: Store, handler: Handler, lease: timedelta) -> Consumer:
+        """The consumer of a store that calls a handler."""
+        return Consumer(
+            store,
+            self.table,
+            handler,
+            name=self.name,
+            checkpoints=internal_table,
+            batch_size=self.batch_size,
+            window=self.window,
+            bisect=self.bisect,
+            retries=self.retries,
+            lease=lease,
+            change_filter=self.change_filter,
+            max_changes=self.max_changes,
+        )
 
 
 class ConsumerThreads:
@@ -109,20 +132,7 @@ class _Running:
         self._handler = spec.handler
         self._metrics = metrics
         self._stop = stop
-        self.consumer = Consumer(
-            store,
-            spec.table,
-            self._handle,
-            name=spec.name,
-            checkpoints=internal_table,
-            batch_size=spec.batch_size,
-            window=spec.window,
-            bisect=spec.bisect,
-            retries=spec.retries,
-            lease=_LEASE,
-            change_filter=spec.change_filter,
-            max_changes=spec.max_changes,
-        )
+        self.consumer = spec.consumer(store, self._handle, _LEASE)
         self.thread = threading.Thread(target=self._work, name=spec.name, daemon=True)
 
     def _handle(self, changes: Sequence[AnyChange], effects: Effects) -> None:

@@ -45,8 +45,10 @@ __all__ = [
 PREFIX = "TABLEWRIGHT_"
 CONFIG = "tablewright.toml"
 _SECRETS = "secrets.json"
-# Variables that are no settings: what file to read, and where the engine's meter writes to.
-_OTHER_VARIABLES = (f"{PREFIX}CONFIG", METER_VARIABLE)
+# What functions are told: the system, the consumer or schedule, and where the secret is.
+FUNCTION_VARIABLES = (f"{PREFIX}SYSTEM", f"{PREFIX}WORK", f"{PREFIX}SECRET_ID")
+# Variables that are no settings: what file to read, where the engine's meter writes to, and what functions are told.
+_OTHER_VARIABLES = (f"{PREFIX}CONFIG", METER_VARIABLE, *FUNCTION_VARIABLES)
 
 
 class SettingsError(Exception):
@@ -185,6 +187,9 @@ class Settings(BaseSettings):
     )
     hash_caller_emails: bool = Field(False, description="store e-mail addresses of callers as keyed hashes too")
     # -- secrets; those that are not set are generated and kept in the data folder
+    master_secret: SecretStr | None = Field(
+        None, min_length=32, description="what the secrets below are derived from, if they are not set"
+    )
     cursor_secret: SecretStr | None = Field(None, description="signs cursors")
     privacy_secret: SecretStr | None = Field(None, description="key of the hashes of phone numbers")
     session_secret: SecretStr | None = Field(None, description="signs the cookies of those who signed in")

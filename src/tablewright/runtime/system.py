@@ -11,15 +11,18 @@ from __future__ import annotations
 
 import asyncio
 import difflib
+import hmac
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from email.headerregistry import Address
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
+
+from pydantic import SecretStr
 
 from tablewright.engine import Engine
 from tablewright.model import Design, Table
@@ -73,6 +76,20 @@ class Background(Protocol):
     def start(self) -> None: ...
 
     def stop(self) -> None: ...
+
+
+@runtime_checkable
+class Periodic(Background, Protocol):
+    """Background work in turns. In a process a thread of its own takes them, in a deployment a schedule does."""
+
+    name: str
+    # How long after a turn the next one is due, at most; a schedule has whole minutes.
+    every: timedelta
+    # The role of the design, the consumer, or maintenance, whose policy it needs.
+    role: str
+
+    def turn(self, is_stopped: Callable[[], bool]) -> None:
+        """Do what is due, and return soon after ``is_stopped`` says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +148,8 @@ class Runtime:
     clock: Callable[[], float] = time.time
     # Whether there is a blob store for large values.
     has_blobs: bool = False
+    # Whether this is a function, which exists only while it is called: nothing goes on beside requests.
+    is_function: bool = False
     # Whether this process serves the screens of the applications.
     has_screens: bool = False
     # Set, on the event loop, as soon as the process begins to stop: responses without an end have to end then.
@@ -175,7 +194,7 @@ class Runtime:
         tables = [events_table, internal_table, *(table for system in systems for table in system.tables)]
         options: dict[str, Any] = {
             "clock": clock,
-            "cursor_secret": _secret(settings.cursor_secret, secrets, "cursor_secret"),
+            "cursor_secret": _secret(settings, secrets, "cursor_secret"),
             "table_names": {table.name: settings.name_of(table) for table in tables},
             "on_capacity": metrics.on_capacity,
             "blobs": _blobs(settings, engine),
@@ -219,17 +238,17 @@ class Runtime:
     @property
     def privacy_secret(self) -> bytes:
         """The key of hashes that stand for personal data."""
-        return _secret(self.settings.privacy_secret, self.secrets, "privacy_secret")
+        return _secret(self.settings, self.secrets, "privacy_secret")
 
     @property
     def session_secret(self) -> bytes:
         """The key that signs the cookies of those who signed in to the applications."""
-        return _secret(self.settings.session_secret, self.secrets, "session_secret")
+        return _secret(self.settings, self.secrets, "session_secret")
 
     @property
     def webhook_secret(self) -> bytes:
         """The key that signs webhooks."""
-        return _secret(self.settings.webhook_secret, self.secrets, "webhook_secret")
+        return _secret(self.settings, self.secrets, "webhook_secret")
 
     @property
     def public_url(self) -> str | None:
@@ -280,6 +299,8 @@ def _endpoint(settings: Settings, profile: str | None = None) -> EndpointBackend
 
 def _check_shared(settings: Settings) -> None:
     """Secrets that each process made for itself would differ: hashes, cursors and signatures would not match."""
+    if settings.master_secret is not None:
+        return
     shared = {name: getattr(settings, name) for name in ("cursor_secret", "privacy_secret", "webhook_secret")}
     missing = [f"{PREFIX}{name.upper()}" for name, secret in shared.items() if secret is None]
     if missing:
@@ -306,9 +327,16 @@ def _import(extensions: Sequence[str]) -> None:
             raise SettingsError(f"TABLEWRIGHT_EXTENSIONS: {name} cannot be imported: {error}") from None
 
 
-def _secret(given: Any, secrets: Secrets, name: str) -> bytes:
-    text = given.get_secret_value() if given is not None else secrets.get(name)
-    return str(text).encode()
+def _secret(settings: Settings, secrets: Secrets, name: str) -> bytes:
+    """A secret by its name: as it is set, or from the one that all are derived from, or of the data folder."""
+    given: SecretStr | None = getattr(settings, name)
+    if given is not None:
+        return given.get_secret_value().encode()
+    if settings.master_secret is not None:
+        # One way, so that who knows one of them knows none of the others.
+        key = settings.master_secret.get_secret_value().encode()
+        return hmac.digest(key, f"tablewright {name}".encode(), "sha256").hex().encode()
+    return secrets.get(name).encode()
 
 
 def _identity(

@@ -52,7 +52,8 @@ _DRAWN_WITHIN = 30.0
 
 def check_settings(settings: Settings) -> None:
     """SettingsError if people could not stay signed in: sessions that one process signs, another has to know."""
-    if settings.mode == "production" and not settings.is_embedded and settings.session_secret is None:
+    own = settings.session_secret or settings.master_secret
+    if settings.mode == "production" and not settings.is_embedded and own is None:
         raise SettingsError("processes in production have to share their secrets: set TABLEWRIGHT_SESSION_SECRET")
 
 

@@ -178,7 +178,7 @@ def test_a_server_that_is_down_costs_nobody_an_attempt(office: Office, server: M
 def test_mailboxes_are_tried_again_in_the_background(office: Office, server: MailServer) -> None:
     server.answers[FULL] = "450 4.2.1 Busy"
     office.tell(1, FULL, FREE)
-    retries = MailRetries(office.mailer, every=0.01)
+    retries = MailRetries(office.mailer, role="notifications", every=0.01)
     retries.start()
     try:
         server.stop()

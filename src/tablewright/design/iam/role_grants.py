@@ -9,11 +9,11 @@ from tablewright.design.design_loading import DesignError
 from tablewright.design.iam.grants import Grant, Resource, Tenant
 from tablewright.design.iam.maintenance_grants import of_maintenance
 from tablewright.design.iam.read_grants import of_read, same_items
-from tablewright.design.iam.stream_grants import of_checkpoints, of_stream
+from tablewright.design.iam.stream_grants import of_checkpoints, of_delivery, of_stream
 from tablewright.design.iam.write_grants import of_check, of_touch
 from tablewright.model import Design, Get, Reaction, Schema, Table, schema_of
 
-__all__ = ["MAINTENANCE", "all_grants", "consumer_grants", "grants"]
+__all__ = ["MAINTENANCE", "all_grants", "consumer_grants", "consumers", "grants"]
 
 MAINTENANCE = "maintenance"
 """The role that verifies, repairs, migrates, rebuilds and collects."""
@@ -55,17 +55,22 @@ def _of_names(design: Design, names: Sequence[str], tenant: Tenant | None = None
             yield from of_read(name, *patterns[name], tenant)
 
 
-def consumer_grants(design: Design, reactions: Sequence[Reaction], checkpoints_in: Table | None = None) -> list[Grant]:
+def consumer_grants(
+    design: Design, reactions: Sequence[Reaction], checkpoints_in: Table | None = None, *, by_lambda: bool = False
+) -> list[Grant]:
     """What a consumer needs: it reads a stream, makes its writes, and stores checkpoints.
 
-    Those may be in a table of another design.
+    Those may be in a table of another design. With ``by_lambda``, Lambda reads the stream and keeps the place in it.
     """
     found: list[Grant] = []
     for reaction in reactions:
         table = schema_of(reaction.entity).table
         checkpoints = checkpoints_in or checkpoint_table(design, reaction)
-        found += of_stream(table)
-        found += of_checkpoints(design, table, checkpoints)
+        if by_lambda:
+            found += of_delivery(design, table, checkpoints)
+        else:
+            found += of_stream(table)
+            found += of_checkpoints(design, table, checkpoints)
         if reaction.write is not None:
             found += _of_names(design, [reaction.write])
         if reaction.effect == "export":
@@ -81,24 +86,24 @@ def all_grants(
     A reaction belongs to the consumer that it names, or else to the one of its own name, if there is such a role; the
     other reactions to a table are one consumer of it. A role of a consumer's name is a part of its policy.
     """
-    consumers = _consumers(design)
-    own = [*dict.fromkeys([*design.roles, *consumers])]
+    reading = consumers(design)
+    own = [*dict.fromkeys([*design.roles, *reading])]
     known = [*dict.fromkeys([*own, MAINTENANCE])]
     found: dict[str, list[Grant]] = {}
     for name in own if roles is None else roles:
         if name not in known:
             raise DesignError(f"{design.name} has no role {name!r}; it has {', '.join(known) or 'none'}")
         needed = grants(design, name) if name in design.roles else []
-        if name in consumers:
-            needed += consumer_grants(design, consumers[name], checkpoints_in)
+        if name in reading:
+            needed += consumer_grants(design, reading[name], checkpoints_in)
         if name == MAINTENANCE:
             needed += _maintenance(design, checkpoints_in)
         found[name] = _sorted(needed)
     return found
 
 
-def _consumers(design: Design) -> dict[str, list[Reaction]]:
-    """The reactions of each consumer."""
+def consumers(design: Design) -> dict[str, list[Reaction]]:
+    """The reactions of each consumer, by its name: what they react to is in a stream."""
     reactions = [reaction for reaction in design.reactions if reaction.source == "stream"]
     sources = {schema_of(reaction.entity).table.name for reaction in reactions if reaction.consumer is None}
     found: dict[str, list[Reaction]] = {}

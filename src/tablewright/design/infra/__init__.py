@@ -12,7 +12,7 @@ boto3_program    a Python program
 
 from tablewright.design.infra.aws_cli import aws_cli_commands, aws_cli_script
 from tablewright.design.infra.boto3_program import boto3_script
-from tablewright.design.infra.cloudformation import cloudformation_template
+from tablewright.design.infra.cloudformation import TableTemplate, cloudformation_template
 from tablewright.design.infra.table_requests import AwsRequest, Deployment, ProvisionedCapacity, requests
 from tablewright.design.infra.terraform import terraform_configuration
 
@@ -20,6 +20,7 @@ __all__ = [
     "AwsRequest",
     "Deployment",
     "ProvisionedCapacity",
+    "TableTemplate",
     "aws_cli_commands",
     "aws_cli_script",
     "boto3_script",

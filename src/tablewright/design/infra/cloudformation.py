@@ -20,7 +20,7 @@ from tablewright.design.infra.table_requests import Deployment, create_table, sc
 from tablewright.design.table_names import bare_name, check_names, design_environment, environment_of, logical_names
 from tablewright.model import Design, Table
 
-__all__ = ["cloudformation_template"]
+__all__ = ["TableTemplate", "cloudformation_template"]
 
 _FORMAT = "2010-09-09"
 # Limits of CloudFormation for one template.
@@ -35,7 +35,7 @@ def cloudformation_template(
     """The template of a design; ``checkpoints_in`` is the table of checkpoints, if it is not one of the design's."""
     check_names(design)
     has_consumers = any(reaction.source == "stream" for reaction in design.reactions)
-    builder = _Builder(design, deployment, checkpoints_in if policies and has_consumers else None)
+    builder = TableTemplate(design, deployment, checkpoints_in if policies and has_consumers else None)
     resources: dict[str, Any] = {}
     for table in builder.tables:
         resources.update(builder.table(table))
@@ -62,7 +62,9 @@ def _check_limits(design: Design, resources: int, outputs: int) -> None:
             )
 
 
-class _Builder:
+class TableTemplate:
+    """The parts of a template that are about tables, and how others refer to them."""
+
     def __init__(self, design: Design, deployment: Deployment, checkpoints_in: Table | None) -> None:
         self.design = design
         self.checkpoints_in = checkpoints_in
@@ -72,7 +74,7 @@ class _Builder:
         self.encrypted = any(table.encryption for table in self.tables)
         self.environment = design_environment(design)
 
-    def _id(self, table: Table) -> str:
+    def logical_id(self, table: Table) -> str:
         return f"{self.names[table.name]}Table"
 
     # -- parameters and conditions ------------------------------------------------------------------------------
@@ -130,7 +132,7 @@ class _Builder:
             found["HasKmsKey"] = {"Fn::Not": [{"Fn::Equals": [{"Ref": "KmsKeyArn"}, ""]}]}
         return found
 
-    def _name(self, table: Table) -> dict[str, Any]:
+    def name(self, table: Table) -> dict[str, Any]:
         return self._in_environment(table, table.name, {"Fn::Sub": f"${{Environment}}-{bare_name(table.name)}"})
 
     def _in_environment(self, table: Table, own: Any, other: Any) -> dict[str, Any]:
@@ -141,7 +143,7 @@ class _Builder:
     def table(self, table: Table) -> Iterator[tuple[str, Any]]:
         request = create_table(table, table.name, self.deployment)
         properties: dict[str, Any] = {
-            "TableName": self._name(table),
+            "TableName": self.name(table),
             "BillingMode": request["BillingMode"],
             "AttributeDefinitions": request["AttributeDefinitions"],
             "KeySchema": request["KeySchema"],
@@ -176,7 +178,7 @@ class _Builder:
                 {"Key": key, "Value": self._tag(table, key, value)} for key, value in table.tags.items()
             ]
         yield (
-            self._id(table),
+            self.logical_id(table),
             {
                 "Type": "AWS::DynamoDB::Table",
                 "DeletionPolicy": "Retain",
@@ -191,7 +193,7 @@ class _Builder:
         return self._in_environment(table, value, {"Ref": "Environment"}) if key == "Environment" else value
 
     def _scaling(self, table: Table) -> Iterator[tuple[str, Any]]:
-        owner = self._id(table)
+        owner = self.logical_id(table)
         for each in scaled(table):
             position = "" if each.index is None else f"Index{list(table.indexes).index(each.index) + 1}"
             name = f"{self.names[table.name]}{position}{each.kind}"
@@ -225,7 +227,7 @@ class _Builder:
             )
 
     def outputs(self, table: Table) -> Iterator[tuple[str, Any]]:
-        owner, name = self._id(table), self.names[table.name]
+        owner, name = self.logical_id(table), self.names[table.name]
         values: dict[str, tuple[Any, str]] = {
             "Name": ({"Ref": owner}, "Name"),
             "Arn": ({"Fn::GetAtt": [owner, "Arn"]}, "ARN"),
@@ -260,7 +262,7 @@ class _Builder:
                     "Type": "AWS::IAM::ManagedPolicy",
                     "Properties": {
                         "Description": f"Permissions of {role} in {self.design.name}",
-                        "PolicyDocument": iam.document(grants, self._arn),
+                        "PolicyDocument": iam.document(grants, self.arn),
                     },
                 },
             )
@@ -271,15 +273,15 @@ class _Builder:
             **iam.all_grants(self.design, self.checkpoints_in, [iam.MAINTENANCE]),
         }
 
-    def _arn(self, resource: iam.Resource) -> Mapping[str, Any]:
+    def arn(self, resource: iam.Resource) -> Mapping[str, Any]:
         if resource.table.name not in self.names:
             if resource.stream:
                 return {"Ref": _stream_parameter(resource.table)}
             text = "arn:${AWS::Partition}:dynamodb:${AWS::Region}:${AWS::AccountId}:table/${Name}"
             if resource.index is not None:
                 text += f"/index/{resource.index}"
-            return {"Fn::Sub": [text, {"Name": self._name(resource.table)}]}
-        owner = self._id(resource.table)
+            return {"Fn::Sub": [text, {"Name": self.name(resource.table)}]}
+        owner = self.logical_id(resource.table)
         if resource.stream:
             return {"Fn::GetAtt": [owner, "StreamArn"]}
         if resource.index is not None:

@@ -15,6 +15,12 @@ from tablewright.runtime.aws_clients import client, transient
 from tablewright.runtime.events.event_log import Event, events_in
 from tablewright.store import AnyChange, Effects, Handler, Unavailable
 
+# What other packages use.
+__all__ = ["BRIDGE"]
+
+# The name of the consumer that forwards events.
+BRIDGE = "runtime.event-bridge"
+
 _AT_ONCE = 10
 # Error codes of an event that is invalid; after all others it would be sent again.
 _WRONG = frozenset({"InvalidArgument", "MalformedDetail"})

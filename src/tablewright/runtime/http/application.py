@@ -24,7 +24,7 @@ from fastapi.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp
 
 from tablewright.runtime.consumer_threads import ConsumerSpec, ConsumerThreads
-from tablewright.runtime.events.event_bridge import event_bridge
+from tablewright.runtime.events.event_bridge import BRIDGE, event_bridge
 from tablewright.runtime.http import admin_routes, html_pages, problems
 from tablewright.runtime.http.api_description import describe
 from tablewright.runtime.http.compiled_routes import CompiledRoutes
@@ -39,6 +39,7 @@ from tablewright.store import Resolution
 # What other packages use.
 __all__ = [
     "MakeScreens",
+    "services_of",
 ]
 
 # What any route that needs a caller may respond with.
@@ -221,5 +222,5 @@ def _consumer_specs(runtime: Runtime, systems: Sequence[System], services: Mappi
     settings = runtime.settings
     if settings.event_bus is not None:
         handler = event_bridge(settings.event_bus, settings.region, settings.aws_endpoint)
-        found.append(ConsumerSpec("runtime.event-bridge", events_table, handler))
+        found.append(ConsumerSpec(BRIDGE, events_table, handler))
     return found

@@ -391,11 +391,14 @@ class Mailer:
 class MailRetries:
     """A thread that tries mailboxes again; a system that sends mail has it among its background work."""
 
-    def __init__(self, mailer: Mailer, *, every: float = _RETRY_EVERY) -> None:
+    def __init__(self, mailer: Mailer, *, name: str = "mail.retries", role: str, every: float = _RETRY_EVERY) -> None:
+        """``role`` is the consumer of the design that sends the mail."""
+        self.name = name
+        self.role = role
+        self.every = timedelta(seconds=every)
         self._mailer = mailer
-        self._every = every
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="mail.retries", daemon=True)
+        self._thread = threading.Thread(target=self._work, name=name, daemon=True)
 
     def start(self) -> None:
         self._thread.start()
@@ -405,10 +408,14 @@ class MailRetries:
         if self._thread.ident is not None:
             self._thread.join(_STOP_WITHIN)
 
+    def turn(self, is_stopped: Callable[[], bool]) -> None:
+        """Try the mailboxes that are due."""
+        self._mailer.retry(is_stopped)
+
     def _work(self) -> None:
-        while not self._stop.wait(self._every):
+        while not self._stop.wait(self.every.total_seconds()):
             try:
-                self._mailer.retry(self._stop.is_set)
+                self.turn(self._stop.is_set)
             except Unavailable as error:
                 _log.info("queued mail is waiting", extra={"code": type(error).__name__})
             except Exception as error:

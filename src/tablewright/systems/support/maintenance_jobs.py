@@ -11,7 +11,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from tablewright.runtime import StateConflict
 from tablewright.runtime.internal_tables import internal_table
@@ -211,18 +211,29 @@ class OrphanCollector(BackgroundThread):
 
     def __init__(self, store: Store, *, first: float = _FIRST_COLLECTION, every: float = _COLLECT_EVERY) -> None:
         super().__init__("support.orphans")
+        self.name = "support.orphans"
+        self.role = "maintenance"
+        self.every = timedelta(seconds=every)
         self._store = store
-        self._waits = (first, every)
+        self._first = first
 
     def _work(self) -> None:
-        wait, every = self._waits
+        wait = self._first
         while not self._stop.wait(wait):
-            wait = every
+            wait = self.every.total_seconds()
             try:
-                outcome = collect_orphans(self._store, self._report)
+                self.turn(self._stop.is_set)
             except Stopped:
                 return
             except Exception as error:
                 _log.error("orphans could not be collected", exc_info=error)
-            else:
-                _log.info("orphans were collected", extra={"outcome": outcome})
+
+    def turn(self, is_stopped: Callable[[], bool]) -> None:
+        """Collect them once; Stopped if it is to end before that is done."""
+
+        def report(done: int, total: int | None) -> None:
+            if is_stopped():
+                raise Stopped
+
+        outcome = collect_orphans(self._store, report)
+        _log.info("orphans were collected", extra={"outcome": outcome})

@@ -57,6 +57,7 @@ def consumers(runtime: Runtime, unreadable_log: UnreadableLog | None = None) -> 
             "tasks.mail",
             events_table,
             send,
+            role="notifications",
             change_filter=event_filter(SOURCE, _MAILED),
             max_changes=_EVENTS_PER_CHECKPOINT,
         ),

@@ -73,7 +73,9 @@ system = System(
     roles=ROLES,
     admit=Tasks.admit,
     consumers=lambda runtime, service: handlers.consumers(runtime, service.unreadable_log),
-    background=lambda runtime, service: [MailRetries(runtime.mailer.on(runtime.consumer_store))],
+    background=lambda runtime, service: [
+        MailRetries(runtime.mailer.on(runtime.consumer_store), name="tasks.mail-retries", role="notifications")
+    ],
     demo=_demo,
     demo_users=_USERS,
     screens="tablewright.systems.tasks.app.tasks_app",

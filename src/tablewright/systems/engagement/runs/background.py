@@ -13,7 +13,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from tablewright.model import attr
 from tablewright.runtime import Invalid, ResourceNotFound, StateConflict, TooManyRequests
@@ -36,6 +36,7 @@ from tablewright.systems.engagement.runs.run_records import Held
 
 MAX_CONCURRENT_RUNS = 4
 _POLL = 2.0
+_LOOK_EVERY = 0.1
 _STOP_WITHIN = 20.0
 _MAX_DUE = 50
 
@@ -49,6 +50,10 @@ class Runner:
         self, store: Store, runs: Runs, deliveries: Deliveries, clock: Callable[[], datetime], *, alone: bool = False
     ) -> None:
         """``alone`` says that no other process has this data: a run that it finds unfinished has no owner."""
+        self.name = "engagement.schedule"
+        # Runs write what requests write.
+        self.role = "api"
+        self.every = timedelta(seconds=_POLL)
         self._alone = alone
         self._store = store
         self._runs = runs
@@ -105,6 +110,22 @@ class Runner:
         with self._lock:
             self._threads.append(thread)
         thread.start()
+
+    def turn(self, is_stopped: Callable[[], bool]) -> None:
+        """Start what is due and wait for it; a run that is not done when it is to end is resumed by a later turn."""
+        self._leaving.clear()
+        self.tick()
+        try:
+            while any(thread.is_alive() for thread in self._running()) and not is_stopped():
+                self._leaving.wait(_LOOK_EVERY)
+        finally:
+            self._leaving.set()
+            for thread in self._running():
+                thread.join(_STOP_WITHIN)
+
+    def _running(self) -> list[threading.Thread]:
+        with self._lock:
+            return list(self._threads)
 
     # -- the schedule -------------------------------------------------------------------------------------------
 

@@ -1,0 +1,1 @@
+"""The resources of a stack, a module for each kind."""

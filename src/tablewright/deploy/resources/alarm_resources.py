@@ -1,0 +1,166 @@
+"""Alarms, each of which somebody should act on, and the budget of a month."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tablewright.deploy.resources.data_resources import KEY
+from tablewright.deploy.stack_template import Stack, allow, logical, policy, ref
+from tablewright.design.cost import CostPlan
+from tablewright.design.infra import TableTemplate
+from tablewright.model import Table
+
+__all__ = ["ALARMS", "add_alarm", "add_alarms_topic", "add_budget", "add_function_alarms", "add_table_alarms"]
+
+ALARMS = "Alarms"
+_MINUTE = 60
+# A consumer that is so far behind needs somebody, in milliseconds.
+_LATE = 5 * 60 * 1000
+# How far above the plan consumption may be for ten minutes.
+_ABOVE_PLAN = 1.2
+_BUDGET_FACTOR = 1.5
+_LEAST_BUDGET = 10
+
+
+def add_alarms_topic(stack: Stack) -> None:
+    stack.parameter("AlarmMail", "Address that alarms are sent to; it has to be confirmed", MinLength=6)
+    stack.add(ALARMS, "AWS::SNS::Topic", {"KmsMasterKeyId": ref(KEY)}, "Where all alarms go.")
+    stack.add(
+        f"{ALARMS}Policy",
+        "AWS::SNS::TopicPolicy",
+        {
+            "Topics": [ref(ALARMS)],
+            "PolicyDocument": policy(
+                allow(
+                    "Publish",
+                    ["sns:Publish"],
+                    ref(ALARMS),
+                    StringEquals={"aws:SourceAccount": ref("AWS::AccountId")},
+                )
+                | {"Principal": {"Service": "cloudwatch.amazonaws.com"}}
+            ),
+        },
+    )
+    stack.add(
+        "AlarmSubscription",
+        "AWS::SNS::Subscription",
+        {"TopicArn": ref(ALARMS), "Protocol": "email", "Endpoint": ref("AlarmMail")},
+    )
+
+
+def add_alarm(
+    stack: Stack,
+    name: str,
+    about: str,
+    namespace: str,
+    metric: str,
+    dimensions: Mapping[str, Any],
+    *,
+    above: float = 0,
+    statistic: str = "Sum",
+    minutes: int = 5,
+    times: int = 1,
+) -> None:
+    """An alarm on a metric that is above a figure for so many periods."""
+    stack.add(
+        f"{name}Alarm",
+        "AWS::CloudWatch::Alarm",
+        {
+            "AlarmDescription": about,
+            "Namespace": namespace,
+            "MetricName": metric,
+            "Dimensions": [{"Name": key, "Value": value} for key, value in dimensions.items()],
+            "Statistic": statistic,
+            "Period": minutes * _MINUTE,
+            "EvaluationPeriods": times,
+            "ComparisonOperator": "GreaterThanThreshold",
+            "Threshold": above,
+            "TreatMissingData": "notBreaching",
+            "AlarmActions": [ref(ALARMS)],
+            "OKActions": [ref(ALARMS)],
+        },
+    )
+
+
+def add_function_alarms(stack: Stack, function: str, *, reads_stream: bool) -> None:
+    where = {"FunctionName": ref(function)}
+    add_alarm(stack, f"{function}Errors", f"{function} fails: see its log", "AWS/Lambda", "Errors", where)
+    about = f"{function} is called more often than the account lets it be: ask for more concurrency"
+    add_alarm(stack, f"{function}Throttles", about, "AWS/Lambda", "Throttles", where)
+    if reads_stream:
+        about = f"{function} is more than five minutes behind its stream"
+        add_alarm(stack, f"{function}Late", about, "AWS/Lambda", "IteratorAge", where, above=_LATE, statistic="Maximum")
+
+
+def add_table_alarms(stack: Stack, tables: TableTemplate, plan: CostPlan | None) -> None:
+    """Throttled requests of each table and index, and consumption above what was planned."""
+    for table in tables.tables:
+        name = tables.logical_id(table)
+        for part, dimensions in _parts(name, table):
+            for kind in ("Read", "Write"):
+                about = f"{kind.lower()}s of {table.name} are throttled: see which keys are hot"
+                add_alarm(stack, f"{part}{kind}Throttles", about, "AWS/DynamoDB", f"{kind}ThrottleEvents", dimensions)
+    for load in [] if plan is None else plan.loads:
+        if load.table.name not in tables.names:
+            continue
+        name = tables.logical_id(load.table)
+        index = None if load.index is None else load.index.name
+        part = name if index is None else f"{name}{logical(index)}"
+        place = {"TableName": ref(name)} | ({} if index is None else {"GlobalSecondaryIndexName": index})
+        for kind, peak in (("Read", load.peak_read), ("Write", load.peak_write)):
+            if peak > 0:
+                about = f"{load.table.name} consumes more {kind.lower()} units than planned: see `tablewright plan`"
+                add_alarm(
+                    stack,
+                    f"{part}{kind}Plan",
+                    about,
+                    "AWS/DynamoDB",
+                    f"Consumed{kind}CapacityUnits",
+                    place,
+                    above=math.ceil(float(peak) * _MINUTE * _ABOVE_PLAN),
+                    minutes=1,
+                    times=10,
+                )
+
+
+def _parts(name: str, table: Table) -> Iterator[tuple[str, dict[str, Any]]]:
+    yield name, {"TableName": ref(name)}
+    for index in table.indexes:
+        if index.is_global:
+            yield f"{name}{logical(index.name)}", {"TableName": ref(name), "GlobalSecondaryIndexName": index.name}
+
+
+def add_budget(stack: Stack, plan: CostPlan | None) -> None:
+    planned = 0.0 if plan is None else float(plan.bill("on-demand").total)
+    monthly = max(_LEAST_BUDGET, math.ceil(planned * _BUDGET_FACTOR))
+    stack.parameter(
+        "MonthlyBudget", "Dollars a month that are expected at most; by default half more than planned", monthly
+    )
+    stack.add(
+        "Budget",
+        "AWS::Budgets::Budget",
+        {
+            "Budget": {
+                "BudgetType": "COST",
+                "TimeUnit": "MONTHLY",
+                "BudgetLimit": {"Amount": ref("MonthlyBudget"), "Unit": "USD"},
+                # Effective once Application is activated as a cost allocation tag.
+                "CostFilters": {"TagKeyValue": [f"user:Application${stack.name}"]},
+            },
+            "NotificationsWithSubscribers": [
+                {
+                    "Notification": {
+                        "ComparisonOperator": "GREATER_THAN",
+                        "NotificationType": kind,
+                        "Threshold": threshold,
+                        "ThresholdType": "PERCENTAGE",
+                    },
+                    "Subscribers": [{"SubscriptionType": "EMAIL", "Address": ref("AlarmMail")}],
+                }
+                for kind, threshold in (("ACTUAL", 80), ("FORECASTED", 100))
+            ],
+        },
+        "What a month may cost before somebody is told.",
+    )

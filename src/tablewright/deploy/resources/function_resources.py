@@ -1,0 +1,144 @@
+"""A function: its role, its log group and itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tablewright.deploy.resources.data_resources import BUCKET, KEY, SECRET
+from tablewright.deploy.stack_template import Stack, allow, att, logical, policy, ref, sub
+from tablewright.deploy.system_needs import FunctionNeeds, SystemNeeds
+from tablewright.design import iam
+from tablewright.design.iam import Grant
+from tablewright.design.infra import TableTemplate
+
+__all__ = ["add_code_parameters", "add_function", "add_log_group", "environment", "function_name", "statements"]
+
+PYTHON = "python3.13"
+_MEMORY = 1024
+_TRUST = {"Principal": {"Service": "lambda.amazonaws.com"}}
+
+
+def function_name(needs: FunctionNeeds) -> str:
+    return f"{logical(needs.name)}Function"
+
+
+def add_code_parameters(stack: Stack) -> None:
+    stack.parameter("CodeBucket", "Bucket with the package that `tablewright package` built")
+    stack.parameter("CodeKey", "Key of the package in that bucket; another one for each version")
+    architectures = ["arm64", "x86_64"]
+    stack.parameter("Architecture", "Processor that the package was built for", "arm64", AllowedValues=architectures)
+
+
+def environment(stack: Stack, needs: SystemNeeds, public_url: Any) -> dict[str, Any]:
+    """The settings of a process, as variables; of functions and of containers alike."""
+    return {
+        "TABLEWRIGHT_MODE": "production",
+        "TABLEWRIGHT_REGION": ref("AWS::Region"),
+        "TABLEWRIGHT_ENVIRONMENT": ref("Environment"),
+        "TABLEWRIGHT_ISSUER": sub("https://cognito-idp.${AWS::Region}.amazonaws.com/${UserPool}"),
+        "TABLEWRIGHT_AUDIENCE": ref("UserPoolClient"),
+        "TABLEWRIGHT_PUBLIC_URL": public_url,
+        **({"TABLEWRIGHT_BLOB_BUCKET": ref(BUCKET)} if needs.uses_blobs else {}),
+        **({"TABLEWRIGHT_EVENT_BUS": ref("EventBus")} if needs.publishes_events else {}),
+        **({"TABLEWRIGHT_SES": "true", "TABLEWRIGHT_MAIL_FROM": ref("MailFrom")} if needs.sends_mail else {}),
+    }
+
+
+def statements(
+    tables: TableTemplate, grants: Sequence[Grant], *, mail: bool, blobs: bool, bus: bool
+) -> tuple[list[dict[str, Any]], dict[str, str]]:
+    """The statements of a role, and the reasons of those that are about everything."""
+    found: list[dict[str, Any]] = []
+    if grants:
+        found += iam.document(grants, tables.arn)["Statement"]
+    found.append(allow("ReadSecret", ["secretsmanager:GetSecretValue"], ref(SECRET)))
+    if blobs:
+        objects = ["s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:PutObjectTagging", "s3:GetObjectTagging"]
+        found.append(allow("UseBlobs", objects, sub(f"${{{BUCKET}.Arn}}/*")))
+        found.append(allow("ListBlobs", ["s3:ListBucket"], att(BUCKET)))
+    if mail:
+        place = "arn:${AWS::Partition}:ses:${AWS::Region}:${AWS::AccountId}"
+        found.append(
+            allow(
+                "SendMail",
+                ["ses:SendRawEmail"],
+                [sub(f"{place}:identity/${{MailIdentity}}"), sub(f"{place}:configuration-set/${{MailConfiguration}}")],
+            )
+        )
+    if bus:
+        found.append(allow("PutEvents", ["events:PutEvents"], att("EventBus")))
+    reasons = {
+        each["Sid"]: f"IAM cannot limit {' and '.join(name.partition(':')[2] for name in each['Action'])} to a table"
+        for each in found
+        if "*" in each["Resource"]
+    }
+    return found, reasons
+
+
+def add_log_group(stack: Stack, name: str, path: str) -> dict[str, str]:
+    stack.add(
+        name,
+        "AWS::Logs::LogGroup",
+        {"LogGroupName": sub(path), "RetentionInDays": ref("LogDays"), "KmsKeyId": att(KEY)},
+    )
+    return ref(name)
+
+
+def add_function(
+    stack: Stack,
+    tables: TableTemplate,
+    system: SystemNeeds,
+    needs: FunctionNeeds,
+    variables: dict[str, Any],
+    *,
+    bus: bool = False,
+    failures: str | None = None,
+    concurrency: int | None = None,
+) -> str:
+    """Add a function, its role and its log group; its name. ``failures`` is the queue of what it could not handle."""
+    name = function_name(needs)
+    role = f"{logical(needs.name)}Role"
+    own, reasons = statements(tables, needs.grants, mail=needs.sends_mail, blobs=needs.uses_blobs, bus=bus)
+    group = f"{logical(needs.name)}Logs"
+    add_log_group(stack, group, f"/aws/lambda/${{AWS::StackName}}-{logical(needs.name)}")
+    own.append(allow("WriteLogs", ["logs:CreateLogStream", "logs:PutLogEvents"], att(group)))
+    if failures is not None:
+        own.append(allow("KeepFailures", ["sqs:SendMessage"], att(failures)))
+    stack.add(
+        role,
+        "AWS::IAM::Role",
+        {
+            "AssumeRolePolicyDocument": policy({"Effect": "Allow", "Action": "sts:AssumeRole", **_TRUST}),
+            "Policies": [{"PolicyName": "own", "PolicyDocument": policy(*own)}],
+        },
+        f"What {name} may do, and nothing else.",
+        reasons=reasons,
+    )
+    variables = {
+        "TABLEWRIGHT_SYSTEM": system.place,
+        "TABLEWRIGHT_SECRET_ID": ref(SECRET),
+        **variables,
+        **({"TABLEWRIGHT_WORK": needs.work} if needs.work else {}),
+    }
+    stack.add(
+        name,
+        "AWS::Lambda::Function",
+        {
+            "FunctionName": sub(f"${{AWS::StackName}}-{logical(needs.name)}"),
+            "Description": needs.about,
+            "Runtime": PYTHON,
+            "Handler": needs.handler,
+            "Architectures": [ref("Architecture")],
+            "Code": {"S3Bucket": ref("CodeBucket"), "S3Key": ref("CodeKey")},
+            "Role": att(role),
+            "MemorySize": _MEMORY,
+            "Timeout": needs.seconds,
+            "Environment": {"Variables": variables},
+            "LoggingConfig": {"LogFormat": "Text", "LogGroup": ref(group)},
+            **({} if failures is None else {"DeadLetterConfig": {"TargetArn": att(failures)}}),
+            **({} if concurrency is None else {"ReservedConcurrentExecutions": concurrency}),
+        },
+        needs.about,
+    )
+    return name

@@ -1,0 +1,71 @@
+"""Who may sign in: a pool of users with a group for each role of the system, and a page to sign in by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tablewright.deploy.stack_template import Stack, logical, ref, sub
+from tablewright.runtime.identity.access import RUNTIME_ADMINS, Role
+
+__all__ = ["add_identity"]
+
+_MIN_PASSWORD = 12
+
+
+def add_identity(stack: Stack, roles: Sequence[Role], callback: Any, signed_out: Any) -> None:
+    stack.parameter(
+        "SignInDomain",
+        "First part of the address of the sign-in page; nobody else in the region may have it",
+        AllowedPattern="^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$",
+    )
+    stack.add(
+        "UserPool",
+        "AWS::Cognito::UserPool",
+        {
+            "UserPoolName": ref("AWS::StackName"),
+            "AccountRecoverySetting": {"RecoveryMechanisms": [{"Name": "verified_email", "Priority": 1}]},
+            "AdminCreateUserConfig": {"AllowAdminCreateUserOnly": True},
+            "AutoVerifiedAttributes": ["email"],
+            "DeletionProtection": "ACTIVE",
+            "EnabledMfas": ["SOFTWARE_TOKEN_MFA"],
+            "MfaConfiguration": "OPTIONAL",
+            "Policies": {"PasswordPolicy": {"MinimumLength": _MIN_PASSWORD, "TemporaryPasswordValidityDays": 7}},
+            "UsernameAttributes": ["email"],
+        },
+        "The people who may sign in. Only administrators add them.",
+        retain=True,
+    )
+    stack.add(
+        "UserPoolDomain",
+        "AWS::Cognito::UserPoolDomain",
+        {"Domain": ref("SignInDomain"), "UserPoolId": ref("UserPool"), "ManagedLoginVersion": 1},
+    )
+    stack.add(
+        "UserPoolClient",
+        "AWS::Cognito::UserPoolClient",
+        {
+            "UserPoolId": ref("UserPool"),
+            "AllowedOAuthFlows": ["code"],
+            "AllowedOAuthFlowsUserPoolClient": True,
+            "AllowedOAuthScopes": ["openid", "email", "profile"],
+            "CallbackURLs": [callback],
+            "LogoutURLs": [signed_out],
+            "EnableTokenRevocation": True,
+            "PreventUserExistenceErrors": "ENABLED",
+            "SupportedIdentityProviders": ["COGNITO"],
+        },
+    )
+    for role in (*roles, RUNTIME_ADMINS):
+        stack.add(
+            f"{logical(role.name)}Group",
+            "AWS::Cognito::UserPoolGroup",
+            {"GroupName": role.name, "Description": f"Who has the role {role.name}", "UserPoolId": ref("UserPool")},
+        )
+    stack.output("UserPoolId", "Pool of the people who may sign in", ref("UserPool"))
+    stack.output("UserPoolClientId", "Client that tokens are issued for", ref("UserPoolClient"))
+    stack.output(
+        "SignInPage",
+        "Where people sign in",
+        sub("https://${SignInDomain}.auth.${AWS::Region}.amazoncognito.com"),
+    )

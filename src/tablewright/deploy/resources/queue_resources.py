@@ -1,0 +1,22 @@
+"""Queues of what could not be handled, each with an alarm (``alarm_resources``)."""
+
+from __future__ import annotations
+
+from tablewright.deploy.resources.data_resources import KEY
+from tablewright.deploy.stack_template import Stack, att
+
+__all__ = ["FAILURES", "add_failures"]
+
+FAILURES = "Failures"
+# As long as a queue keeps anything: somebody has to come and look.
+_KEPT_SECONDS = 14 * 24 * 3600
+
+
+def add_failures(stack: Stack, owner: str, comment: str) -> str:
+    """A queue of failures; its name."""
+    return stack.add(
+        f"{owner}{FAILURES}",
+        "AWS::SQS::Queue",
+        {"KmsMasterKeyId": att(KEY), "MessageRetentionPeriod": _KEPT_SECONDS, "VisibilityTimeout": 60},
+        comment,
+    )

@@ -1,0 +1,53 @@
+"""``tablewright deploy``: what it writes, and what it refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tablewright.cli import main
+from tests.deploy.stacks import read_yaml
+
+pytestmark = pytest.mark.requirement("SH1")
+
+
+def test_the_stack_of_a_system_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["deploy", "calls", "--environment", "dev", "--out", str(tmp_path / "made")]) == 0
+    template = read_yaml((tmp_path / "made" / "template.yaml").read_text("utf-8"))
+    assert template["Parameters"]["Environment"]["Default"] == "dev"
+    assert template["Resources"]["ApiFunction"]["Properties"]["Environment"]["Variables"]["TABLEWRIGHT_SYSTEM"] == (
+        "tablewright.systems.calls.calls_system:system"
+    )
+    shown = capsys.readouterr()
+    assert "AlarmMail" in shown.out
+    assert shown.err == ""
+
+
+def test_the_stack_of_a_design_in_a_file_is_written(tmp_path: Path) -> None:
+    design = Path(__file__).parents[3] / "examples" / "designs" / "ecommerce.py"
+    assert main(["deploy", str(design), "--out", str(tmp_path)]) == 0
+    template = read_yaml((tmp_path / "template.yaml").read_text("utf-8"))
+    assert not [each for each in template["Resources"].values() if each["Type"] == "AWS::Lambda::Function"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["no_such_module"], "there is no module 'no_such_module'"),
+        (["calls", "--environment", "a b"], "is not an environment"),
+        (["calls", "--region", "nowhere"], "is not an AWS region"),
+        (["tablewright.systems.calls.model", "--container"], "leave out --container"),
+    ],
+)
+def test_what_cannot_be_deployed_is_refused(
+    arguments: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["deploy", *arguments, "--out", str(tmp_path)]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_folder_that_is_a_file_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").touch()
+    assert main(["deploy", "calls", "--out", str(tmp_path / "file")]) == 2
+    assert "cannot be written to" in capsys.readouterr().err

@@ -1,0 +1,178 @@
+"""The stack of a system has all that it needs, and nothing that the linter or our own rules object to."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from tablewright.deploy import BuiltStack, check_stack, design_stack, needs_of, system_stack
+from tablewright.design import DesignError
+from tablewright.design.infra import Deployment
+from tablewright.model import Design, Table
+from tablewright.systems import NAMES, load
+from tests.deploy.stacks import actions, complaints, needs, of_type, read_yaml, stack, statements
+from tests.design.subjects import DESIGNS
+
+pytestmark = pytest.mark.requirement("SH1")
+FORMS = [pytest.param(False, id="functions"), pytest.param(True, id="container")]
+
+
+# The linter takes seconds for each.
+QUICK = {("calls", False), ("servicedesk", True)}
+EACH = [
+    pytest.param(name, container, marks=() if (name, container) in QUICK else pytest.mark.slow)
+    for name in NAMES
+    for container in (False, True)
+]
+
+
+@pytest.mark.parametrize(("name", "container"), EACH)
+def test_cfn_lint_has_nothing_to_say(name: str, container: bool) -> None:
+    assert complaints(stack(name, container).yaml) == []
+
+
+@pytest.mark.parametrize("container", FORMS)
+@pytest.mark.parametrize("name", NAMES)
+def test_our_own_rules_have_nothing_to_say(name: str, container: bool) -> None:
+    assert check_stack(stack(name, container).template) == []
+
+
+def of_design(name: str) -> BuiltStack | None:
+    """The stack of a design; None where its consumers' checkpoints are in a table of another one."""
+    try:
+        return design_stack(DESIGNS[name], Deployment(environment="dev"))
+    except DesignError as error:
+        if "--checkpoints" not in str(error):
+            raise
+        return None
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_the_stack_of_a_design_alone_has_its_tables_and_policies(name: str) -> None:
+    built = of_design(name)
+    if built is not None:
+        assert check_stack(built.template) == []
+        assert read_yaml(built.yaml) == built.template
+        assert len(of_type(built.template, "AWS::DynamoDB::Table")) == len(DESIGNS[name].all_tables)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", DESIGNS)
+def test_cfn_lint_has_nothing_to_say_about_the_stack_of_a_design(name: str) -> None:
+    built = of_design(name)
+    assert built is None or complaints(built.yaml) == []
+
+
+@pytest.mark.parametrize("container", FORMS)
+@pytest.mark.parametrize("name", NAMES)
+def test_the_yaml_says_what_the_template_says(name: str, container: bool) -> None:
+    built = stack(name, container)
+    assert read_yaml(built.yaml) == built.template
+
+
+def test_a_stream_s_records_come_as_the_consumer_wants_them_and_nothing_is_dropped() -> None:
+    template = stack("support").template
+    (source,) = of_type(template, "AWS::Lambda::EventSourceMapping").values()
+    (consumer,) = needs("support").consumers
+    assert source["BatchSize"] == consumer.spec.batch_size
+    assert source["MaximumBatchingWindowInSeconds"] == consumer.spec.window / timedelta(seconds=1)
+    assert source["BisectBatchOnFunctionError"] is True
+    assert source["MaximumRecordAgeInSeconds"] == 24 * 3600
+    assert source["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+    assert source["DestinationConfig"]["OnFailure"]["Destination"] == {
+        "Fn::GetAtt": ["SupportMetricsConsumerFailures", "Arn"]
+    }
+
+
+def test_each_function_may_do_what_it_does_and_no_more() -> None:
+    template = stack("tasks").template
+    roles = {each["Role"]["Fn::GetAtt"][0] for each in of_type(template, "AWS::Lambda::Function").values()}
+    assert len(roles) == len(of_type(template, "AWS::Lambda::Function"))
+    publisher = actions(template, "TasksEventsConsumerRole")
+    assert "ses:SendRawEmail" not in publisher
+    assert {each for each in publisher if each.startswith("dynamodb:")} == {
+        "dynamodb:DescribeStream",
+        "dynamodb:GetRecords",
+        "dynamodb:GetShardIterator",
+        "dynamodb:ListStreams",
+        "dynamodb:PutItem",
+    }
+    assert "dynamodb:GetRecords" not in actions(template, "ApiRole")
+    assert "dynamodb:Scan" not in actions(template, "ApiRole")
+    assert "events:PutEvents" in actions(template, "RuntimeEventBridgeConsumerRole")
+    assert "events:PutEvents" not in actions(template, "TasksMailConsumerRole")
+    assert "ses:SendRawEmail" in actions(template, "TasksMailConsumerRole")
+    # Only what IAM cannot limit is about everything.
+    wide = {
+        action
+        for role in roles
+        for each in statements(template, role)
+        if "*" in each["Resource"]
+        for action in each["Action"]
+    }
+    assert wide == {"dynamodb:ListStreams"}
+
+
+def test_what_a_tenant_may_do_is_no_part_of_the_api_s_role() -> None:
+    template = stack("calls").template
+    conditions = [each.get("Condition") for each in statements(template, "ApiRole")]
+    assert conditions == [None] * len(conditions)
+
+
+def test_each_role_of_the_system_is_a_group_of_the_pool() -> None:
+    for name in NAMES:
+        (system,) = load(name)
+        groups = {each["GroupName"] for each in of_type(stack(name).template, "AWS::Cognito::UserPoolGroup").values()}
+        assert groups == {*(role.name for role in system.roles), "runtime:Admins"}
+
+
+def test_only_who_sends_mail_publishes_events_or_has_large_values_gets_what_that_takes() -> None:
+    kinds = {name: {each["Type"] for each in stack(name).template["Resources"].values()} for name in NAMES}
+    assert [name for name in NAMES if "AWS::SES::EmailIdentity" in kinds[name]] == ["engagement", "tasks"]
+    assert [name for name in NAMES if "AWS::Events::EventBus" in kinds[name]] == ["tasks"]
+    assert [name for name in NAMES if "AWS::S3::Bucket" in kinds[name]] == ["support", "tasks"]
+    assert [name for name in NAMES if "AWS::Scheduler::Schedule" in kinds[name]] == ["support", "engagement", "tasks"]
+
+
+def test_schedules_have_the_period_of_the_work_in_whole_minutes() -> None:
+    timers = {
+        name: each["ScheduleExpression"]
+        for system in NAMES
+        for name, each in of_type(stack(system).template, "AWS::Scheduler::Schedule").items()
+    }
+    assert timers == {
+        "SupportOrphansScheduleTimer": "rate(360 minutes)",
+        "EngagementScheduleScheduleTimer": "rate(1 minute)",
+        "TasksMailRetriesScheduleTimer": "rate(1 minute)",
+    }
+
+
+def test_consumption_is_compared_with_the_plan() -> None:
+    alarms = of_type(stack("tasks").template, "AWS::CloudWatch::Alarm")
+    # 260 units a second at the peak, for a minute, and a fifth more.
+    assert alarms["TaskManagementTableWritePlanAlarm"]["Threshold"] == 260 * 60 * 1.2
+    body = of_type(stack("tasks").template, "AWS::CloudWatch::Dashboard")["Dashboard"]["DashboardBody"]["Fn::Sub"]
+    assert "planned peak" in body
+
+
+def test_every_table_is_encrypted_restorable_and_outlives_its_stack() -> None:
+    template = stack("engagement").template
+    for name, each in of_type(template, "AWS::DynamoDB::Table").items():
+        assert each["SSESpecification"]["KMSMasterKeyId"] == {"Fn::GetAtt": ["DataKey", "Arn"]}
+        assert each["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": True}
+        assert template["Resources"][name]["DeletionPolicy"] == "Retain"
+
+
+def test_internal_tables_of_another_stack_are_referred_to() -> None:
+    built = system_stack(needs("calls"), Deployment(environment="dev", internal_tables=False))
+    assert [*of_type(built.template, "AWS::DynamoDB::Table")] == ["CallsTable"]
+    assert check_stack(built.template) == []
+
+
+def test_a_system_whose_design_lacks_the_internal_table_is_refused() -> None:
+    (calls,) = load("calls")
+    alone = Design("Alone", tables=[Table("Alone", "pk")])
+    system = type(calls)("alone", "Alone", "", alone, calls.router, service=lambda runtime: None)
+    with pytest.raises(DesignError, match="tablewright-internal"):
+        needs_of(system, "alone:system")
