@@ -224,6 +224,36 @@ def test_the_items_of_a_table_are_counted_in_slices(engine: Engine, monkeypatch:
         resumed(first)
 
 
+@pytest.mark.parametrize(
+    ("operation", "more"),
+    [
+        ("UpdateTable", {"DeletionProtectionEnabled": False}),
+        ("DeleteTable", {}),
+        ("CreateBackup", {"BackupName": "all"}),
+    ],
+)
+def test_a_table_that_was_never_counted_is_counted_in_slices_by_whatever_describes_it(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, operation: str, more: dict[str, Any]
+) -> None:
+    monkeypatch.setattr(table_description, "_COUNTED_AT_ONCE", 50)
+    monkeypatch.setattr(table_description, "_MEASURED_ROWS", 10)
+    counted: list[int] = [0]
+    execute = engine._storage.execute
+
+    def counting(statement: str, *parameters: Any) -> Any:
+        counted[-1] += statement.startswith("SELECT count(*), max(")
+        return execute(statement, *parameters)
+
+    monkeypatch.setattr(engine._storage, "execute", counting)
+    outcome = engine.begin(operation, {"TableName": "rows", **more})
+    while isinstance(outcome, Unfinished):
+        counted.append(0)
+        outcome = outcome.resume()
+    # The last few of the table, and the first of its index.
+    assert max(counted) <= 2
+    assert sum(counted) >= 2 * ITEMS // 50
+
+
 def test_a_table_whose_index_is_deleted_meanwhile_is_counted_again_in_slices(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -29,11 +29,11 @@ def value_size(value: AttributeValue) -> int:
     if tag == "S":
         return len(content) if content.isascii() else len(content.encode())
     if tag == "N":
-        return number_size(content)
+        return _SMALL_NUMBERS.get(content) or number_size(content)
     if tag == "M":
         return 3 + sum(1 + text_size(name) + value_size(member) for name, member in content.items())
     if tag == "L":
-        return 3 + sum(1 + value_size(member) for member in content)
+        return 3 + len(content) + sum(map(value_size, content))
     if tag == "B":
         return binary_size(content)
     if tag == "SS":
@@ -76,3 +76,7 @@ def number_size(canonical: str) -> int:
     if whole == "0":
         return size + (len(fraction.lstrip("0")) + 1) // 2
     return size + (len(whole) + 1) // 2 + (len(fraction) + 1) // 2
+
+
+# What the longest lists are of: others do not fit into an item.
+_SMALL_NUMBERS = {str(number): number_size(str(number)) for number in range(-9, 100)}

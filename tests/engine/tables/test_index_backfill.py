@@ -57,7 +57,7 @@ class Bench:
 
     def update(self, request: Mapping[str, object]) -> None:
         with self.storage.turn():
-            update_table(self.db, {"TableName": "music", **request})
+            in_one_go(update_table(self.db, {"TableName": "music", **request}))
         self.storage.flush()
 
     def step(self) -> bool:

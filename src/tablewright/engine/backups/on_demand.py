@@ -25,7 +25,7 @@ from tablewright.engine.discarded_tables import discard
 from tablewright.engine.slices import Steps
 from tablewright.engine.storage import sql_schema
 from tablewright.engine.storage.checksums import check_record, record_checksum
-from tablewright.engine.tables.table_description import billing_mode, current_description, moment
+from tablewright.engine.tables.table_description import billing_mode, current_description, moment, once_counted
 from tablewright.engine.tables.table_lookup import find_backup_source, find_same_source, table_name
 from tablewright.engine.tables.table_schema import Table
 
@@ -72,8 +72,9 @@ class Backup:
 
 
 def create_backup(db: Database, request: dict[str, Any]) -> Steps:
-    table = find_backup_source(db, request["TableName"])
-    check_backups_available(table)
+    find = partial(find_backup_source, db, request["TableName"])
+    check_backups_available(find())
+    table = yield from once_counted(db, find)
     with new_copy(db, table.rows, sql_schema.backup_table) as copy:
         items = yield from copy_rows(db, copy, partial(find_same_source, db, table))
         number = _next_number(db)

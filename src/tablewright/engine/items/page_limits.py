@@ -86,7 +86,12 @@ def _stored_size(tag: str, content: Any) -> int:
     if tag == "M":
         return 3 + sum(2 + _stored_size(*next(iter(member.items()))) for member in content.values())
     if tag == "L":
-        return 3 + sum(1 + _stored_size(*next(iter(member.items()))) for member in content)
+        # Long lists are of small numbers and short texts, or else they do not fit into an item.
+        size = 3 + len(content)
+        for member in content:
+            ((tag, value),) = member.items()
+            size += value_size(member) + 1 if tag == "N" else _stored_size(tag, value)
+        return size
     if tag == "BOOL":
         return 1
     if tag == "NULL":

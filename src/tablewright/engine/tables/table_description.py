@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from copy import deepcopy
 from datetime import UTC, datetime
@@ -228,7 +228,7 @@ def forget_figures(db: Database, number: int) -> None:
     _figures.get(db, {}).pop(number, None)
 
 
-def are_figures_known(db: Database, table: Table) -> bool:
+def _are_figures_known(db: Database, table: Table) -> bool:
     """Whether a table was counted with the indexes that it has."""
     figures = _figures.get(db, {}).get(table.number)
     return figures is not None and figures.indexes.keys() == table.indexes.keys()
@@ -250,6 +250,16 @@ def figures_counted(db: Database, table: Table) -> Sliced[None]:
         cost = time.thread_time() - began
         good_until = now + cost * _KEPT_FOR if cost > _COSTLY else now
         kept[table.number] = _Figures(items, size, indexes, good_until)
+
+
+def once_counted(db: Database, find: Callable[[], Table]) -> Sliced[Table]:
+    """The table that ``find`` gives, once it has been counted."""
+    while True:
+        yield from figures_counted(db, find())
+        # As it is now, unless it was deleted while its items were counted; its indexes may be others by now.
+        table = find()
+        if _are_figures_known(db, table):
+            return table
 
 
 def _count(db: Database, rows: str, key: str) -> Sliced[int]:

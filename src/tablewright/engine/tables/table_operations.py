@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from tablewright.dynamo import LimitExceededException, ResourceInUseException, ValidationException
@@ -20,11 +21,10 @@ from tablewright.engine.storage import sql_schema
 from tablewright.engine.streams import shards
 from tablewright.engine.tables.table_checks import check_account_limits, check_definition, merged_tags
 from tablewright.engine.tables.table_description import (
-    are_figures_known,
     current_description,
-    figures_counted,
     forget_figures,
     new_description,
+    once_counted,
 )
 from tablewright.engine.tables.table_lookup import find_table, table_name
 from tablewright.engine.tables.table_schema import Table
@@ -118,12 +118,8 @@ def _show_warm_throughput(response: dict[str, Any], request: dict[str, Any]) -> 
 
 
 def describe_table(db: Database, request: dict[str, Any]) -> Steps:
-    while True:
-        yield from figures_counted(db, find_table(db, request["TableName"]))
-        # As it is now, unless it was deleted while its items were counted; its indexes may be others by now.
-        table = find_table(db, request["TableName"])
-        if are_figures_known(db, table):
-            return {"Table": current_description(db, table)}
+    table = yield from once_counted(db, partial(find_table, db, request["TableName"]))
+    return {"Table": current_description(db, table)}
 
 
 def list_tables(db: Database, request: dict[str, Any]) -> dict[str, Any]:
@@ -139,8 +135,13 @@ def list_tables(db: Database, request: dict[str, Any]) -> dict[str, Any]:
     return answer
 
 
-def delete_table(db: Database, request: dict[str, Any]) -> dict[str, Any]:
-    table = find_changeable_table(db, request["TableName"])
+def delete_table(db: Database, request: dict[str, Any]) -> Steps:
+    table = yield from once_counted(db, partial(_find_deletable_table, db, request["TableName"]))
+    return {"TableDescription": _delete(db, table)}
+
+
+def _find_deletable_table(db: Database, name: str) -> Table:
+    table = find_changeable_table(db, name)
     if table.description["DeletionProtectionEnabled"]:
         raise ValidationException(
             "Resource cannot be deleted as it is currently protected against deletion. "
@@ -151,6 +152,10 @@ def delete_table(db: Database, request: dict[str, Any]) -> dict[str, Any]:
             "Attempt to change a resource which is still in use: "
             "Cannot delete table while indexes are being created, updated, or deleted."
         )
+    return table
+
+
+def _delete(db: Database, table: Table) -> dict[str, Any]:
     response = current_description(db, table)
     response["TableStatus"] = "DELETING"
     for member in _GONE_FIRST:
@@ -170,7 +175,7 @@ def delete_table(db: Database, request: dict[str, Any]) -> dict[str, Any]:
         discard(db, table.expiries)
     del db.tables[table.name]
     forget_figures(db, table.number)
-    return {"TableDescription": response}
+    return response
 
 
 # -- what the other operations on tables share ---------------------------------------------------------------

@@ -24,6 +24,7 @@ from tablewright.dynamo import (
 from tablewright.dynamo.limits import MAX_GLOBAL_INDEXES
 from tablewright.engine.database import Database
 from tablewright.engine.discarded_tables import discard
+from tablewright.engine.slices import Steps
 from tablewright.engine.storage import sql_schema
 from tablewright.engine.streams import shards
 from tablewright.engine.tables import index_backfill
@@ -43,6 +44,7 @@ from tablewright.engine.tables.table_description import (
     encryption_description,
     moment,
     new_global_index,
+    once_counted,
     sorted_definitions,
     with_figures,
 )
@@ -80,9 +82,14 @@ class _Change:
     deleted: str | None = None
 
 
-def update_table(db: Database, request: dict[str, Any]) -> dict[str, Any]:
+def update_table(db: Database, request: dict[str, Any]) -> Steps:
     request = without_empty(request)
     check_update(request)
+    yield from once_counted(db, lambda: _checked(db, request).table)
+    return {"TableDescription": _apply(_checked(db, request))}
+
+
+def _checked(db: Database, request: dict[str, Any]) -> _Change:
     table = find_changeable_table(db, request["TableName"])
     current = billing_mode(table.description)
     change = _Change(
@@ -104,7 +111,7 @@ def update_table(db: Database, request: dict[str, Any]) -> dict[str, Any]:
     _change_encryption(change)
     _check_stream(change)
     check_account_limits(request, db.region)
-    return {"TableDescription": _apply(change)}
+    return change
 
 
 # -- throughput ----------------------------------------------------------------------------------------------
