@@ -116,6 +116,33 @@ def a_feedback(served: Served) -> Post:
     return post
 
 
+def _said(served: Served, kind: str, role: str) -> Post:
+    """A message or a note, and those that are like it."""
+    customer = f"cust_{uuid4().hex}"
+    machine = served.client("backend", "Services", path="/support")
+    one, another = (f"/tickets/{opened(machine, customer)['ticket_id']}" for _ in range(2))
+    body = {"text": "It hums again"}
+    others = ((f"{one}/{kind}", {"text": "It hums no more"}), (f"{another}/{kind}", body))
+
+    def count() -> int:
+        return len(machine.get(f"{one}/events").json()["events"]) - 1
+
+    caller = customer if role == "Customers" else f"op_{uuid4().hex}"
+    return Post(served, (caller, role), "support", f"{one}/{kind}", body, others, count)
+
+
+def a_message_of_a_customer(served: Served) -> Post:
+    return _said(served, "messages", "Customers")
+
+
+def a_message_to_a_customer(served: Served) -> Post:
+    return _said(served, "messages", "Operators")
+
+
+def a_note(served: Served) -> Post:
+    return _said(served, "notes", "Engineers")
+
+
 # -- Calls ----------------------------------------------------------------------------------------------------------
 
 

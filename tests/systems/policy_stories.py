@@ -51,9 +51,11 @@ def service_desk(served: Served) -> None:
 
 def support(served: Served) -> None:
     of_status = [changes.a_support_status, changes.an_escalation, changes.a_reassignment]
-    of_tickets = [*of_status, changes.a_payload, changes.a_large_payload]
+    of_people = [changes.an_assignment, changes.a_priority]
+    of_tickets = [*of_status, *of_people, changes.a_payload, changes.a_large_payload]
     others = [changes.a_cache_entry, changes.a_cache_deletion, changes.a_session_end]
-    _made(served, [posts.a_support_ticket, posts.a_feedback], [*of_tickets, *others])
+    said = [posts.a_message_of_a_customer, posts.a_message_to_a_customer, posts.a_note]
+    _made(served, [posts.a_support_ticket, posts.a_feedback, *said], [*of_tickets, *others])
     staff = served.client("op_1", "Services", path="/support")
     ticket = f"/tickets/{opened(staff, 'cust_1')['ticket_id']}"
     ok(staff.post(f"{ticket}/status", json={"status": "PROCESSING"}))
@@ -65,11 +67,14 @@ def support(served: Served) -> None:
         ok(customer.get(ticket + path))
     ok(served.client("ines", "Admins", path="/support").get(f"{ticket}/audit"))
     ok(staff.post("/tickets/batch-get", json={"ticket_ids": [ticket.rpartition("/")[2]]}))
+    ok(customer.get("/my/tickets"))
     ok(customer.get("/customers/cust_1/tickets"))
     ok(customer.get("/customers/cust_1/tickets", params={"status": "ESCALATED"}))
     for path in (
         "/tickets",
         "/tickets?status=ESCALATED",
+        "/tickets?assigned_to=eng_7",
+        "/tickets?unanswered=true",
         "/escalations",
         "/escalations?engineer=eng_7",
         "/operators/op_1/feedback",

@@ -138,6 +138,21 @@ def a_reassignment(served: Served) -> Change:
     return change
 
 
+def an_assignment(served: Served) -> Change:
+    staff, ticket = _support(served)
+    return Change(
+        staff, ticket, "PUT", f"{ticket}/assignee", lambda number: {"assignee": f"eng_{number}"}, params=CONSISTENT
+    )
+
+
+def a_priority(served: Served) -> Change:
+    staff, ticket = _support(served)
+    urgent = "LOW", "HIGH", "CRITICAL"
+    return Change(
+        staff, ticket, "PUT", f"{ticket}/priority", lambda number: {"priority": urgent[number % 3]}, params=CONSISTENT
+    )
+
+
 def a_payload(served: Served) -> Change:
     staff, ticket = _support(served)
     return Change(staff, ticket, "PUT", f"{ticket}/data", lambda number: {"data": f"log {number}"}, params=CONSISTENT)

@@ -19,6 +19,8 @@ CHANGES = [
     changes.a_support_status,
     changes.an_escalation,
     changes.a_reassignment,
+    changes.an_assignment,
+    changes.a_priority,
     changes.a_payload,
     changes.a_large_payload,
     changes.a_cache_entry,

@@ -57,6 +57,8 @@ POSTS = [
     posts.a_comment,
     posts.a_support_ticket,
     posts.a_feedback,
+    posts.a_message_to_a_customer,
+    posts.a_note,
     posts.a_call,
     posts.a_named_call,
     posts.a_task,

@@ -4,6 +4,7 @@
     await tasks.load()
     tasks.change(task)                drawn again where it stands; first, if it is new
     tasks.remove("t-1")
+    await tasks.refresh()             read again, and drawn only where it is another
 
 ``read`` is given a cursor (None at first) and returns items and the next cursor. The next page is read when its place
 comes into view. A row is drawn into an element of its own, so that one that changes does not move the others.
@@ -61,7 +62,7 @@ class DataList(Generic[T]):
         await self._load(anew=True)
 
     async def refresh(self) -> None:
-        """Read the first page again; it is drawn only if it has changed, so that no click on it is lost."""
+        """Read the first page again; rows that are what and where they were stay, so that no click on one is lost."""
         await self._load(anew=False)
 
     async def _load(self, *, anew: bool) -> None:
@@ -77,13 +78,24 @@ class DataList(Generic[T]):
         if number != self._loads:
             # Another load has begun since.
             return
-        if not anew and self.items and cursor == self._cursor and list(items) == list(self.items.values()):
+        if not anew and self._keep(items, cursor):
             return
         self._clear()
         self._cursor = cursor
         for item in items:
             self._add(item)
         self._finish()
+
+    def _keep(self, items: Sequence[T], cursor: str | None) -> bool:
+        """Draw only the rows that have changed, if all of them are where they were; whether that is so."""
+        keys, shown = [self._key(item) for item in items], list(self.items)
+        # Behind the first page there may be others, which stay as they are.
+        is_same = keys == shown if cursor is None else keys == shown[: len(keys)]
+        if not keys or not is_same or (cursor is not None and len(shown) == len(keys) and self._cursor is None):
+            return False
+        for item in items:
+            self.change(item)
+        return True
 
     async def more(self) -> None:
         """Read the next page, and draw it behind what is there."""

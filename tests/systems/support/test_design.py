@@ -11,7 +11,7 @@ from tablewright.design import iam
 from tablewright.design.iam.policy_evaluation import is_allowed
 from tablewright.runtime.idempotency import UNKEYED, Responder
 from tablewright.store import AsyncStore
-from tablewright.systems.support.model import Feedback, Status, Ticket, design
+from tablewright.systems.support.model import Event, Feedback, Priority, Status, Ticket, design
 from tablewright.systems.support.service import Support
 from tests.design.iam.permissions import ARN, asked_by
 
@@ -28,6 +28,12 @@ async def _use(store: AsyncStore) -> None:
         await support.escalate(ticket_id, reason="r", engineer=engineer, by="op_1")
     await support.attach(ticket_id, "a log")
     await support.add_event(ticket_id, "customer_called", {}, by="op_1")
+    await support.assign(ticket_id, "op_2", by="op_1")
+    await support.set_priority(ticket_id, Priority.HIGH, by="op_1")
+    said: Responder[Event, str] = Responder(lambda event: event.event_type, "c-1", "k")
+    await support.send_message(ticket_id, "Hello?", said, from_customer=True, by="c-1")
+    await support.send_message(ticket_id, "Here", UNKEYED, from_customer=False, by="op_1")
+    await support.add_note(ticket_id, "odd", said, by="op_1")
     await support.give_feedback(ticket_id, UNKEYED, about="op_1", rating=5, by="c-1")
     reviewed: Responder[Feedback, str] = Responder(lambda feedback: feedback.feedback_id, "op_1", "k")
     await support.give_feedback(ticket_id, reviewed, about=None, rating=5, by="op_1")
@@ -38,6 +44,8 @@ async def _use(store: AsyncStore) -> None:
         support.of_customer("c-1", status=Status.ESCALATED),
         support.by_status(Status.ESCALATED),
         support.recent(),
+        support.of_assignee("op_2"),
+        support.unanswered(),
         support.escalations(),
         support.escalations(engineer="eng_7"),
         support.events(ticket_id),

@@ -134,7 +134,7 @@ def test_every_list_has_a_limit_and_a_cursor(quiet: Served) -> None:
         parameters = {each["name"]: each["schema"] for each in methods["get"]["parameters"]}
         assert parameters["limit"]["maximum"] <= 100, path
         assert "cursor" in parameters, path
-    assert lists == 7
+    assert lists == 8
     staff = quiet.client("op_1", "Operators", path="/support")
     assert staff.get("/tickets", params={"status": "NEW", "limit": 101}).status_code == 422
     many = {"ticket_ids": [f"tkt_{number}" for number in range(1001)]}

@@ -1,9 +1,10 @@
 """Support over HTTP.
 
-Customers see and open their own tickets, and say what they think of the help; another customer's ticket is as if it
-were not there. Operators, Engineers, Services and Admins work on all of them. Feedback on somebody's help is given by
-the ticket's customer (or by a Service that asked), and feedback on the help that a ticket got by Operators and
-Engineers. It is shown to who gave it, to whom it is about, to Services and to Admins. Metrics are rebuilt by Admins.
+Customers see and open their own tickets, write about them, and say what they think of the help; another customer's
+ticket is as if it were not there, and so are internal notes. Operators, Engineers, Services and Admins work on all of
+them. Feedback on somebody's help is given by the ticket's customer (or by a Service that asked), and feedback on the
+help that a ticket got by Operators and Engineers. It is shown to who gave it, to whom it is about, to Services and to
+Admins. Metrics are rebuilt by Admins.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ from tablewright.store import Unreadable
 from tablewright.systems.response_views import page_end
 from tablewright.systems.support import views
 from tablewright.systems.support.facade import SupportFacade
-from tablewright.systems.support.model import Feedback, Status, Ticket
+from tablewright.systems.support.model import INTERNAL_EVENTS, Feedback, Status, Ticket
 from tablewright.systems.support.roles import ADMINS, CUSTOMERS, ENGINEERS, OPERATORS, SERVICES, STAFF
 from tablewright.systems.support.service import Support
 from tablewright.systems.system_router import SystemRouter, UnreadableList
@@ -54,6 +55,7 @@ router = SystemRouter("here", {"Session": "start another one", "Metric": "rebuil
 
 Here = Annotated[SupportFacade, Depends(service_of)]
 Anyone = Annotated[Caller, allow(CUSTOMERS.own, *STAFF)]
+Customer = Annotated[Caller, allow(CUSTOMERS.own)]
 Staff = Annotated[Caller, allow(*STAFF)]
 # Who was helped, or a program that asks them; and who looks at the help that others got.
 Reviewer = Annotated[Caller, allow(CUSTOMERS.own, SERVICES, OPERATORS, ENGINEERS)]
@@ -79,6 +81,11 @@ async def _visible(support: Support, ticket_id: str, caller: Caller, *, consiste
     if not caller.has(*STAFF) and ticket.customer_id != caller.user_id:
         raise ResourceNotFound(f"there is no ticket {ticket_id}")
     return ticket
+
+
+def _is_outside(caller: Caller) -> bool:
+    """Whether somebody sees what customers see."""
+    return not caller.has(*STAFF)
 
 
 def _customer(caller: Caller, given: str | None) -> str:
@@ -125,7 +132,8 @@ async def get_ticket(
     consistent: Consistent = False,
 ) -> views.TicketView:
     """A ticket."""
-    return views.ticket_view(reading.of(await _visible(here.support, ticket_id, caller, consistent=consistent)))
+    ticket = reading.of(await _visible(here.support, ticket_id, caller, consistent=consistent))
+    return views.ticket_view(ticket, for_customer=_is_outside(caller))
 
 
 @router.post("/tickets/batch-get", tags=["tickets"])
@@ -137,7 +145,8 @@ async def get_tickets(
     if caller.has(*STAFF):
         return views.ticket_page(found.items, found.unreadable)
     # Whose an unreadable item is, is not known.
-    return views.ticket_page([each for each in found.items if each.customer_id == caller.user_id], [])
+    own = [each for each in found.items if each.customer_id == caller.user_id]
+    return views.ticket_page(own, [], for_customer=True)
 
 
 @router.get("/customers/{customer_id}/tickets", tags=["tickets"], responses=documented(400))
@@ -152,7 +161,16 @@ async def of_customer(
     """A customer's tickets, newest first."""
     customer = _customer(caller, customer_id)
     page = await here.support.of_customer(customer, status=status, limit=limit, cursor=cursor)
-    return views.ticket_page(page.items, page.unreadable, page.cursor)
+    return views.ticket_page(page.items, page.unreadable, page.cursor, for_customer=_is_outside(caller))
+
+
+@router.get("/my/tickets", tags=["tickets"], responses=documented(400))
+async def my_tickets(
+    here: Here, caller: Customer, status: Status | None = None, limit: Limit = 20, cursor: Cursor = None
+) -> views.TicketPage:
+    """The caller's own tickets, newest first: those that a customer's portal shows."""
+    page = await here.support.of_customer(_own_id(caller), status=status, limit=limit, cursor=cursor)
+    return views.ticket_page(page.items, page.unreadable, page.cursor, for_customer=True)
 
 
 @router.get("/tickets", tags=["tickets"], responses=documented(400))
@@ -160,17 +178,35 @@ async def tickets(
     here: Here,
     _: Staff,
     status: Annotated[Status | None, Query(description="of this status only; without it, of any")] = None,
+    assigned_to: Annotated[
+        Id | None, Query(description="those that somebody has to work on: assigned, and not READY")
+    ] = None,
+    unanswered: Annotated[bool, Query(description="those whose customer wrote last, the longest wait first")] = False,
     since: Since = None,
     until: Until = None,
     limit: Limit = 100,
     cursor: Cursor = None,
 ) -> views.TicketPage:
-    """Recent tickets, newest first: of any status, or of one."""
-    if status is None:
+    """Recent tickets, newest first: of any status, of one, or of one person; or those that wait for an answer."""
+    _require_one_list(status, assigned_to, unanswered or None, since or until)
+    if assigned_to is not None:
+        page = await here.support.of_assignee(assigned_to, limit=limit, cursor=cursor)
+    elif unanswered:
+        page = await here.support.unanswered(limit=limit, cursor=cursor)
+    elif status is None:
         page = await here.support.recent(since=since, until=until, limit=limit, cursor=cursor)
     else:
         page = await here.support.by_status(status, since=since, until=until, limit=limit, cursor=cursor)
     return views.ticket_page(page.items, page.unreadable, page.cursor)
+
+
+def _require_one_list(
+    status: Status | None, assigned_to: str | None, unanswered: bool | None, day: date | None
+) -> None:
+    """There is an index for each list, and none for what is in two of them."""
+    others = [each for each in (status, day) if each is not None]
+    if (assigned_to is not None and (unanswered or others)) or (unanswered and others):
+        raise Invalid("assigned_to and unanswered are lists of their own: leave the others out")
 
 
 @router.post("/tickets/{ticket_id}/status", tags=["tickets"], responses=documented(400, 404, 409))
@@ -197,7 +233,8 @@ async def get_data(
 async def put_data(ticket_id: Id, body: views.Data, here: Here, caller: Anyone, changing: Changing) -> views.TicketView:
     """Logs and traces of a ticket, in place of those that it has. Large ones are kept in the object store."""
     await _visible(here.support, ticket_id, caller, consistent=True)
-    return views.ticket_view(changing.of(await here.support.attach(ticket_id, body.data, changing.seen)))
+    ticket = changing.of(await here.support.attach(ticket_id, body.data, changing.seen))
+    return views.ticket_view(ticket, for_customer=_is_outside(caller))
 
 
 @router.get("/tickets/{ticket_id}/case", tags=["tickets"], responses=documented(404, 413))
@@ -208,8 +245,11 @@ async def get_case(
     await _visible(here.support, ticket_id, caller, consistent=consistent)
     case, unreadable = await here.support.case(ticket_id, consistent=consistent)
     shown = [each for each in case.feedback if _may_see(caller, each)]
-    reading.of(case.ticket, [*case.events, *shown])
-    return views.CaseView.of(case, shown, unreadable)
+    is_outside = _is_outside(caller)
+    events = [each for each in case.events if not is_outside or each.event_type not in INTERNAL_EVENTS]
+    reading.of(case.ticket, [*events, *shown])
+    # What an unreadable item says is not known, nor whether it may be shown.
+    return views.CaseView.of(case, shown, [] if is_outside else unreadable, for_customer=is_outside)
 
 
 @router.get("/tickets/{ticket_id}/audit", tags=["tickets"], responses=documented(400, 404))
@@ -235,6 +275,24 @@ async def escalate(
         expected_engineer=body.expected_engineer,
         seen=changing.seen,
     )
+    return views.ticket_view(changing.of(ticket))
+
+
+@router.put("/tickets/{ticket_id}/assignee", tags=["tickets"], responses=documented(404, 409))
+async def assign(
+    ticket_id: Id, body: views.Assignment, here: Here, caller: Staff, changing: Changing
+) -> views.TicketView:
+    """Say who works on a ticket, and write an event about it; an escalation stays one."""
+    ticket = await here.support.assign(ticket_id, body.assignee, by=caller.user_id, seen=changing.seen)
+    return views.ticket_view(changing.of(ticket))
+
+
+@router.put("/tickets/{ticket_id}/priority", tags=["tickets"], responses=documented(404, 409))
+async def set_priority(
+    ticket_id: Id, body: views.PriorityChange, here: Here, caller: Staff, changing: Changing
+) -> views.TicketView:
+    """Say how urgent a ticket is, and write an event about it."""
+    ticket = await here.support.set_priority(ticket_id, body.priority, by=caller.user_id, seen=changing.seen)
     return views.ticket_view(changing.of(ticket))
 
 
@@ -274,10 +332,42 @@ async def events(
 ) -> views.EventPage:
     """The latest events of a ticket; with a range of days, the events of those days in their order."""
     await _visible(here.support, ticket_id, caller)
-    page = await here.support.events(ticket_id, since=since, until=until, limit=limit, cursor=cursor)
-    return views.EventPage(
-        events=[views.EventView.of(each) for each in page.items],
-        **page_end(page),
+    is_outside = _is_outside(caller)
+    page = await here.support.events(
+        ticket_id, since=since, until=until, limit=limit, cursor=cursor, with_internal=not is_outside
+    )
+    shown = (views.EventView.shown(each, for_customer=is_outside) for each in page.items)
+    end = page_end(page)
+    if is_outside:
+        end["unreadable"] = []
+    return views.EventPage(events=[each for each in shown if each is not None], **end)
+
+
+@router.post("/tickets/{ticket_id}/messages", status_code=201, tags=["events"], responses=documented(404, 409))
+async def send_message(
+    ticket_id: Id, body: views.NewMessage, here: Here, caller: Anyone, idempotency_key: IdempotencyKey = None
+) -> views.MessageView:
+    """Write to the ticket's customer; or as the customer, to those who help. It is an event of the ticket."""
+    ticket = await _visible(here.support, ticket_id, caller)
+    return await here.support.send_message(
+        ticket_id,
+        body.text,
+        Responder(views.MessageView.of, caller.user_id, idempotency_key, views.MessageView.model_validate),
+        from_customer=ticket.customer_id == caller.user_id,
+        by=caller.user_id,
+    )
+
+
+@router.post("/tickets/{ticket_id}/notes", status_code=201, tags=["events"], responses=documented(404, 409))
+async def add_note(
+    ticket_id: Id, body: views.NewMessage, here: Here, caller: Staff, idempotency_key: IdempotencyKey = None
+) -> views.MessageView:
+    """Write a note for those who help: an event of the ticket that its customer never sees."""
+    return await here.support.add_note(
+        ticket_id,
+        body.text,
+        Responder(views.MessageView.of, caller.user_id, idempotency_key, views.MessageView.model_validate),
+        by=caller.user_id,
     )
 
 

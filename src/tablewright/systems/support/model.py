@@ -4,6 +4,7 @@
                       EVENT#<day>#<number>            Event, numbered without gaps for each ticket
                       FEEDBACK#<time>#<id>            Feedback of the customer, one on each helper, or of an operator
                       HELPER#<person>                 Helper, who worked on it and may be given feedback
+                      CONVERSATION                    Conversation, who wrote last
     SESSION#<id>      METADATA                        Session, for 24 hours
     IDEMPOTENCY#<key> METADATA                        TicketIdempotency, for 24 hours
     CACHE#<key>       DATA                            CacheEntry, for 15 minutes
@@ -15,6 +16,8 @@
     GSI3-operator-index      feedback on an operator's help, and feedback that an operator gave
     escalated-tickets-index  tickets that are escalated, newest first: all of them, spread over shards
     engineer-index           and those of one engineer
+    assignee-index           tickets that are not READY, of whoever they are assigned to; keys only
+    unanswered-index         tickets whose customer wrote last, the longest wait first; spread over shards
 
 A second table, ``prod-metrics``, has what is counted from the stream.
 """
@@ -63,6 +66,7 @@ from tablewright.store import IdempotencyRecord
 STATUS_SHARDS = 8
 ESCALATION_SHARDS = 4
 RECENT_SHARDS = 4
+UNANSWERED_SHARDS = 4
 
 # What the indexes of escalations hold: the type, by which a table of several kinds is read, and what is shown.
 _ESCALATION = [
@@ -104,6 +108,8 @@ tickets = Table(
             "GSI4SK",
             include=_ESCALATION,
         ),
+        GlobalIndex("assignee-index", "GSI7PK", "GSI2SK", include=["entity_type", "ticket_id"]),
+        GlobalIndex("unanswered-index", "GSI8PK", "GSI8SK", include=["entity_type", "ticket_id"]),
     ],
     type_attribute="entity_type",
     ttl="ttl",
@@ -140,6 +146,8 @@ FOLLOWING = {
     Status.FAILED: frozenset({Status.PROCESSING, Status.ESCALATED}),
     Status.ESCALATED: frozenset({Status.PROCESSING, Status.READY, Status.FAILED}),
 }
+# Somebody still has something to do.
+OPEN = tuple(status for status in Status if status is not Status.READY)
 
 
 class Ticket(Entity, table=tickets, type_name="ticket"):
@@ -154,6 +162,7 @@ class Ticket(Entity, table=tickets, type_name="ticket"):
     updated_at: UpdatedAt = None
     # When it became READY; the time from its creation until then is its resolution time.
     completed_at: datetime | None = None
+    completed_by: str | None = None
     escalated_at: datetime | None = None
     escalation_reason: str | None = Field(default=None, max_length=2_000)
     assigned_to: str | None = None
@@ -172,6 +181,7 @@ class Ticket(Entity, table=tickets, type_name="ticket"):
         GSI4SK="{escalated_at}",
         GSI5PK=when("ENGINEER#{assigned_to}", status=Status.ESCALATED),
         GSI6PK=sharded("TICKETS", RECENT_SHARDS),
+        GSI7PK=when("ASSIGNEE#{assigned_to}", status=OPEN),
     )
 
     @Get()
@@ -220,9 +230,27 @@ class Ticket(Entity, table=tickets, type_name="ticket"):
     def escalated_to(self, assigned_to: str, *, since: date | None = None, until: date | None = None) -> None:
         """The escalated tickets of an engineer, newest first."""
 
+    @Query("assignee-index", newest_first=True, project=["ticket_id"], expected=20)
+    def of_assignee(self, assigned_to: str) -> None:
+        """The ids of the tickets that somebody has to work on, newest first."""
 
-# What the system writes itself, with the change that it tells of.
-SYSTEM_EVENTS = frozenset({"ticket_created", "status_changed", "reassigned"})
+
+CUSTOMER_MESSAGE, STAFF_MESSAGE, NOTE = "customer_message", "staff_message", "internal_note"
+# What the system writes itself, with the change that it tells of, or when somebody writes.
+SYSTEM_EVENTS = frozenset(
+    {
+        "ticket_created",
+        "status_changed",
+        "reassigned",
+        "assigned",
+        "priority_changed",
+        CUSTOMER_MESSAGE,
+        STAFF_MESSAGE,
+        NOTE,
+    }
+)
+# What customers never see.
+INTERNAL_EVENTS = frozenset({NOTE})
 
 
 class Event(Entity, table=tickets, type_name="event"):
@@ -261,6 +289,25 @@ class Helper(Entity, table=tickets, type_name="helper"):
     @Get(consistent=True)
     def by_id(self, ticket_id: str, helper_id: str) -> None:
         """That somebody worked on a ticket."""
+
+
+class Conversation(Entity, table=tickets, type_name="conversation"):
+    """Who wrote last about a ticket; an item of its own, as a ticket may be large, and is not changed by a message."""
+
+    ticket_id: str
+    last_message_at: datetime
+    is_answered: bool
+
+    keys = Keys(
+        PK="TICKET#{ticket_id}",
+        SK="CONVERSATION",
+        GSI8PK=sharded(when("UNANSWERED", is_answered=False), UNANSWERED_SHARDS),
+        GSI8SK="{last_message_at}",
+    )
+
+    @Query("unanswered-index", project=["ticket_id"], expected=50)
+    def unanswered(self) -> None:
+        """The ids of the tickets whose customer wrote last, the longest wait first."""
 
 
 class Feedback(Entity, table=tickets, type_name="feedback"):
@@ -389,7 +436,7 @@ design = Design(
         ),
         Write(
             "change status",
-            ItemWrite(Ticket, "update", sets=["status", "completed_at"]),
+            ItemWrite(Ticket, "update", sets=["status", "completed_at", "completed_by"]),
             ItemWrite(Event, "create"),
             ItemWrite(Helper, "put"),
             AUDITED,
@@ -408,8 +455,31 @@ design = Design(
             ItemWrite(Helper, "put", count=2),
             AUDITED,
         ),
+        Write(
+            "assign",
+            ItemWrite(Ticket, "update", sets=["assigned_to"]),
+            ItemWrite(Event, "create"),
+            ItemWrite(Helper, "put", count=2),
+            AUDITED,
+        ),
+        Write(
+            "set priority",
+            ItemWrite(Ticket, "update", sets=["priority"]),
+            ItemWrite(Event, "create"),
+            ItemWrite(Helper, "put"),
+            AUDITED,
+        ),
         Write("attach data", ItemWrite(Ticket, "update", sets=["data"]), AUDITED),
         Write("add event", ItemWrite(Event, "create"), ItemWrite(Helper, "put"), checks=[Ticket]),
+        Write(
+            "send message",
+            ItemWrite(Event, "create"),
+            ItemWrite(Conversation, "put"),
+            ItemWrite(Helper, "put"),
+            ItemWrite(TicketIdempotency, "create"),
+            checks=[Ticket],
+        ),
+        Write("add note", ItemWrite(Event, "create"), ItemWrite(TicketIdempotency, "create"), checks=[Ticket]),
         Write(
             "give feedback",
             ItemWrite(Feedback, "create"),
@@ -442,6 +512,8 @@ design = Design(
             "Ticket.recent",
             "Ticket.escalated",
             "Ticket.escalated_to",
+            "Ticket.of_assignee",
+            "Conversation.unanswered",
             "Event.latest",
             "Event.between",
             "Feedback.of_ticket",
@@ -454,8 +526,12 @@ design = Design(
             "change status",
             "escalate",
             "reassign",
+            "assign",
+            "set priority",
             "attach data",
             "add event",
+            "send message",
+            "add note",
             "give feedback",
             "begin session",
             "end session",
@@ -471,6 +547,7 @@ design = Design(
         Ticket: Volume(items=1_000_000, size=1_000),
         Event: Volume(items=4_000_000, size=300),
         Helper: Volume(items=1_500_000, size=100),
+        Conversation: Volume(items=800_000, size=200),
         Feedback: Volume(items=300_000, size=500),
         Session: Volume(items=5_000, size=250),
         CacheEntry: Volume(items=2_000, size=1_000),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime
 from decimal import Decimal
 from functools import partial
 from typing import Any, TypeVar
@@ -22,6 +22,7 @@ from tablewright.runtime import (
     StateConflict,
 )
 from tablewright.runtime.audit import Audit, AuditPage, Recorded, own_error
+from tablewright.runtime.idempotency import UNKEYED
 from tablewright.runtime.identity.actor import acting
 from tablewright.store import (
     AsyncStore,
@@ -42,24 +43,26 @@ from tablewright.store import (
 )
 from tablewright.systems.support import metric_counters
 from tablewright.systems.support.model import (
+    CUSTOMER_MESSAGE,
     FOLLOWING,
-    CacheEntry,
+    INTERNAL_EVENTS,
+    NOTE,
+    STAFF_MESSAGE,
     Case,
+    Conversation,
     Event,
     Feedback,
     Helper,
     Metric,
     Priority,
-    Session,
     Status,
     Ticket,
     TicketIdempotency,
 )
+from tablewright.systems.support.short_lived_items import ShortLivedItems
 from tablewright.systems.support.ticket_lock import TicketLocks
 from tablewright.systems.unreadable_log import UnreadableLog
 
-_MAX_SESSION = timedelta(days=30)
-_MAX_CACHED = timedelta(days=1)
 # How often an event is tried that others keep crowding out; the store tries each time for a while.
 _ATTEMPTS = 5
 
@@ -94,21 +97,17 @@ class _Basis:
     ticket: Ticket | None = None
 
 
-class Support:
+class Support(ShortLivedItems):
     """Tickets, what happened to them, and what was thought of the help."""
 
     def __init__(
         self, store: AsyncStore, clock: Callable[[], float], unreadable_log: UnreadableLog | None = None
     ) -> None:
-        self._store = store
-        self._reader = AsyncTolerantReader(store, (unreadable_log or UnreadableLog("support")).add)
-        self._clock = clock
+        reader = AsyncTolerantReader(store, (unreadable_log or UnreadableLog("support")).add)
+        super().__init__(store, reader, clock)
         self._locks = TicketLocks()
         self._idempotency = Idempotency("support", TicketIdempotency)
         self._audit = Audit("support", clock)
-
-    def now(self) -> datetime:
-        return datetime.fromtimestamp(self._clock(), UTC)
 
     # -- tickets ------------------------------------------------------------------------------------------------
 
@@ -199,6 +198,18 @@ class Support:
         found = await self.tickets(each.ticket_id for each in page.items)
         return TolerantPage(found.items, [*page.unreadable, *found.unreadable], page.cursor)
 
+    async def of_assignee(self, assignee: str, *, limit: int = 50, cursor: str | None = None) -> TolerantPage[Ticket]:
+        """Tickets that somebody has to work on, of any status but READY, newest first."""
+        page = await self._reader.page(Ticket.of_assignee(assignee), limit=limit, cursor=cursor)
+        found = await self.tickets(each.ticket_id for each in page.items)
+        return TolerantPage(found.items, [*page.unreadable, *found.unreadable], page.cursor)
+
+    async def unanswered(self, *, limit: int = 50, cursor: str | None = None) -> TolerantPage[Ticket]:
+        """Tickets whose customer wrote last, the longest wait first."""
+        page = await self._reader.page(Conversation.unanswered(), limit=limit, cursor=cursor)
+        found = await self.tickets(each.ticket_id for each in page.items)
+        return TolerantPage(found.items, [*page.unreadable, *found.unreadable], page.cursor)
+
     async def change_status(
         self, ticket_id: str, status: Status, *, expected: Status | None = None, by: str, seen: Seen = UNSEEN
     ) -> Ticket:
@@ -208,8 +219,12 @@ class Support:
                 "escalate a ticket with POST /tickets/{ticket_id}/escalate, which takes a reason and an engineer"
             )
         basis = await self._basis(ticket_id, expected, seen)
-        completed = attr(Ticket.completed_at).set(self.now() if status is Status.READY else None)
-        return await self._move(ticket_id, basis, status, {"changed_by": by}, completed, helpers=[by])
+        is_done = status is Status.READY
+        completed = (
+            attr(Ticket.completed_at).set(self.now() if is_done else None),
+            attr(Ticket.completed_by).set(by if is_done else None),
+        )
+        return await self._move(ticket_id, basis, status, {"changed_by": by}, *completed, helpers=[by])
 
     async def escalate(
         self,
@@ -257,6 +272,43 @@ class Support:
         return await self._commit(
             ticket_id, basis, [change, entry], event, [by, engineer], f"assigned to {before} since it was escalated"
         )
+
+    async def assign(self, ticket_id: str, assignee: str | None, *, by: str, seen: Seen = UNSEEN) -> Ticket:
+        """Give a ticket to somebody, or to nobody, whatever its status is; who has it already keeps it."""
+        basis = await self._basis(ticket_id, None, seen, read=True)
+        assert basis.ticket is not None
+        before = basis.ticket.assigned_to
+        if before == assignee:
+            return basis.ticket
+        change = Update(
+            Ticket.by_id(ticket_id),
+            attr(Ticket.assigned_to).set(assignee),
+            expect=[*basis.expect, attr(Ticket.assigned_to) == before],
+        )
+        details = {"assigned_to": assignee, "assigned_before": before, "changed_by": by}
+        event = self._event(ticket_id, "assigned", by=by, details=details)
+        entry = self._audit.changed(_thing(ticket_id), basis.ticket, assigned_to=assignee)
+        helpers = [by] if assignee is None else [by, assignee]
+        return await self._commit(
+            ticket_id, basis, [change, entry], event, helpers, f"{basis.status} and assigned to {before or 'nobody'}"
+        )
+
+    async def set_priority(self, ticket_id: str, priority: Priority, *, by: str, seen: Seen = UNSEEN) -> Ticket:
+        """How urgent a ticket is, and the event of it; the same again changes nothing."""
+        basis = await self._basis(ticket_id, None, seen, read=True)
+        assert basis.ticket is not None
+        before = basis.ticket.priority
+        if before is priority:
+            return basis.ticket
+        change = Update(
+            Ticket.by_id(ticket_id),
+            attr(Ticket.priority).set(priority),
+            expect=[*basis.expect, attr(Ticket.priority) == before],
+        )
+        details = {"priority": priority, "priority_before": before, "changed_by": by}
+        event = self._event(ticket_id, "priority_changed", by=by, details=details)
+        entry = self._audit.changed(_thing(ticket_id), basis.ticket, priority=priority)
+        return await self._commit(ticket_id, basis, [change, entry], event, [by], f"{basis.status} and {before}")
 
     async def _basis(self, ticket_id: str, expected: Status | None, seen: Seen, *, read: bool = False) -> _Basis:
         """What a change is based on: the status that the caller expects, or the one that the ticket has."""
@@ -339,19 +391,56 @@ class Support:
 
     async def add_event(self, ticket_id: str, event_type: str, details: dict[str, Any], *, by: str) -> Event:
         event = self._event(ticket_id, event_type, by=by, details=details)
-        there = Check(Ticket.by_id(ticket_id))
+        return await self._append(event, _helped(ticket_id, by), UNKEYED)
+
+    async def send_message(
+        self, ticket_id: str, text: str, responder: Responder[Event, R], *, from_customer: bool, by: str
+    ) -> R:
+        """Write to the customer, or as the customer to those who help; the response to it."""
+        event = self._event(
+            ticket_id, CUSTOMER_MESSAGE if from_customer else STAFF_MESSAGE, by=by, details={"text": text}
+        )
+        said = Conversation(ticket_id=ticket_id, last_message_at=event.timestamp, is_answered=not from_customer)
+        helped = [] if from_customer else _helped(ticket_id, by)
+        owner = [attr(Ticket.customer_id) == by] if from_customer else []
+        return await self._append(event, [Put(said), *helped], responder, expect=owner)
+
+    async def add_note(self, ticket_id: str, text: str, responder: Responder[Event, R], *, by: str) -> R:
+        """Write something that the customer never sees; the response to it."""
+        event = self._event(ticket_id, NOTE, by=by, details={"text": text})
+        return await self._append(event, [], responder)
+
+    async def _append(
+        self,
+        event: Event,
+        others: Sequence[Operation],
+        responder: Responder[Event, R],
+        *,
+        expect: Sequence[FieldCondition] = (),
+    ) -> R:
+        """Write an event of a ticket that is there, with what belongs to it; the response to it."""
+        ticket_id = event.ticket_id
+        writes = Check(Ticket.by_id(ticket_id), *expect), Create(event), *others
+
+        async def work() -> Outcome:
+            return Outcome(responder.view(event), *writes, at=event.timestamp, record={"ticket_id": ticket_id})
+
         for attempt in range(1, _ATTEMPTS + 1):
             try:
                 async with self._locks.of(ticket_id):
-                    await self._store.transact(there, Create(event), *_helped(ticket_id, by))
-                break
+                    if responder.key is None:
+                        await self._store.transact(*writes)
+                        return responder.view(event)
+                    request = {"ticket_id": ticket_id, **event.details}
+                    made = "note" if event.event_type == NOTE else "message"
+                    return await self._idempotency.execute(self._store, made, request, responder, work)
             except Cancelled as cancelled:
-                if isinstance(cancelled.reasons[0], NotFound):
+                if isinstance(cancelled.reasons[0], NotFound | ConditionFailed):
                     raise ResourceNotFound(f"there is no ticket {ticket_id}") from None
                 # Other processes write to it as well, and got through each time.
                 if attempt == _ATTEMPTS or not any(isinstance(each, Conflict) for each in cancelled.reasons):
                     raise
-        return event
+        raise AssertionError("the last attempt succeeds or raises")
 
     async def events(
         self,
@@ -361,13 +450,22 @@ class Support:
         until: date | None = None,
         limit: int = 10,
         cursor: str | None = None,
+        with_internal: bool = True,
     ) -> TolerantPage[Event]:
-        """The latest events, newest first; with a range of days, the events of those days in their order."""
+        """The latest events, newest first; with a range of days, the events of those days in their order.
+
+        Customers see none that are internal.
+        """
         if since is None and until is None:
             selection = Event.latest(ticket_id)
         else:
             selection = Event.between(ticket_id, since=since, until=until)
-        return await self._reader.page(selection, limit=limit, cursor=cursor)
+        return await self._reader.page(
+            selection,
+            limit=limit,
+            cursor=cursor,
+            include=lambda event: with_internal or event.event_type not in INTERNAL_EVENTS,
+        )
 
     async def give_feedback(
         self,
@@ -484,65 +582,6 @@ class Support:
             opened = [each.author for each in first.items if each.event_type == "ticket_created"]
             recorded = [Recorded(each, ticket.created_at, "create_ticket") for each in opened]
         return await self._audit.page(self._store, _thing(ticket_id), recorded, limit=limit, cursor=cursor)
-
-    # -- sessions and cache -------------------------------------------------------------------------------------
-
-    async def begin_session(self, user_id: str, lifetime: timedelta = timedelta(hours=24)) -> Session:
-        if not timedelta(0) < lifetime <= _MAX_SESSION:
-            raise Invalid(f"a session lasts at most {_MAX_SESSION.days} days", field="hours")
-        expires = self.now() + lifetime
-        session = Session(session_id=f"sess_{uuid4()}", user_id=user_id, expires_at=expires, ttl=expires)
-        return await self._store.create(session)
-
-    async def session(self, session_id: str, *, consistent: bool = False) -> Session:
-        """A session that has not expired."""
-        found = await self._store.get(Session.by_id(session_id), consistent=consistent)
-        if found is None:
-            raise ResourceNotFound(f"there is no session {session_id}, or it has expired")
-        return found
-
-    async def end_session(self, session_id: str, seen: Seen = UNSEEN) -> None:
-        # A session does not change, so there is nothing to expect of it.
-        await seen.expected(partial(self.session, session_id, consistent=True))
-        if not await self._store.delete(Session.by_id(session_id)):
-            raise ResourceNotFound(f"there is no session {session_id}, or it has expired")
-
-    async def cache(
-        self,
-        key: str,
-        value: dict[str, Any],
-        lifetime: timedelta = timedelta(minutes=15),
-        seen: Seen = UNSEEN,
-    ) -> CacheEntry:
-        if not timedelta(0) < lifetime <= _MAX_CACHED:
-            raise Invalid("a cache entry lasts at most a day", field="minutes")
-        entry = CacheEntry(cache_key=key, value=value, ttl=self.now() + lifetime)
-        if seen.tags is None:
-            return await self._store.put(entry)
-        lookup = CacheEntry.by_key(key)
-        unchanged = await seen.expected(partial(self.cached, key, consistent=True))
-        try:
-            return await self._store.update(
-                lookup, attr(CacheEntry.value).set(entry.value), attr(CacheEntry.ttl).set(entry.ttl), expect=unchanged
-            )
-        except (ConditionFailed, NotFound):
-            raise seen.outrun(f"what is cached under {key} was changed; read it again") from None
-
-    async def cached(self, key: str, *, consistent: bool = False) -> CacheEntry:
-        found = await self._reader.one(CacheEntry.by_key(key), consistent=consistent)
-        # One that cannot be read is a miss, and is written again.
-        if not isinstance(found, CacheEntry):
-            raise ResourceNotFound(f"nothing is cached under {key}")
-        return found
-
-    async def forget(self, key: str, seen: Seen = UNSEEN) -> None:
-        unchanged = await seen.expected(partial(self.cached, key, consistent=True))
-        try:
-            was_there = await self._store.delete(CacheEntry.by_key(key), expect=unchanged)
-        except (ConditionFailed, NotFound):
-            raise seen.outrun(f"what is cached under {key} was changed; read it again") from None
-        if not was_there:
-            raise ResourceNotFound(f"nothing is cached under {key}")
 
     # -- metrics ------------------------------------------------------------------------------------------------
 

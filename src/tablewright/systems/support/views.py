@@ -14,7 +14,16 @@ from tablewright.runtime.http.path_ids import Id
 from tablewright.runtime.parameter_texts import matching
 from tablewright.store import Unreadable, offloaded_sizes
 from tablewright.systems.response_views import LEFT_OUT, EntityView
-from tablewright.systems.support.model import SYSTEM_EVENTS, Case, Feedback, Priority, Status, Ticket
+from tablewright.systems.support.model import (
+    INTERNAL_EVENTS,
+    SYSTEM_EVENTS,
+    Case,
+    Event,
+    Feedback,
+    Priority,
+    Status,
+    Ticket,
+)
 from tablewright.systems.unreadable_log import UnreadableItem, unreadable_items
 
 
@@ -51,6 +60,18 @@ class Escalation(Strict):
         description="who has the ticket that is handed on, as this is based on it; 409 if it is somebody else",
         examples=["eng_3"],
     )
+
+
+class Assignment(Strict):
+    assignee: Id | None = Field(description="who works on it; null for nobody", examples=["eng_7"])
+
+
+class PriorityChange(Strict):
+    priority: Priority
+
+
+class NewMessage(Strict):
+    text: Said = Field(max_length=20_000, examples=["Please send us the log of the controller."])
 
 
 class Data(Strict):
@@ -106,12 +127,12 @@ class TicketView(TypedDict):
     updated_at: datetime | None
     completed_at: datetime | None
     escalated_at: datetime | None
-    escalation_reason: str | None
+    escalation_reason: Annotated[str | None, Field(description="for those who help; null for customers")]
     assigned_to: str | None
     data_size: Annotated[int, Field(description="bytes of logs and traces; /tickets/{ticket_id}/data has them")]
 
 
-def ticket_view(ticket: Ticket) -> TicketView:
+def ticket_view(ticket: Ticket, *, for_customer: bool = False) -> TicketView:
     outside = offloaded_sizes(ticket).get("data")
     return {
         "ticket_id": ticket.ticket_id,
@@ -123,7 +144,7 @@ def ticket_view(ticket: Ticket) -> TicketView:
         "updated_at": ticket.updated_at,
         "completed_at": ticket.completed_at,
         "escalated_at": ticket.escalated_at,
-        "escalation_reason": ticket.escalation_reason,
+        "escalation_reason": None if for_customer else ticket.escalation_reason,
         "assigned_to": ticket.assigned_to,
         "data_size": len(ticket.data.encode()) if outside is None else outside,
     }
@@ -135,9 +156,15 @@ class TicketPage(TypedDict):
     unreadable: list[UnreadableItem]
 
 
-def ticket_page(tickets: Iterable[Ticket], unreadable: Iterable[Unreadable], cursor: str | None = None) -> TicketPage:
+def ticket_page(
+    tickets: Iterable[Ticket],
+    unreadable: Iterable[Unreadable],
+    cursor: str | None = None,
+    *,
+    for_customer: bool = False,
+) -> TicketPage:
     return {
-        "tickets": [ticket_view(ticket) for ticket in tickets],
+        "tickets": [ticket_view(ticket, for_customer=for_customer) for ticket in tickets],
         "cursor": cursor,
         "unreadable": unreadable_items(unreadable),
     }
@@ -172,6 +199,36 @@ class EventView(EntityView):
     new_status: Status | None
     details: Shown
     author: str | None = Field(description="the `sub` of whoever it is by", examples=["op_9"])
+
+    @classmethod
+    def shown(cls, event: Event, *, for_customer: bool) -> EventView | None:
+        """An event as somebody may see it: customers see neither notes, nor why something was escalated."""
+        if not for_customer:
+            return cls.of(event)
+        if event.event_type in INTERNAL_EVENTS:
+            return None
+        details = event.details
+        if event.event_type in SYSTEM_EVENTS:
+            details = {name: value for name, value in details.items() if name != "reason"}
+        return cls.of(event.model_copy(update={"details": details}))
+
+
+class MessageView(BaseModel):
+    ticket_id: str
+    event_type: str = Field(examples=["staff_message"])
+    timestamp: datetime
+    author: str | None = Field(description="the `sub` of whoever wrote it", examples=["op_9"])
+    text: str
+
+    @classmethod
+    def of(cls, event: Event) -> MessageView:
+        return cls(
+            ticket_id=event.ticket_id,
+            event_type=event.event_type,
+            timestamp=event.timestamp,
+            author=event.author,
+            text=str(event.details.get("text", "")),
+        )
 
 
 class EventPage(BaseModel):
@@ -232,11 +289,14 @@ class CaseView(BaseModel):
     unreadable: list[UnreadableItem] = LEFT_OUT
 
     @classmethod
-    def of(cls, case: Case, feedback: Iterable[Feedback], unreadable: Iterable[Unreadable]) -> CaseView:
+    def of(
+        cls, case: Case, feedback: Iterable[Feedback], unreadable: Iterable[Unreadable], *, for_customer: bool
+    ) -> CaseView:
         """With so much of its feedback."""
+        events = (EventView.shown(event, for_customer=for_customer) for event in case.events)
         return cls(
-            ticket=ticket_view(case.ticket),
-            events=[EventView.of(event) for event in case.events],
+            ticket=ticket_view(case.ticket, for_customer=for_customer),
+            events=[event for event in events if event is not None],
             feedback=[FeedbackView.of(each) for each in feedback],
             unreadable=unreadable_items(unreadable),
         )

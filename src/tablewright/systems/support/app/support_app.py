@@ -1,0 +1,52 @@
+"""The screens of Support (``app``): inbox, portal; and what waits for somebody, for the start page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tablewright.systems.support.app.inbox_view import inbox
+from tablewright.systems.support.app.portal_view import portal
+from tablewright.systems.support.app.support_parts import title_of
+from tablewright.systems.support.app.support_texts import texts
+from tablewright.systems.support.model import Status
+from tablewright.ui.applications import Application, Waiting
+from tablewright.ui.components import Tone
+from tablewright.ui.screen_page import Page
+
+__all__ = ["app"]
+
+# How much of a list is counted for the start page.
+_MOST = 100
+
+app = Application("support", title="support.title", icon="lifebuoy", texts=texts)
+app.view("/inbox", "/inbox/{ticket_id}", title="support.inbox", tab=True, needs=["tickets"])(inbox)
+app.view("/mine", "/mine/{ticket_id}", title="support.portal", tab=True, needs=["my_tickets"])(portal)
+
+
+async def waiting(page: Page) -> Sequence[Waiting]:
+    """For those who help: what is theirs, who waits for an answer, what is new. For customers: their open tickets."""
+    t, api = page.t, page.api_of("support")
+
+    async def listed(key: str, view: str, tone: Tone, name: str, shown: str | None = None, **chosen: Any) -> Waiting:
+        tickets = (await api.call(name, limit=_MOST, **chosen)).body["tickets"]
+        if name == "my_tickets" and "status" not in chosen:
+            tickets = [each for each in tickets if each["status"] != Status.READY]
+        first = [
+            (title_of(each, 80), page.path_in("support", f"{view}/{each['ticket_id']}", list=shown))
+            for each in tickets[:3]
+        ]
+        return Waiting(t(key), len(tickets), page.path_in("support", view, list=shown), tone, first)
+
+    if api.may("tickets"):
+        return [
+            await listed("support.waiting_unanswered", "/inbox", "warn", "tickets", "unanswered", unanswered=True),
+            await listed("support.waiting_mine", "/inbox", "info", "tickets", "mine", assigned_to=page.user_id),
+            await listed("support.waiting_new", "/inbox", "neutral", "tickets", "new", status=Status.NEW),
+        ]
+    if api.may("my_tickets"):
+        return [await listed("support.waiting_open", "/mine", "info", "my_tickets")]
+    return []
+
+
+app.waiting = waiting

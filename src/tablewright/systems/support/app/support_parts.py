@@ -1,0 +1,142 @@
+"""What the views of Support share: a ticket as the API shows it, pills, texts that fold, a dialog for a new one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from tablewright.store import AnyChange, Change
+from tablewright.systems.support.model import Conversation, Event, Feedback, Priority, Ticket
+from tablewright.ui.components import Tone, box, button, icon, pill, text
+from tablewright.ui.feedback import dialog, toast
+from tablewright.ui.forms import Form
+from tablewright.ui.screen_page import Page
+from tablewright.ui.texts import Texts
+
+__all__ = [
+    "TicketBody",
+    "changed_lists",
+    "changed_tickets",
+    "folded",
+    "new_ticket",
+    "parsed",
+    "priority_pill",
+    "priority_tone",
+    "shown_size",
+    "stars",
+    "status_pill",
+    "status_tone",
+    "title_of",
+]
+
+TicketBody = dict[str, Any]
+"""A ticket as the API shows it."""
+
+_STATUS_TONES: dict[str, Tone] = {
+    "NEW": "info",
+    "PROCESSING": "violet",
+    "READY": "good",
+    "FAILED": "bad",
+    "ESCALATED": "warn",
+}
+_PRIORITY_TONES: dict[str, Tone] = {"CRITICAL": "bad", "HIGH": "warn", "MEDIUM": "neutral", "LOW": "neutral"}
+# How much of a text is shown until somebody asks for all of it.
+_FOLD = 1_500
+
+
+def parsed(value: str | None) -> datetime | None:
+    return datetime.fromisoformat(value) if value else None
+
+
+def status_tone(status: str) -> Tone:
+    return _STATUS_TONES.get(status, "neutral")
+
+
+def priority_tone(priority: str) -> Tone:
+    return _PRIORITY_TONES.get(priority, "neutral")
+
+
+def status_pill(t: Texts, ticket: TicketBody) -> None:
+    pill(t(f"support.{ticket['status']}"), status_tone(ticket["status"]))
+
+
+def priority_pill(t: Texts, ticket: TicketBody) -> None:
+    pill(t(f"support.{ticket['priority']}"), priority_tone(ticket["priority"]))
+
+
+def title_of(ticket: TicketBody, most: int = 160) -> str:
+    """What a ticket is about, in a line."""
+    lines = str(ticket["symptom_text"]).strip().splitlines()
+    return lines[0][:most] if lines else str(ticket["ticket_id"])
+
+
+def shown_size(t: Texts, size: int) -> str:
+    """How much something is: 12 KB, 3.4 MB."""
+    if size < 1_000:
+        return f"{size} B"
+    if size < 1_000_000:
+        return f"{t.number(round(size / 1_000))} KB"
+    return f"{t.number(round(size / 1_000_000, 1))} MB"
+
+
+def stars(t: Texts, rating: float, label: str | None = None) -> None:
+    """A rating; for screen readers in words."""
+    with box("tw-stars", "span", role="img", aria_label=label or t("support.rated", rating=t.number(rating))):
+        for number in range(1, 6):
+            icon("star", "tw-star-on" if number <= round(rating) else "tw-star")
+
+
+def folded(t: Texts, content: str, classes: str = "") -> None:
+    """A text, however long it is: what does not fit is there when somebody asks for it."""
+    if len(content) <= _FOLD:
+        text(content, f"tw-pre {classes}", "p", dir="auto")
+        return
+    shown = text(f"{content[:_FOLD]}…", f"tw-pre {classes}", "p", dir="auto")
+
+    def unfold() -> None:
+        shown.set_text(content)
+        more.delete()
+
+    more = button(t("support.show_all", number=t.number(len(content))), unfold, kind="quiet", small=True)
+    more.style("align-self: flex-start")
+
+
+def changed_tickets(changes: Sequence[AnyChange] | None, *kinds: type) -> set[str] | None:
+    """The ids of the tickets that changes are about; None if that is not known."""
+    if changes is None:
+        return None
+    found: set[str] = set()
+    for change in changes:
+        if isinstance(change, Change):
+            concerned = (each for each in (change.before, change.after) if isinstance(each, kinds or _ABOUT))
+            found.update(str(each.ticket_id) for each in concerned)  # type: ignore[union-attr]
+    return found
+
+
+_ABOUT = (Ticket, Event, Feedback, Conversation)
+
+
+def changed_lists(changes: Sequence[AnyChange] | None) -> set[str] | None:
+    """The ids of the tickets that may have come into a list, or left one."""
+    return changed_tickets(changes, Ticket, Conversation)
+
+
+def new_ticket(page: Page, path: str, *, for_customer: bool) -> None:
+    """The dialog that opens a ticket; ``path`` is where its view is."""
+    t = page.t
+
+    async def create(values: dict[str, Any], key: str) -> None:
+        answer = await page.api.call("create_ticket", body=values, key=key)
+        made.close()
+        toast(t("support.opened"))
+        await page.go(page.path(f"{path}/{answer.body['ticket_id']}"))
+
+    with dialog(t("support.new_ticket")) as made:
+        form = Form(t, submit=create, action=t("support.open_ticket"), cancel=made.close)
+        if not for_customer:
+            form.text("customer_id", t("support.customer"), most=200, hint=t("support.customer_hint"))
+        form.text("symptom_text", t("support.symptom"), lines=True, most=10_000, hint=t("support.symptom_hint"))
+        options = {each.value: t(f"support.{each}") for each in Priority}
+        form.choice("priority", t("support.priority"), options, value=Priority.MEDIUM.value)
+        form.end()
