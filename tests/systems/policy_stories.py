@@ -159,6 +159,8 @@ def engagement(served: Served) -> None:
     for path in (
         programme.path,
         "/marketplaces/US/programs",
+        "/programs?approval=approved",
+        f"{programme.path}/versions/1",
         f"{programme.path}/versions",
         f"{programme.path}/audit",
         f"{programme.path}/runs",

@@ -311,6 +311,28 @@ def a_switch(served: Served) -> Change:
     return Change(made.admin, made.path, "POST", f"{made.path}/disable", _always(None), params=CONSISTENT)
 
 
+def a_request_for_approval(served: Served) -> Change:
+    made = _program(served, approved=False)
+    return Change(made.admin, made.path, "POST", f"{made.path}/approval/request", _always(None), params=CONSISTENT)
+
+
+def _requested(served: Served) -> tuple[Programme, httpx.Client, dict[str, Any]]:
+    made = _program(served, approved=False)
+    approver = served.client("vera", "Approvers", path="/engagement")
+    return made, approver, {"version": made.admin.post(f"{made.path}/approval/request").json()["version"]}
+
+
+def an_approval(served: Served) -> Change:
+    made, approver, body = _requested(served)
+    return Change(approver, made.path, "POST", f"{made.path}/approval/approve", _always(body), params=CONSISTENT)
+
+
+def a_refusal_of_approval(served: Served) -> Change:
+    made, approver, body = _requested(served)
+    body = {**body, "reason": "too often"}
+    return Change(approver, made.path, "POST", f"{made.path}/approval/decline", _always(body), params=CONSISTENT)
+
+
 def _candidate(served: Served) -> tuple[Programme, str]:
     made = _program(served)
     made.run()

@@ -174,8 +174,12 @@ def program(served: Served) -> Story:
     marketer, admin = (
         served.client(name, role, path="/engagement") for name, role in (("mark", "Marketers"), ("root", "Admins"))
     )
-    made = Programme(served, marketer)
+    made = Programme(served, marketer, approved=False)
     path = made.path
+    version = marketer.post(f"{path}/approval/request").json()["version"]
+    declined = admin.post(f"{path}/approval/decline", json={"version": version, "reason": "too often"})
+    assert declined.status_code == 200
+    made.approve()
     assert admin.post(f"{path}/disable").status_code == 200
     assert marketer.post(f"{path}/enable").status_code == 200
     made.run()
@@ -187,7 +191,11 @@ def program(served: Served) -> Story:
         admin,
         f"{path}/audit",
         [
-            ("mark", "put_program", {"enabled": (None, True)}),
+            ("mark", "put_program", {"enabled": (None, False), "approval": (None, "draft")}),
+            ("mark", "request_approval", {"approval": ("draft", "requested")}),
+            ("root", "decline", {"approval": ("requested", "declined")}),
+            ("mark", "request_approval", {"approval": ("declined", "requested")}),
+            ("vera", "approve", {"approval": ("requested", "approved"), "enabled": (False, True)}),
             ("root", "disable", {"enabled": (True, False)}),
             ("mark", "enable", {"enabled": (False, True)}),
             ("mark", "begin_run", {f"run {run_id}": (None, "running")}),

@@ -40,6 +40,9 @@ WITHOUT_KEY = {
         "/maintenance/{job}",
     },
     "engagement": {
+        "/programs/{program_id}/marketplaces/{marketplace_id}/approval/request",
+        "/programs/{program_id}/marketplaces/{marketplace_id}/approval/approve",
+        "/programs/{program_id}/marketplaces/{marketplace_id}/approval/decline",
         "/programs/{program_id}/marketplaces/{marketplace_id}/enable",
         "/programs/{program_id}/marketplaces/{marketplace_id}/disable",
         "/programs/{program_id}/marketplaces/{marketplace_id}/customers/{customer_id}/candidates/"

@@ -188,6 +188,7 @@ def test_the_best_of_a_channel_are_listed_by_marketplace(served: Served, admin: 
     there = f"/programs/{made.id}/marketplaces/EU"
     write(made.file, [("e-2", 20, "IT", 2), ("e-9", 20, "IT", 9)])
     assert admin.put(there, json=made.body).status_code == 200
+    made.approve(there)
     run_id = admin.post(f"{there}/runs").json()["runId"]
     wait_for(lambda: admin.get(f"{there}/runs/{run_id}").json()["state"] == "completed")
 

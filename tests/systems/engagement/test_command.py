@@ -19,6 +19,8 @@ from tablewright.runtime.internal_tables import internal_table
 from tablewright.store import Create, Store
 from tablewright.systems.engagement.configuration import Configuration
 from tablewright.systems.engagement.model import (
+    Approval,
+    ApprovalState,
     Candidate,
     ChannelEntry,
     Program,
@@ -62,7 +64,9 @@ def prepared(folder: Path, number: int, **changes: Any) -> Path:
     )
     with Store.open(folder) as store:
         store.ensure_tables(internal_table, candidates, programs, scores)
-        store.transact(Create(Program(program_id="coffee", marketplace_id="EU", **values)), Create(version))
+        approval = Approval(state=ApprovalState.APPROVED)
+        made = Program(program_id="coffee", marketplace_id="EU", approval=approval, **values)
+        store.transact(Create(made), Create(version))
     return folder
 
 

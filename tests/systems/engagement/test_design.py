@@ -16,14 +16,14 @@ from tablewright.store import AsyncStore
 from tablewright.systems.engagement.configuration import Configuration
 from tablewright.systems.engagement.consent.customer_preferences import patched
 from tablewright.systems.engagement.delivery.deliveries import Deliveries
-from tablewright.systems.engagement.model import Program, Subject, candidates, design, programs, scores
+from tablewright.systems.engagement.model import ApprovalState, Program, Subject, candidates, design, programs, scores
 from tablewright.systems.engagement.reactive import Event, Reactive
 from tablewright.systems.engagement.runs.background import Runner
 from tablewright.systems.engagement.runs.run_records import LEASE
 from tablewright.systems.engagement.service import Engagement
 from tests.design.iam.permissions import ARN, RecordingBackend
 from tests.systems.engagement.recording_channel import Post
-from tests.systems.engagement.workshop import Workshop, program, write
+from tests.systems.engagement.workshop import Workshop, program, put_and_approve, write
 
 
 def indexes(table: Table) -> dict[str, list[str]]:
@@ -48,8 +48,8 @@ def test_tables_and_indexes_are_those_of_the_document() -> None:
         # Not in the document, whose lists mix marketplaces: the best of one.
         "MarketplaceChannelIndex": ["GSI3PK", "GSI3SK"],
     }
-    # What the document has no index for: the programs of a marketplace, and what is due.
-    assert set(indexes(programs)) == {"MarketplaceIndex", "DueIndex"}
+    # What the document has no index for: the programs of a marketplace, what is due, and what waits for approval.
+    assert set(indexes(programs)) == {"MarketplaceIndex", "DueIndex", "ApprovalIndex"}
 
 
 @pytest.mark.requirement("X3")
@@ -79,11 +79,13 @@ def _use(workshop: Workshop, service: Engagement) -> None:
     runner = Runner(workshop.store, workshop.runs(), deliveries, workshop.clock, alone=True)
 
     async def configured() -> Program:
-        made = await service.put_program("p", "US", configuration, by="test")
+        await put_and_approve(service, configuration)
         await service.set_enabled("p", "US", False, by="test")
         made = await service.set_enabled("p", "US", True, by="test")
         await service.programs("US")
         await service.versions("p", "US")
+        await service.version("p", "US", 1)
+        assert (await service.in_state(ApprovalState.APPROVED)).items
         await service.preferences.change("c-1", patched({"channels_off": ["push"]}), by="test")
         return made
 

@@ -14,7 +14,7 @@ import pytest
 from tablewright.systems import load
 from tablewright.systems.engagement.model import Delivery, Run, RunState
 from tests.systems.engagement.web import Asked, Reply, Web
-from tests.systems.engagement.workshop import Workshop, new_id, program, write
+from tests.systems.engagement.workshop import Workshop, approve, new_id, program, write
 from tests.systems.harness import Served, serving, wait_for
 
 KEY = "Bearer 8f14e45fceea167a"
@@ -158,6 +158,7 @@ def test_a_text_that_names_what_a_customer_does_not_have_is_not_sent(served: Ser
     path = f"/programs/{new_id('p')}/marketplaces/US"
     body = program("people.csv", channels=mail(text="Hello $first_name"), reactiveEnabled=True)
     assert admin.put(path, json=body).status_code == 200
+    approve(served, admin, path)
     run_id = admin.post(f"{path}/runs").json()["runId"]
     run = wait_for(lambda: _ended(admin, f"{path}/runs/{run_id}"))
     assert (run["counts"]["read"], run["counts"]["withoutId"]) == (2, 1)
@@ -229,6 +230,7 @@ def test_models_and_webhooks_get_credentials_that_are_nowhere_to_be_read(
         channels = [{"channelId": "webhook", "priority": 1, "config": {"url": receiver.url, "headers": headers}}]
         put = admin.put(path, json=program("people.csv", scoringModels=models, channels=channels))
         assert put.status_code == 200, put.text
+        approve(served, admin, path)
         run_id = admin.post(f"{path}/runs").json()["runId"]
         run = wait_for(lambda: _ended(admin, f"{path}/runs/{run_id}"))
         assert (run["state"], run["counts"]["candidates"]) == ("completed", 2)

@@ -144,18 +144,22 @@ def test_a_query_has_no_characters_that_cannot_be_seen(served: Served, admin: ht
 @pytest.mark.requirement("CE6")
 def test_a_program_has_versions_and_a_change_of_an_old_one_is_refused(served: Served, admin: httpx.Client) -> None:
     made = Programme(served, admin)
-    second = admin.put(made.path, json={**made.body, "programName": "Second", "version": 1})
-    assert second.json()["version"] == 2
-    stale = admin.put(made.path, json={**made.body, "programName": "Third", "version": 1})
+    second = admin.put(made.path, json={**made.body, "programName": "Second", "version": 3})
+    assert second.json()["version"] == 4
+    stale = admin.put(made.path, json={**made.body, "programName": "Third", "version": 3})
     assert (stale.status_code, stale.json()["type"]) == (409, "/problems/conflict")
     again = admin.put(made.path, json={**made.body, "version": 0})
     assert again.status_code == 409
     versions = admin.get(f"{made.path}/versions").json()["versions"]
-    assert [(each["number"], each["configuration"]["programName"]) for each in versions] == [
-        (2, "Second"),
-        (1, "A program"),
+    assert [(each["number"], each["step"], each["configuration"]["programName"]) for each in versions] == [
+        (4, "edited", "Second"),
+        (3, "approved", "A program"),
+        (2, "requested", "A program"),
+        (1, "edited", "A program"),
     ]
-    assert versions[0]["changedBy"] == "root"
+    assert [each["changedBy"] for each in versions] == ["root", "vera", "root", "root"]
+    assert admin.get(f"{made.path}/versions/3").json() == versions[1]
+    assert admin.get(f"{made.path}/versions/9").status_code == 404
 
 
 @pytest.mark.requirement("CE6")
@@ -163,7 +167,7 @@ def test_a_program_has_versions_and_a_change_of_an_old_one_is_refused(served: Se
 def test_a_version_is_a_number_and_nothing_similar(served: Served, admin: httpx.Client, version: Any) -> None:
     made = Programme(served, admin)
     assert admin.put(made.path, json={**made.body, "version": version}).status_code == 422
-    assert admin.get(made.path).json()["version"] == 1
+    assert admin.get(made.path).json()["version"] == 3
     assert admin.post(f"{made.path}/deliveries", json={"limit": True}).status_code == 422
 
 
@@ -189,10 +193,11 @@ def test_a_program_that_is_no_longer_valid_can_be_disabled(tmp_path: Path) -> No
     with serving(load("engagement"), data=tmp_path) as served:
         admin = served.client("root", "Admins", path="/engagement")
         disabled = admin.post(f"{made.path}/disable")
-        assert (disabled.status_code, disabled.json()["enabled"], disabled.json()["version"]) == (200, False, 2)
+        assert (disabled.status_code, disabled.json()["enabled"], disabled.json()["version"]) == (200, False, 4)
         assert admin.get(made.path).json() == disabled.json()
         versions = admin.get(f"{made.path}/versions").json()["versions"]
-        assert [(each["number"], each["configuration"]["enabled"]) for each in versions] == [(2, False), (1, True)]
+        enabled = [(each["number"], each["configuration"]["enabled"]) for each in versions]
+        assert enabled == [(4, False), (3, True), (2, False), (1, False)]
         assert admin.post(f"{made.path}/enable").status_code == 422
 
 

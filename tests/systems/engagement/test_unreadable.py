@@ -31,7 +31,7 @@ from tablewright.systems.engagement.model import (
 from tablewright.systems.engagement.runs.background import Runner
 from tablewright.systems.engagement.runs.run_records import LEASE
 from tests.systems.engagement.recording_channel import Post
-from tests.systems.engagement.workshop import Programme, Workshop, new_id, program, write
+from tests.systems.engagement.workshop import Programme, Workshop, approve, new_id, program, write
 from tests.systems.harness import Served, wait_for
 from tests.systems.raw import ask, items
 
@@ -66,10 +66,10 @@ def in_marketplace(admin: httpx.Client, served: Served, number: int) -> tuple[st
     names = [new_id("p") for _ in range(number)]
     for name in names:
         write(served.runtime.settings.data / "sources" / f"{name}.csv", [("c-1", 40, "IT", 5)])
-        answer = admin.put(
-            f"/programs/{name}/marketplaces/{marketplace}", json=program(f"{name}.csv", reactiveEnabled=True)
-        )
+        path = f"/programs/{name}/marketplaces/{marketplace}"
+        answer = admin.put(path, json=program(f"{name}.csv", reactiveEnabled=True))
         assert answer.status_code == 200, answer.text
+        approve(served, admin, path)
     return marketplace, sorted(names)
 
 
@@ -170,9 +170,10 @@ def test_an_unreadable_program_says_so_and_is_repaired_by_putting_it(
         assert "put it again" in told["detail"]
     # Its version is still told, so nobody overwrites what he has not seen.
     assert admin.put(made.path, json={**made.body, "version": 7}).status_code == 409
-    repaired = admin.put(made.path, json={**made.body, "version": 1})
+    repaired = admin.put(made.path, json={**made.body, "version": 3})
     assert repaired.status_code == 200, repaired.text
-    assert (repaired.json()["version"], member.get(made.path).status_code) == (2, 200)
+    assert (repaired.json()["version"], member.get(made.path).status_code) == (4, 200)
+    made.approve()
     assert made.run()["state"] == "completed"
 
 
@@ -190,6 +191,9 @@ def test_a_program_without_a_version_is_repaired_by_putting_it(served: Served, a
     assert admin.get(made.path).status_code == 409
     assert admin.put(made.path, json=made.body).status_code == 200
     assert admin.get(made.path).status_code == 200
+    # Who had approved it is not known any more.
+    assert admin.post(f"{made.path}/runs").status_code == 409
+    made.approve()
     assert made.run()["state"] == "completed"
 
 

@@ -21,6 +21,8 @@ from tablewright.store.flow.driver import Backend
 from tablewright.systems.engagement.configuration import Configuration
 from tablewright.systems.engagement.delivery.outbound_http import Outbound
 from tablewright.systems.engagement.model import (
+    Approval,
+    ApprovalState,
     Candidate,
     ChannelEntry,
     Program,
@@ -35,6 +37,7 @@ from tablewright.systems.engagement.scoring.http_models import Endpoints
 from tablewright.systems.engagement.scoring.pipeline import Pipeline
 from tablewright.systems.engagement.scoring.prospects import Prospect
 from tablewright.systems.engagement.scoring.scores import Scorer, model
+from tablewright.systems.engagement.service import Engagement
 from tablewright.systems.engagement.sources.connectors import Sources
 from tests.systems.harness import Served, wait_for
 from tests.systems.mortal import Mortal
@@ -80,6 +83,19 @@ def write(path: Path, rows: Sequence[Sequence[Any]], header: Sequence[str] = HEA
 # -- over HTTP ----------------------------------------------------------------------------------------------------
 
 
+def approve(served: Served, editor: httpx.Client, path: str) -> dict[str, Any]:
+    """A program as it is, approved by somebody else than whoever asks for that."""
+    approver = served.client("vera", "Approvers", path="/engagement")
+    found = editor.get(path, params={"consistent": True}).json()
+    if found["approval"]["state"] == "approved":
+        return dict(found)
+    requested = editor.post(f"{path}/approval/request")
+    assert requested.status_code == 200, requested.text
+    approved = approver.post(f"{path}/approval/approve", json={"version": requested.json()["version"]})
+    assert approved.status_code == 200, approved.text
+    return dict(approved.json())
+
+
 class Programme:
     """A program of its own, over HTTP."""
 
@@ -90,6 +106,7 @@ class Programme:
         rows: Sequence[Sequence[Any]] = (),
         *,
         header: Sequence[str] = HEADER,
+        approved: bool = True,
         **changes: Any,
     ) -> None:
         self.admin = admin
@@ -98,8 +115,19 @@ class Programme:
         self.file = served.runtime.settings.data / "sources" / f"{self.id}.csv"
         write(self.file, rows or [("c-1", 40, "IT", 5)], header)
         self.body = program(self.file.name, **changes)
-        answer = admin.put(self.path, json=self.body)
+        self._served = served
+        self.put(approved=approved)
+
+    def put(self, approved: bool = True, **changes: Any) -> dict[str, Any]:
+        """The program with changes, which another person approves."""
+        self.body = {**self.body, **changes}
+        answer = self.admin.put(self.path, json=self.body)
         assert answer.status_code == 200, answer.text
+        return self.approve() if approved else dict(answer.json())
+
+    def approve(self, path: str | None = None) -> dict[str, Any]:
+        """What was changed, approved by somebody else; as it is, if it is approved already."""
+        return approve(self._served, self.admin, path or self.path)
 
     def run(self) -> dict[str, Any]:
         """A run, carried out."""
@@ -130,6 +158,18 @@ class Programme:
 
     def candidate(self, customer: str) -> httpx.Response:
         return self.admin.get(f"{self.path}/customers/{customer}/candidates/program/{self.id}")
+
+
+async def put_and_approve(
+    service: Engagement, configuration: Configuration, program_id: str = "p", marketplace_id: str = "US"
+) -> Program:
+    """A program that one person has put, and another has approved."""
+    place = program_id, marketplace_id
+    found = await service.put_program(*place, configuration, by="test")
+    if not found.is_approved:
+        found = await service.request_approval(*place, by="test")
+        found = await service.approve(*place, version=found.version, by="vera")
+    return found
 
 
 # -- without HTTP -------------------------------------------------------------------------------------------------
@@ -179,7 +219,8 @@ class Workshop:
         """A program, as it is stored by the service."""
         made = Configuration.model_validate(configuration)
         values = {name: getattr(made, name) for name in Configuration.model_fields}
-        found = Program(program_id=program_id, marketplace_id="US", **values)
+        approval = Approval(state=ApprovalState.APPROVED, editors=["test"], decided_by="vera")
+        found = Program(program_id=program_id, marketplace_id="US", approval=approval, **values)
         version = ProgramVersion(
             program_id=program_id, marketplace_id="US", number=1, configuration=made, changed_by="test", at=self.now
         )

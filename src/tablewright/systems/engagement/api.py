@@ -1,8 +1,8 @@
 """Engagement over HTTP.
 
 Viewers look at programs, candidates, runs and deliveries. Marketers configure programs, run them, have candidates
-delivered, and reject candidates. Event sources send events, read what concerns one customer, and keep customers'
-preferences. Admins do all of it, and delete.
+delivered, and reject candidates. Approvers approve programs that others have changed. Event sources send events, read
+what concerns one customer, and keep customers' preferences. Admins do all of it, and delete.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ from tablewright.systems.engagement.consent.unsubscribe_links import (
     offer_page,
     unknown_page,
 )
-from tablewright.systems.engagement.model import Program, Run, Subject
+from tablewright.systems.engagement.model import ApprovalState, Program, Run, Subject
 from tablewright.systems.engagement.platform import Platform
 from tablewright.systems.engagement.reactive import Event, Reaction
-from tablewright.systems.engagement.roles import ADMINS, EVENT_SOURCES, MARKETERS, VIEWERS
+from tablewright.systems.engagement.roles import ADMINS, APPROVERS, EVENT_SOURCES, MARKETERS, VIEWERS
 from tablewright.systems.response_views import page_end
 from tablewright.systems.system_router import SystemRouter, UnreadableList
 from tablewright.systems.unreadable_log import describe, unreadable_items
@@ -70,9 +70,10 @@ router = SystemRouter(
 )
 
 Here = Annotated[Platform, Depends(service_of)]
-Anyone = Annotated[Caller, allow(VIEWERS, MARKETERS, EVENT_SOURCES, ADMINS)]
-Staff = Annotated[Caller, allow(VIEWERS, MARKETERS, ADMINS)]
+Anyone = Annotated[Caller, allow(VIEWERS, MARKETERS, APPROVERS, EVENT_SOURCES, ADMINS)]
+Staff = Annotated[Caller, allow(VIEWERS, MARKETERS, APPROVERS, ADMINS)]
 Editor = Annotated[Caller, allow(MARKETERS, ADMINS)]
+Approver = Annotated[Caller, allow(APPROVERS, ADMINS)]
 Machine = Annotated[Caller, allow(EVENT_SOURCES, ADMINS)]
 Admin = Annotated[Caller, allow(ADMINS)]
 Link = Annotated[str, Path(max_length=2_000, description="from the address in the mail")]
@@ -89,7 +90,11 @@ _CANDIDATE = _PROGRAM + "/customers/{customer_id}/candidates/{subject_type}/{sub
 async def put_program(
     program_id: Name, marketplace_id: Name, body: views.ProgramBody, here: Here, caller: Editor, changing: Changing
 ) -> views.ProgramView:
-    """Create a program, or replace it by a new version."""
+    """Create a program, or replace it by a new version.
+
+    Whatever changes it takes its approval away, and it does nothing until it is approved again. Then it is enabled,
+    unless `enabled` is false.
+    """
     program = await here.engagement.put_program(
         program_id,
         marketplace_id,
@@ -122,11 +127,73 @@ async def programs(
     )
 
 
+@router.get("/programs", tags=["programs"], responses=documented(400))
+async def programs_by_approval(
+    approval: Annotated[ApprovalState, Query(description="where they are on their way to be enabled")],
+    here: Here,
+    _: Staff,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> views.ProgramPage:
+    """The programs of all marketplaces that are drafts, wait for approval, were declined, or are approved."""
+    page = await here.engagement.in_state(approval, limit=limit, cursor=cursor)
+    return views.ProgramPage(programs=[views.ProgramView.of(each) for each in page.items], **page_end(page))
+
+
+@router.post(_PROGRAM + "/approval/request", tags=["programs"], responses=documented(400, 404, 409))
+async def request_approval(
+    program_id: Name, marketplace_id: Name, here: Here, caller: Editor, changing: Changing
+) -> views.ProgramView:
+    """Have a program wait for approval, by somebody who has not changed it."""
+    program = await here.engagement.request_approval(program_id, marketplace_id, by=caller.user_id, seen=changing.seen)
+    return views.ProgramView.of(changing.of(program))
+
+
+@router.post(_PROGRAM + "/approval/approve", tags=["programs"], responses=documented(400, 403, 404, 409))
+async def approve(
+    program_id: Name,
+    marketplace_id: Name,
+    body: views.ApprovalBody,
+    here: Here,
+    caller: Approver,
+    changing: Changing,
+) -> views.ProgramView:
+    """Approve a program as it is in a version, which enables it.
+
+    Not one that the caller has changed since it was approved last, or asked for the approval of.
+    """
+    program = await here.engagement.approve(
+        program_id, marketplace_id, version=body.version, by=caller.user_id, seen=changing.seen
+    )
+    return views.ProgramView.of(changing.of(program))
+
+
+@router.post(_PROGRAM + "/approval/decline", tags=["programs"], responses=documented(404, 409))
+async def decline(
+    program_id: Name,
+    marketplace_id: Name,
+    body: views.DeclineBody,
+    here: Here,
+    caller: Approver,
+    changing: Changing,
+) -> views.ProgramView:
+    """Send a program back to those who changed it, and say why."""
+    program = await here.engagement.decline(
+        program_id,
+        marketplace_id,
+        version=body.version,
+        reason=body.reason,
+        by=caller.user_id,
+        seen=changing.seen,
+    )
+    return views.ProgramView.of(changing.of(program))
+
+
 @router.post(_PROGRAM + "/enable", tags=["programs"], responses=documented(400, 404, 409))
 async def enable(
     program_id: Name, marketplace_id: Name, here: Here, caller: Editor, changing: Changing
 ) -> views.ProgramView:
-    """Enable a program: it runs, reacts to events and delivers."""
+    """Enable a program that is approved: it runs, reacts to events and delivers."""
     program = await here.engagement.set_enabled(program_id, marketplace_id, True, by=caller.user_id, seen=changing.seen)
     return views.ProgramView.of(changing.of(program))
 
@@ -152,6 +219,19 @@ async def versions(
         versions=[views.VersionView.of(each) for each in page.items],
         **page_end(page),
     )
+
+
+@router.get(_PROGRAM + "/versions/{number}", tags=["programs"], responses=documented(404))
+async def get_version(
+    program_id: Name,
+    marketplace_id: Name,
+    number: Annotated[int, Path(ge=1, le=views.MAX_VERSION)],
+    here: Here,
+    _: Staff,
+    reading: Reading,
+) -> views.VersionView:
+    """A program as it was in a version, such as the one that a run goes by."""
+    return views.VersionView.of(reading.of(await here.engagement.version(program_id, marketplace_id, number)))
 
 
 @router.get(_PROGRAM + "/audit", tags=["programs"], responses=documented(400, 404))

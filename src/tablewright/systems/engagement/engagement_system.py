@@ -16,9 +16,9 @@ from tablewright.runtime import (
 )
 from tablewright.systems.engagement.api import router
 from tablewright.systems.engagement.configuration import Configuration
-from tablewright.systems.engagement.model import Run, design
+from tablewright.systems.engagement.model import ApprovalState, Program, Run, design
 from tablewright.systems.engagement.platform import Platform
-from tablewright.systems.engagement.roles import ADMINS, EVENT_SOURCES, MARKETERS, ROLES, VIEWERS
+from tablewright.systems.engagement.roles import ADMINS, APPROVERS, EVENT_SOURCES, MARKETERS, ROLES, VIEWERS
 from tablewright.systems.engagement.sources import demo_customers
 
 __all__ = ["system"]
@@ -67,6 +67,16 @@ def _background(runtime: Runtime, platform: Platform) -> Sequence[Background]:
     return [platform.runner]
 
 
+async def _approved(platform: Platform, program: Program) -> Program:
+    """A program that one demo person has made, and another has approved."""
+    place = program.program_id, program.marketplace_id
+    if program.approval.state is ApprovalState.DRAFT:
+        program = await platform.engagement.request_approval(*place, by="marketer")
+    if program.approval.state is ApprovalState.REQUESTED:
+        program = await platform.engagement.approve(*place, version=program.version, by="paola")
+    return program
+
+
 async def _demo(runtime: Runtime, platform: Platform, on_progress: OnProgress) -> None:
     """Demo data that was interrupted is completed."""
     file = platform.sources.folder / _FILE
@@ -74,8 +84,8 @@ async def _demo(runtime: Runtime, platform: Platform, on_progress: OnProgress) -
         await asyncio.to_thread(demo_customers.write_customers, file, _CUSTOMERS)
     with suppress(StateConflict):
         configuration = Configuration.model_validate(_DEMO)
-        await platform.engagement.put_program("coffee", "EU", configuration, expected=0, by="demo")
-    program = await platform.engagement.program("coffee", "EU", consistent=True)
+        await platform.engagement.put_program("coffee", "EU", configuration, expected=0, by="marketer")
+    program = await _approved(platform, await platform.engagement.program("coffee", "EU", consistent=True))
     if runtime.settings.is_embedded:
         await asyncio.to_thread(platform.runs.free_slots)
     unfinished = await asyncio.to_thread(platform.unfinished, program)
@@ -105,6 +115,7 @@ system = System(
     demo=_demo,
     demo_users=(
         DemoUser("marketer", (MARKETERS,), "configures programs, and runs them", "marketer@example.org"),
+        DemoUser("paola", (APPROVERS,), "approves programs that others have changed", "paola@example.org"),
         DemoUser("viewer", (VIEWERS,), "looks at candidates and runs", "viewer@example.org"),
         DemoUser("shop", (EVENT_SOURCES,), "the shop, which sends events"),
         DemoUser("enzo", (ADMINS,), "looks after engagement", "enzo@example.org"),

@@ -22,6 +22,7 @@ ProgramConfig
 
     MarketplaceIndex      programs of a marketplace
     DueIndex              schedules that are due, and runs whose process is gone
+    ApprovalIndex         programs of all marketplaces by their approval
 
 ScoreCache
     CUSTOMER#<c>#SUBJECT#<id>   MODEL#<model>    Score, for 24 to 48 hours
@@ -66,7 +67,15 @@ from tablewright.systems.engagement.entities.engagement_tables import (
     programs,
     scores,
 )
-from tablewright.systems.engagement.entities.program_entities import Program, ProgramVersion
+from tablewright.systems.engagement.entities.program_entities import (
+    MAX_EDITORS,
+    Approval,
+    ApprovalState,
+    Program,
+    ProgramVersion,
+    Step,
+    not_approved,
+)
 from tablewright.systems.engagement.entities.run_entities import (
     MAX_SAMPLES,
     Checkpoint,
@@ -84,9 +93,12 @@ __all__ = [
     "CONTACT_DAYS",
     "MAX_CHANNELS",
     "MAX_CONTACTS",
+    "MAX_EDITORS",
     "MAX_PROGRAMS_OFF",
     "MAX_REJECTIONS",
     "MAX_SAMPLES",
+    "Approval",
+    "ApprovalState",
     "Candidate",
     "ChannelEntry",
     "Checkpoint",
@@ -111,9 +123,11 @@ __all__ = [
     "ScheduleKind",
     "Score",
     "Slot",
+    "Step",
     "Subject",
     "candidates",
     "design",
+    "not_approved",
     "programs",
     "scores",
 ]
@@ -187,7 +201,7 @@ design = Design(
         Write(
             "put program",
             ItemWrite(Program, "put"),
-            ItemWrite(ProgramVersion, "create"),
+            ItemWrite(ProgramVersion, "put"),
             ItemWrite(Schedule, "put", count=2),
             AUDITED,
         ),
@@ -232,6 +246,7 @@ design = Design(
             "Quota.of_day",
             "Program.by_id",
             "Program.of_marketplace",
+            "Program.in_state",
             "ProgramVersion.by_number",
             "ProgramVersion.of_program",
             "Run.by_id",

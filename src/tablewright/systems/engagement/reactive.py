@@ -123,8 +123,7 @@ class Reactive:
         self, program: Program, event: Event, key: str | None = None, *, by: str = "", deadline: float | None = None
     ) -> Reaction:
         """What comes of an event; with a key, once for all events of the same sender that have it."""
-        if not program.enabled:
-            raise StateConflict(f"program {program.program_id} is disabled")
+        program.require_active()
         if not program.reactive_enabled:
             raise StateConflict(f"program {program.program_id} does not react to events: reactiveEnabled is off")
         plan = Plan(program.program_id, program.marketplace_id, program.configuration)

@@ -19,6 +19,7 @@ from tablewright.systems.engagement.consent.customer_preferences import Change, 
 from tablewright.systems.engagement.delivery.deliveries import Cause, Summary
 from tablewright.systems.engagement.model import (
     MAX_PROGRAMS_OFF,
+    Approval,
     ChannelEntry,
     Checkpoint,
     Counts,
@@ -28,6 +29,7 @@ from tablewright.systems.engagement.model import (
     RunState,
     Sample,
     Score,
+    Step,
     Subject,
 )
 from tablewright.systems.engagement.reactive import Reaction
@@ -85,6 +87,14 @@ class ProgramBody(Configuration):
     @property
     def configuration(self) -> Configuration:
         return Configuration(**{name: getattr(self, name) for name in Configuration.model_fields})
+
+
+class ApprovalBody(Strict):
+    version: int = Field(ge=1, le=MAX_VERSION, description="the version that was looked at", examples=[2])
+
+
+class DeclineBody(ApprovalBody):
+    reason: Said = Field(max_length=500, examples=["the text promises a discount"])
 
 
 class RejectionBody(Strict):
@@ -175,6 +185,7 @@ class ProgramView(Configuration):
     program_id: str
     marketplace_id: str
     version: int
+    approval: Approval
 
     @classmethod
     def of(cls, program: Program) -> ProgramView:
@@ -190,6 +201,7 @@ class ProgramPage(View):
 
 class VersionView(View, EntityView):
     number: int
+    step: Step = Field(description="what was done; an edit takes the approval away")
     changed_by: str
     at: datetime
     configuration: Configuration

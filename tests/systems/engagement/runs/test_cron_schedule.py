@@ -18,7 +18,7 @@ from tablewright.systems.engagement.runs.cron_schedule import next_due
 from tablewright.systems.engagement.runs.run_records import LEASE
 from tablewright.systems.engagement.service import Engagement
 from tests.systems.engagement.recording_channel import Post
-from tests.systems.engagement.workshop import Workshop, program, write
+from tests.systems.engagement.workshop import Workshop, program, put_and_approve, write
 from tests.systems.harness import at_once, wait_for
 
 
@@ -61,7 +61,7 @@ class Clockwork:
 
     async def put(self, **changes: Any) -> Program:
         configuration = Configuration.model_validate(program(**changes))
-        return await self.service.put_program("p", "US", configuration, by="test")
+        return await put_and_approve(self.service, configuration)
 
     @property
     def runs(self) -> list[Run]:

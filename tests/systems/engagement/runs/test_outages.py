@@ -24,7 +24,7 @@ from tablewright.systems.engagement.model import Candidate, FailedCustomer, Prog
 from tablewright.systems.engagement.platform import Platform
 from tablewright.systems.engagement.runs.run_records import Held
 from tests.systems.engagement.web import Asked, Reply, Web
-from tests.systems.engagement.workshop import Programme, Workshop, program, write
+from tests.systems.engagement.workshop import Programme, Workshop, program, put_and_approve, write
 from tests.systems.harness import Served, at_once, serving, wait_for
 from tests.systems.mortal import Died
 
@@ -325,8 +325,7 @@ def test_a_run_that_was_paused_is_taken_up_unless_its_program_has_changed(tmp_pa
         write(tmp_path / "sources" / "customers.csv", [("c-1", 1, "IT", 1)])
 
         def put(body: dict[str, Any]) -> Program:
-            made = platform.engagement.put_program("p", "US", Configuration.model_validate(body), by="test")
-            return asyncio.run(made)
+            return asyncio.run(put_and_approve(platform.engagement, Configuration.model_validate(body)))
 
         with Web(lambda asked: (503, b"")) as web:
             made = put(scored_by(web))

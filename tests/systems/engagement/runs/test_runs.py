@@ -15,11 +15,11 @@ import pytest
 
 from tablewright.store import Create
 from tablewright.systems.engagement.model import ModelScore, Program, Score
+from tablewright.systems.engagement.program_service import MAX_PROGRAMS
 from tablewright.systems.engagement.runs.background import MAX_CONCURRENT_RUNS
 from tablewright.systems.engagement.scoring.prospects import Prospect
 from tablewright.systems.engagement.scoring.scores import model
-from tablewright.systems.engagement.service import MAX_PROGRAMS
-from tests.systems.engagement.workshop import Programme, new_id, program
+from tests.systems.engagement.workshop import Programme, approve, new_id, program
 from tests.systems.harness import Served, at_once, wait_for
 
 
@@ -250,9 +250,12 @@ def test_a_source_that_cannot_be_read_fails_the_run_and_says_why(served: Served,
 @pytest.mark.requirement("CE8")
 def test_a_run_is_resumed_with_the_version_that_it_began_with(served: Served, admin: httpx.Client, gate: Gate) -> None:
     made, run_id = stopped(served, admin, gate)
-    admin.put(made.path, json={**made.body, "channels": [{"channelId": "fax", "priority": 1}]})
-    admin.post(f"{made.path}/runs/{run_id}/resume")
-    assert made.ended(run_id)["programVersion"] == 1
+    made.put(approved=False, channels=[{"channelId": "fax", "priority": 1}])
+    # Nothing of a program goes on that was changed and not approved.
+    assert admin.post(f"{made.path}/runs/{run_id}/resume").status_code == 409
+    made.approve()
+    assert admin.post(f"{made.path}/runs/{run_id}/resume").status_code == 202
+    assert made.ended(run_id)["programVersion"] == 3
     assert (len(made.top("email")), made.top("fax")) == (3, [])
     # The next run takes the channels away that are no more.
     made.run()
@@ -296,7 +299,9 @@ def test_events_concern_only_programs_that_react(served: Served, admin: httpx.Cl
     assert (refused.status_code, refused.json()["type"]) == (409, "/problems/conflict")
     marketplace = new_id("M")
     for made in (reacts, does_not):
-        admin.put(f"/programs/{made.id}/marketplaces/{marketplace}", json=made.body)
+        there = f"/programs/{made.id}/marketplaces/{marketplace}"
+        assert admin.put(there, json=made.body).is_success
+        made.approve(there)
     everywhere = machine.post("/events", json={**event, "marketplaceId": marketplace}).json()["reactions"]
     assert [each["programId"] for each in everywhere] == [reacts.id]
     assert machine.post("/events", json={**event, "programId": new_id("p")}).status_code == 404
@@ -309,6 +314,7 @@ def test_an_event_concerns_every_program_that_reacts_however_many_there_are(
     marketplace = new_id("M")
     answer = admin.put(f"/programs/last/marketplaces/{marketplace}", json=program(reactiveEnabled=True))
     assert answer.status_code == 200, answer.text
+    approve(served, admin, f"/programs/last/marketplaces/{marketplace}")
     store = served.runtime.sync_store
     last = store.get(Program.by_id(program_id="last", marketplace_id=marketplace), consistent=True)
     assert last is not None
@@ -379,7 +385,9 @@ def test_the_key_of_an_event_is_never_that_of_a_run(served: Served, admin: httpx
     key = uuid4().hex
     assert admin.post(f"{made.path}/runs", headers={"Idempotency-Key": key}).status_code == 202
     # A program and a key by which the names of both would be the same, if they were only put together.
-    assert admin.put(f"/programs/run/marketplaces/{made.id}", json={**made.body, "reactiveEnabled": True}).is_success
+    there = f"/programs/run/marketplaces/{made.id}"
+    assert admin.put(there, json={**made.body, "reactiveEnabled": True}).is_success
+    made.approve(there)
     event = {"marketplaceId": made.id, "programId": "run", "customerId": "c-1", "attributes": {"points": 1}}
     answer = admin.post("/events", json=event, headers={"Idempotency-Key": f"US/{key}"})
     assert (answer.status_code, answer.json()["reactions"][0]["outcome"]) == (200, "candidate"), answer.text

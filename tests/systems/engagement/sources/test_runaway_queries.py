@@ -28,7 +28,7 @@ from tablewright.systems.engagement.sources.file_connector import opened
 from tablewright.systems.engagement.sources.row_chunks import Halted, Unreadable
 from tests.systems.engagement.sources.file_sources import files, read
 from tests.systems.engagement.web import Asked, Reply, Web
-from tests.systems.engagement.workshop import NOON, Workshop, program, write
+from tests.systems.engagement.workshop import NOON, Workshop, approve, program, write
 from tests.systems.harness import Served, serving, wait_for
 
 # As many rows as nobody will ever see, and none of them is ready before all are.
@@ -52,6 +52,7 @@ def begun(served: Served, name: str = "p") -> tuple[httpx.Client, str]:
     admin = served.client("root", "Admins", path="/engagement")
     path = f"/programs/{name}/marketplaces/US"
     assert admin.put(path, json=endless()).status_code == 200
+    approve(served, admin, path)
     run = admin.post(f"{path}/runs")
     assert run.status_code == 202
     wait_for(lambda: any(each.name == "engagement.query" for each in threading.enumerate()))

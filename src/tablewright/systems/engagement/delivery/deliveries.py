@@ -29,7 +29,7 @@ from threading import Event
 from uuid import uuid4
 
 from tablewright.model import FieldChange, FieldCondition, Lookup, Selection, attr
-from tablewright.runtime import Invalid, StateConflict
+from tablewright.runtime import Invalid
 from tablewright.runtime.mail.mail_transport import Deferred
 from tablewright.store import (
     AlreadyExists,
@@ -212,8 +212,7 @@ class Deliveries:
         return self._pass(_Pass(program, program.configuration, True, channel_id, customer_id), limit, None, within)
 
     def _pass(self, over: _Pass, limit: int | None, until: Event | None, within: float | None) -> Summary:
-        if not over.program.enabled:
-            raise StateConflict(f"program {over.program.program_id} is disabled; enable it first")
+        over.program.require_active()
         summary = Summary()
         end = None if within is None else time.monotonic() + within
         for channel in over.configuration.by_priority:

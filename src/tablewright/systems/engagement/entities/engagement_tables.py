@@ -24,6 +24,7 @@ candidates = Table(
         GlobalIndex("MarketplaceChannelIndex", "GSI3PK", "GSI3SK"),
     ],
     ttl="ttl",
+    stream="NEW_AND_OLD_IMAGES",
     point_in_time_recovery=True,
     encryption=True,
     tags=TAGS,
@@ -35,7 +36,9 @@ programs = Table(
     indexes=[
         GlobalIndex("MarketplaceIndex", "GSI1PK", "GSI1SK"),
         GlobalIndex("DueIndex", "GSI2PK", "GSI2SK"),
+        GlobalIndex("ApprovalIndex", "GSI3PK", "GSI3SK"),
     ],
+    stream="NEW_AND_OLD_IMAGES",
     point_in_time_recovery=True,
     encryption=True,
     tags=TAGS,

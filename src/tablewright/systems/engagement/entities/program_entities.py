@@ -1,17 +1,53 @@
-"""Programs, and what they were in each version."""
+"""Programs, who approved them, and what they were in each version.
+
+    edited ──▶ draft ──▶ requested ──▶ approved ──▶ enabled, disabled, enabled, ...
+                 ▲            └──▶ declined                 │
+                 └──────────── edited ◀─────────────────────┘
+
+Every step is a version of its own. A program does nothing unless it is approved and enabled.
+"""
 
 from __future__ import annotations
 
 from datetime import datetime
 from decimal import Decimal
-from typing import Annotated, Any
+from enum import StrEnum
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
 
 from tablewright.model import AttributeName, Entity, Get, Keys, Query, Version, camel_case
 from tablewright.runtime import StateConflict
 from tablewright.systems.engagement.configuration import Channel, Configuration, Connector, FilterChain, ScoringModel
-from tablewright.systems.engagement.entities.engagement_tables import MAX_CHANNELS, programs
+from tablewright.systems.engagement.entities.engagement_tables import MAX_CHANNELS, Stored, programs
+
+# People who have changed a program since it was approved last.
+MAX_EDITORS = 50
+
+
+class ApprovalState(StrEnum):
+    DRAFT = "draft"
+    REQUESTED = "requested"
+    DECLINED = "declined"
+    APPROVED = "approved"
+
+
+class Approval(Stored):
+    """Whether somebody who has not changed a program has approved it as it is."""
+
+    state: ApprovalState = ApprovalState.DRAFT
+    editors: list[str] = Field(
+        default_factory=list, max_length=MAX_EDITORS, description="who has changed it since it was approved last"
+    )
+    enables: bool = Field(default=True, description="whether it is enabled as soon as it is approved")
+    requested_by: str | None = None
+    requested_at: datetime | None = None
+    decided_by: str | None = Field(default=None, description="who approved or declined it")
+    decided_at: datetime | None = None
+    reason: str | None = Field(default=None, max_length=500, description="why it was declined")
+
+
+Step = Literal["edited", "requested", "approved", "declined", "enabled", "disabled"]
 
 
 class Program(Entity, table=programs, naming=camel_case):
@@ -32,6 +68,7 @@ class Program(Entity, table=programs, naming=camel_case):
     candidate_ttl_days: Annotated[int, AttributeName("candidateTTLDays")]
     event_attributes: list[str] = Field(default_factory=list, max_length=50)
     max_failed_share: Decimal = Decimal("0.5")
+    approval: Approval = Field(default_factory=Approval)
     version: Version = 0
 
     keys = Keys(
@@ -39,6 +76,8 @@ class Program(Entity, table=programs, naming=camel_case):
         SK="MARKETPLACE#{marketplace_id}",
         GSI1PK="MARKETPLACE#{marketplace_id}",
         GSI1SK="PROGRAM#{program_id}",
+        GSI3PK="PROGRAMS#{approval.state}",
+        GSI3SK="{marketplace_id}#{program_id}",
     )
 
     @Get()
@@ -48,6 +87,26 @@ class Program(Entity, table=programs, naming=camel_case):
     @Query("MarketplaceIndex", expected=20)
     def of_marketplace(self, marketplace_id: str) -> None:
         """The programs of a marketplace."""
+
+    @Query("ApprovalIndex", expected=20)
+    def in_state(self, approval__state: ApprovalState) -> None:
+        """The programs of all marketplaces that are drafts, wait for approval, were declined, or are approved."""
+
+    @property
+    def is_approved(self) -> bool:
+        return self.approval.state is ApprovalState.APPROVED
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it runs, reacts and delivers."""
+        return self.enabled and self.is_approved
+
+    def require_active(self) -> None:
+        """StateConflict, if the program may do nothing."""
+        if not self.is_approved:
+            raise not_approved(self)
+        if not self.enabled:
+            raise StateConflict(f"program {self.program_id} is disabled; enable it first")
 
     @property
     def configuration(self) -> Configuration:
@@ -75,6 +134,8 @@ class ProgramVersion(Entity, table=programs, naming=camel_case):
     marketplace_id: str
     number: int
     configuration: Configuration
+    # What was done: all but an edit leave the configuration as it was, but for ``enabled``.
+    step: Step = "edited"
     changed_by: str
     at: datetime
 
@@ -87,3 +148,12 @@ class ProgramVersion(Entity, table=programs, naming=camel_case):
     @Query(newest_first=True, expected=20)
     def of_program(self, program_id: str, marketplace_id: str) -> None:
         """All versions of a program, newest first."""
+
+
+def not_approved(program: Program) -> StateConflict:
+    waits = {
+        ApprovalState.REQUESTED: "somebody who has not changed it has to approve it",
+        ApprovalState.DECLINED: "it was declined; change it, and request approval again",
+    }
+    todo = waits.get(program.approval.state, "request approval, which somebody who has not changed it gives")
+    return StateConflict(f"program {program.program_id} is not approved: {todo}")

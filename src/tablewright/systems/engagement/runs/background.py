@@ -171,7 +171,7 @@ class Runner:
         following = attr(Schedule.due).set(next_due(schedule.cron, schedule.time_zone, now))
         program = self._reader.one(Program.by_id(schedule.program_id, schedule.marketplace_id), consistent=True)
         # One that cannot be read does nothing until it is put again; that has been noted.
-        if not isinstance(program, Program) or not program.enabled:
+        if not isinstance(program, Program) or not program.is_active:
             self._store.update(schedule, following, expect=unchanged)
             return
         if schedule.kind is ScheduleKind.DELIVERY:

@@ -71,8 +71,7 @@ class Ledger:
 
     def opening(self, program: Program, trigger: Literal["manual", "schedule"]) -> tuple[Held, list[Operation]]:
         """A new run, and the writes that begin it; StateConflict if the program cannot run."""
-        if not program.enabled:
-            raise StateConflict(f"program {program.program_id} is disabled; enable it first")
+        program.require_active()
         if not program.data_connectors:
             raise StateConflict(f"program {program.program_id} has no data connector to read customers from")
         now = self._clock()
@@ -119,8 +118,9 @@ class Ledger:
         """
         seen.require(run)
         program = self._store.get(Program.by_id(run.program_id, run.marketplace_id), consistent=True)
-        if program is None or not program.enabled:
-            raise StateConflict(f"program {run.program_id} is disabled; enable it first")
+        if program is None:
+            raise StateConflict(f"there is no program {run.program_id} any more")
+        program.require_active()
         if run.state in RESUMABLE or (run.state is RunState.COMPLETED and run.counts.failed):
             slot = self._slot(run)
             entry = self._entry(run, run.state, RunState.RUNNING)
