@@ -155,6 +155,9 @@ def engagement(served: Served) -> None:
         ok(admin.post(f"{programme.path}/deliveries", json={}))
     for only in ({}, {"customerId": "c-2"}):
         ok(admin.post(f"{programme.path}/deliveries/retry", json=only))
+    ok(admin.post("/programs/check", json=programme.body))
+    for trial in ("dry-run", "preview"):
+        ok(admin.post(f"{programme.path}/{trial}", json={}))
     program, day = programme.id, served.runtime.now().date().isoformat()
     for path in (
         programme.path,

@@ -40,6 +40,9 @@ WITHOUT_KEY = {
         "/maintenance/{job}",
     },
     "engagement": {
+        "/programs/check",
+        "/programs/{program_id}/marketplaces/{marketplace_id}/dry-run",
+        "/programs/{program_id}/marketplaces/{marketplace_id}/preview",
         "/programs/{program_id}/marketplaces/{marketplace_id}/approval/request",
         "/programs/{program_id}/marketplaces/{marketplace_id}/approval/approve",
         "/programs/{program_id}/marketplaces/{marketplace_id}/approval/decline",

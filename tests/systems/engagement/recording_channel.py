@@ -23,6 +23,9 @@ class Post:
     def lacks(self, channel: Channel, candidate: Candidate) -> str | None:
         return None
 
+    def rendered(self, message: ChannelMessage) -> dict[str, str]:
+        return {"to": message.candidate.customer_id}
+
     def send(self, message: ChannelMessage) -> None:
         refusal = self.instead(message)
         if refusal is not None:

@@ -125,7 +125,7 @@ def test_the_name_of_a_file_is_checked_and_named(served: Served, admin: httpx.Cl
 def test_a_file_s_name_has_as_many_bytes_as_a_disk_takes(served: Served, admin: httpx.Client) -> None:
     body = program(dataConnectors=[{"type": "files", "tables": {"c": "ü" * 150 + ".csv"}, "query": "SELECT * FROM c"}])
     answer = admin.put(f"/programs/{new_id('p')}/marketplaces/US", json=body)
-    assert (answer.status_code, answer.json()["field"]) == (400, "dataConnectors")
+    assert (answer.status_code, answer.json()["field"]) == (400, "dataConnectors.0.tables")
 
 
 @pytest.mark.requirement("CE6")

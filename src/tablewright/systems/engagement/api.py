@@ -33,7 +33,7 @@ from tablewright.runtime.audit import AuditPage
 from tablewright.store import Unreadable
 from tablewright.systems.engagement import views
 from tablewright.systems.engagement.audit_names import candidate_thing, program_thing
-from tablewright.systems.engagement.configuration import Name
+from tablewright.systems.engagement.configuration import Json, Name
 from tablewright.systems.engagement.consent.customer_preferences import Scope, unsubscribed
 from tablewright.systems.engagement.consent.unsubscribe_links import (
     PAGE_HEADERS,
@@ -46,12 +46,15 @@ from tablewright.systems.engagement.model import ApprovalState, Program, Run, Su
 from tablewright.systems.engagement.platform import Platform
 from tablewright.systems.engagement.reactive import Event, Reaction
 from tablewright.systems.engagement.roles import ADMINS, APPROVERS, EVENT_SOURCES, MARKETERS, VIEWERS
+from tablewright.systems.engagement.scoring.pipeline import Plan
 from tablewright.systems.response_views import page_end
 from tablewright.systems.system_router import SystemRouter, UnreadableList
 from tablewright.systems.unreadable_log import describe, unreadable_items
 
 # Seconds that a request to deliver takes; what is left is delivered by the next.
 _DELIVER_WITHIN = 20.0
+# Seconds that a program is tried out; how far that came is the response.
+_TRIED_WITHIN = 20.0
 _MAX_FORM_BYTES = 10_000
 _MAX_FORM_FIELDS = 20
 
@@ -74,6 +77,7 @@ Anyone = Annotated[Caller, allow(VIEWERS, MARKETERS, APPROVERS, EVENT_SOURCES, A
 Staff = Annotated[Caller, allow(VIEWERS, MARKETERS, APPROVERS, ADMINS)]
 Editor = Annotated[Caller, allow(MARKETERS, ADMINS)]
 Approver = Annotated[Caller, allow(APPROVERS, ADMINS)]
+Reviewer = Annotated[Caller, allow(MARKETERS, APPROVERS, ADMINS)]
 Machine = Annotated[Caller, allow(EVENT_SOURCES, ADMINS)]
 Admin = Annotated[Caller, allow(ADMINS)]
 Link = Annotated[str, Path(max_length=2_000, description="from the address in the mail")]
@@ -187,6 +191,47 @@ async def decline(
         seen=changing.seen,
     )
     return views.ProgramView.of(changing.of(program))
+
+
+@router.post("/programs/check", tags=["programs"])
+async def check_program(body: Json, here: Here, _: Reviewer) -> views.ProgramReview:
+    """All that is wrong with a program that has yet to be put, each thing at its field. It changes nothing."""
+    return views.ProgramReview.of(await asyncio.to_thread(here.checks.review, body))
+
+
+@router.post(_PROGRAM + "/dry-run", tags=["programs"], responses=documented(400, 404, 409))
+async def dry_run(
+    program_id: Name, marketplace_id: Name, body: views.DryRunBody, here: Here, _: Reviewer
+) -> views.FunnelView:
+    """What a run would come to: who is read, scored and left out by which filter, and the candidates of each channel.
+
+    Nothing is written and nobody is reached; models are asked for what the score cache does not have.
+    """
+    plan = await _plan(here, program_id, marketplace_id, body)
+    return views.FunnelView.of(
+        await asyncio.to_thread(here.trials.funnel, plan, limit=body.limit, within=_TRIED_WITHIN)
+    )
+
+
+@router.post(_PROGRAM + "/preview", tags=["programs"], responses=documented(400, 404, 409))
+async def preview(
+    program_id: Name, marketplace_id: Name, body: views.PreviewBody, here: Here, _: Reviewer
+) -> views.PreviewView:
+    """What comes of one customer: scores, what each filter says, and the message of each channel. Nothing is sent."""
+    plan = await _plan(here, program_id, marketplace_id, body)
+    found = await asyncio.to_thread(here.trials.preview, plan, body.customer_id, within=_TRIED_WITHIN)
+    return views.PreviewView.of(found)
+
+
+async def _plan(here: Platform, program_id: str, marketplace_id: str, body: views.TrialBody) -> Plan:
+    """A program to be tried out, as it might be or as it is; Invalid if it could not work."""
+    if body.configuration is None:
+        program = await here.engagement.program(program_id, marketplace_id, consistent=True)
+        configuration = program.configuration
+    else:
+        configuration = body.configuration
+    await asyncio.to_thread(here.checks.check, configuration)
+    return Plan(program_id, marketplace_id, configuration)
 
 
 @router.post(_PROGRAM + "/enable", tags=["programs"], responses=documented(400, 404, 409))

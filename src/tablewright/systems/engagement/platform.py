@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from tablewright.runtime import UNSEEN, Idempotency, Invalid, Responder, Runtime, Seen, StateConflict
+from tablewright.runtime import UNSEEN, Idempotency, Responder, Runtime, Seen, StateConflict
 from tablewright.store import Cancelled, Outcome, TolerantReader
-from tablewright.systems.engagement.configuration import Configuration, FilesConnector
 from tablewright.systems.engagement.consent.unsubscribe_links import UnsubscribeLinks
 from tablewright.systems.engagement.delivery.channels import adapters
 from tablewright.systems.engagement.delivery.deliveries import Deliveries
-from tablewright.systems.engagement.delivery.outbound_http import Outbound, Refusal
+from tablewright.systems.engagement.delivery.outbound_http import Outbound
 from tablewright.systems.engagement.model import Program, Run, RunState
+from tablewright.systems.engagement.program_checks import ProgramChecks
+from tablewright.systems.engagement.program_trials import Trials
 from tablewright.systems.engagement.reactive import Reactive
 from tablewright.systems.engagement.runs.background import Runner
 from tablewright.systems.engagement.runs.batch_run import Runs
 from tablewright.systems.engagement.runs.run_records import LEASE, Held
-from tablewright.systems.engagement.scoring.filter_chain import Chain, attributes_of
 from tablewright.systems.engagement.scoring.http_models import Endpoints
 from tablewright.systems.engagement.scoring.pipeline import Pipeline
 from tablewright.systems.engagement.scoring.scores import Scorer
@@ -61,35 +60,10 @@ class Platform:
         self.reactive = Reactive(self.pipeline)
         self.runs = Runs(self.pipeline, self.sources, runtime.now, outage_seconds=settings.outage_seconds)
         self.runner = Runner(store, self.runs, self.deliveries, runtime.now, alone=settings.is_embedded)
-        self.engagement = Engagement(runtime.store, runtime.clock, self.check, self.unreadable_log)
+        self.checks = ProgramChecks(self._scorer, self.sources, self.deliveries, self.outbound)
+        self.trials = Trials(self.pipeline, self.sources, self.deliveries)
+        self.engagement = Engagement(runtime.store, runtime.clock, self.checks.check, self.unreadable_log)
         self._store = store
-
-    def check(self, configuration: Configuration) -> None:
-        """Invalid, if a program could not work here."""
-        for model in configuration.scoring_models:
-            self._scorer.check(model)
-            if model.endpoint is not None:
-                self._check_endpoint(model.endpoint, model.headers)
-        Chain(configuration.filter_chain)
-        found: list[frozenset[str] | None] = []
-        for connector in configuration.data_connectors:
-            if isinstance(connector, FilesConnector):
-                _check_names(list(connector.tables))
-            found.append(self.sources.check(connector))
-        _check_rule(attributes_of(configuration.filter_chain), found, configuration.event_attributes)
-        attributes = _common(found, configuration.event_attributes)
-        for channel in configuration.channels:
-            self.deliveries.check(channel, attributes)
-
-    def _check_endpoint(self, endpoint: str, headers: Mapping[str, str]) -> None:
-        for name, check in (
-            ("endpoint", lambda: self.outbound.check(endpoint)),
-            ("headers", lambda: self.outbound.credentials(endpoint, headers)),
-        ):
-            try:
-                check()
-            except Refusal as refusal:
-                raise Invalid(f"{name}: {refusal}", kind="invalid-request", field=f"scoringModels.{name}") from None
 
     def begin_run(self, program: Program, responder: Responder[Run, R]) -> R:
         """Begin a run in the background; the response to it."""
@@ -144,39 +118,6 @@ class Platform:
                 f"program {program_id} is stored in a form that cannot be read ({found.reason}): put it again"
             )
         return found
-
-
-def _common(found: Sequence[frozenset[str] | None], of_events: Sequence[str]) -> frozenset[str] | None:
-    """The attributes that all customers of a program can have; None, where some connector does not tell.
-
-    A program without connectors has what its events bring, and need not say so.
-    """
-    known = [each for each in found if each is not None]
-    if len(known) < len(found) or not (known or of_events):
-        return None
-    return frozenset.intersection(*known).union(of_events) if known else frozenset(of_events)
-
-
-def _check_rule(asked: set[str], found: Sequence[frozenset[str] | None], of_events: Sequence[str]) -> None:
-    """Invalid, if a rule asks for an attribute that no customer can have: nobody would be eligible."""
-    if None in found or not (found or of_events):
-        return
-    known = frozenset(of_events).union(*(each for each in found if each is not None))
-    for name in sorted(asked - known):
-        raise Invalid(
-            f"eligibility: there is no attribute {name}; there are {', '.join(sorted(known))}. "
-            "One that only events have is listed in eventAttributes",
-            field="filterChain",
-        )
-
-
-def _check_names(tables: list[str]) -> None:
-    """Invalid, if two tables of a query are one: their names are the same in capitals."""
-    seen: dict[str, str] = {}
-    for table in tables:
-        other = seen.setdefault(table.lower(), table)
-        if other != table:
-            raise Invalid(f"tables: {other} and {table} are the same name in a query", field="dataConnectors")
 
 
 def sources_folder(runtime: Runtime) -> Path:

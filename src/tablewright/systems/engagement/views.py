@@ -32,6 +32,8 @@ from tablewright.systems.engagement.model import (
     Step,
     Subject,
 )
+from tablewright.systems.engagement.program_checks import Review
+from tablewright.systems.engagement.program_trials import Funnel, Preview
 from tablewright.systems.engagement.reactive import Reaction
 from tablewright.systems.engagement.service import ShownCandidate
 from tablewright.systems.response_views import LEFT_OUT, EntityView
@@ -87,6 +89,20 @@ class ProgramBody(Configuration):
     @property
     def configuration(self) -> Configuration:
         return Configuration(**{name: getattr(self, name) for name in Configuration.model_fields})
+
+
+class TrialBody(Strict):
+    configuration: Configuration | None = Field(
+        default=None, description="the program as it might be; without it, the program as it is stored"
+    )
+
+
+class DryRunBody(TrialBody):
+    limit: int = Field(default=1_000, ge=1, le=20_000, description="how many customers are read at most")
+
+
+class PreviewBody(TrialBody):
+    customer_id: Id | None = Field(default=None, description="without it, the first customer")
 
 
 class ApprovalBody(Strict):
@@ -199,6 +215,104 @@ class ProgramPage(View):
     unreadable: list[UnreadableItem] = LEFT_OUT
 
 
+class ModelScoreView(View):
+    value: Number
+    confidence: Number | None
+    timestamp: datetime
+
+
+class ProgramProblem(View):
+    field: str = Field(description="where it is in the body; empty for the program as a whole", examples=["channels.0"])
+    message: str
+
+
+class ProgramReview(View):
+    problems: list[ProgramProblem]
+    attributes: list[str] | None = Field(description="what texts and rules may name; null if that is not known")
+
+    @classmethod
+    def of(cls, review: Review) -> ProgramReview:
+        found = [ProgramProblem(field=each.field, message=each.message) for each in review.problems]
+        return cls(problems=found, attributes=None if review.attributes is None else list(review.attributes))
+
+
+class LeftOutView(View):
+    filter: str
+    left_out: int
+    reasons: dict[str, int]
+
+
+class BestView(View):
+    customer_id: str
+    subject: Subject
+    score: Number
+    scores: dict[str, ModelScoreView]
+    channels: list[str]
+
+
+class FunnelView(View):
+    total: int | None = Field(description="customers in all, where that is known")
+    read: int
+    without_id: int = Field(description="rows that name no customer")
+    scored: int = Field(description="customers whom the models have scored")
+    failed: int
+    errors: dict[str, int]
+    filters: list[LeftOutView] = Field(
+        description="who was left out, filter by filter: `preference` is asked before the models, the others after them"
+    )
+    candidates: int
+    channels: dict[str, int] = Field(description="candidates of each channel")
+    best: list[BestView] = Field(description="those with the best scores")
+    more: bool = Field(description="whether there are more customers than were read")
+
+    @classmethod
+    def of(cls, funnel: Funnel) -> FunnelView:
+        own = {"filters", "best", "errors"}
+        values = {name: getattr(funnel, name) for name in cls.model_fields if name not in own}
+        steps = [LeftOutView(filter=e.filter, left_out=e.left_out, reasons=dict(e.reasons)) for e in funnel.filters]
+        best = [BestView(**each.model_dump(include=set(BestView.model_fields))) for each in funnel.best]
+        return cls(**values, filters=steps, best=best, errors=dict(funnel.errors))
+
+
+class PreviewStepView(View):
+    filter: str
+    outcome: Literal["passed", "left out", "not asked"]
+    reason: str | None
+
+
+class PreviewChannelView(View):
+    channel_id: str
+    message: dict[str, str] = Field(description="what would be sent: `to`, `subject`, `text`; none if others deliver")
+    reason: str | None = Field(description="why nothing would be sent")
+
+
+class PreviewView(View):
+    customer_id: str
+    subject: Subject
+    attributes: Shown
+    scores: dict[str, ModelScoreView]
+    score: Number
+    is_candidate: bool
+    error: str | None = Field(description="why the customer could not be dealt with")
+    steps: list[PreviewStepView]
+    channels: list[PreviewChannelView]
+
+    @classmethod
+    def of(cls, preview: Preview) -> PreviewView:
+        candidate = preview.candidate
+        return cls(
+            **candidate.model_dump(include={"customer_id", "subject", "attributes", "score"}),
+            scores={name: ModelScoreView(**each.model_dump()) for name, each in preview.scores.items()},
+            is_candidate=preview.error is None and not candidate.rejected,
+            error=preview.error,
+            steps=[PreviewStepView(filter=e.filter, outcome=e.outcome, reason=e.reason) for e in preview.steps],
+            channels=[
+                PreviewChannelView(channel_id=each.channel_id, message=each.message, reason=each.reason)
+                for each in preview.channels
+            ],
+        )
+
+
 class VersionView(View, EntityView):
     number: int
     step: Step = Field(description="what was done; an edit takes the approval away")
@@ -211,12 +325,6 @@ class VersionPage(View):
     versions: list[VersionView]
     cursor: str | None = None
     unreadable: list[UnreadableItem] = LEFT_OUT
-
-
-class ModelScoreView(View):
-    value: Number
-    confidence: Number | None
-    timestamp: datetime
 
 
 class RejectionView(View):

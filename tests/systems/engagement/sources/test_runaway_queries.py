@@ -20,7 +20,16 @@ import pytest
 from tablewright.store import Create, Store
 from tablewright.systems import load
 from tablewright.systems.engagement.configuration import Configuration
-from tablewright.systems.engagement.model import Program, ProgramVersion, Run, RunState, Slot, design
+from tablewright.systems.engagement.model import (
+    Approval,
+    ApprovalState,
+    Program,
+    ProgramVersion,
+    Run,
+    RunState,
+    Slot,
+    design,
+)
 from tablewright.systems.engagement.runs.batch_run import Runs
 from tablewright.systems.engagement.sources import file_connector
 from tablewright.systems.engagement.sources.connectors import Sources
@@ -251,7 +260,9 @@ def test_the_command_ends_on_a_signal(tmp_path: Path, signal_: signal.Signals) -
         version = ProgramVersion(
             program_id="p", marketplace_id="US", number=1, configuration=configuration, changed_by="test", at=NOON
         )
-        store.transact(Create(Program(program_id="p", marketplace_id="US", **values)), Create(version))
+        approval = Approval(state=ApprovalState.APPROVED)
+        made = Program(program_id="p", marketplace_id="US", approval=approval, **values)
+        store.transact(Create(made), Create(version))
     command = [sys.executable, "-m", "tablewright", "engagement", "run", "p", "--marketplace", "US", "--json"]
     process = subprocess.Popen(
         [*command, "--data", str(data)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env={**os.environ}

@@ -93,6 +93,9 @@ class Adapter(Protocol):
     def lacks(self, channel: Channel, candidate: Candidate) -> str | None:
         """The first attribute that a message needs and the candidate does not have; nothing is sent without it."""
 
+    def rendered(self, message: ChannelMessage) -> dict[str, str]:
+        """What would be sent, by its parts; AddressRefused if nothing could be."""
+
     def send(self, message: ChannelMessage) -> None:
         """Send, or say by one of the exceptions above why not."""
 
@@ -160,7 +163,7 @@ class EmailAdapter:
         link = _unsubscribe_url(self._links, candidate)
         return values if link is None else values | {UNSUBSCRIBE_URL: link}
 
-    def send(self, message: ChannelMessage) -> None:
+    def rendered(self, message: ChannelMessage) -> dict[str, str]:
         settings = _settings(EmailSettings, message.channel)
         candidate = message.candidate
         address = candidate.attributes.get(settings.address_attribute)
@@ -168,11 +171,18 @@ class EmailAdapter:
             raise AddressRefused("the customer has no address")
         values = self._values(message.program_name, candidate)
         subject, text = (Template(each).substitute(values) for each in (settings.subject, settings.text))
+        return {"to": address, "subject": subject, "text": text}
+
+    def send(self, message: ChannelMessage) -> None:
+        candidate = message.candidate
+        letter = self.rendered(message)
+        address = letter["to"]
         # What was refused has a record by which it is never sent again; so it is another message by then.
         event_id = f"{message.delivery_id}.{message.retries}" if message.retries else message.delivery_id
         event = Event(event_id=event_id, source="engagement", type="Delivery", at=message.at, sequence="", detail={})
         try:
-            self._mailer.send(event, event_mail.Message(address, subject, text, values.get(UNSUBSCRIBE_URL)))
+            link = _unsubscribe_url(self._links, candidate)
+            self._mailer.send(event, event_mail.Message(address, letter["subject"], letter["text"], link))
         except DeadLettered as error:
             raise AddressRefused(str(error)) from error
         lookup = event_mail.MailRecord.by_recipient(event_id=event_id, recipient=event_mail.digest(address))
@@ -214,6 +224,10 @@ class WebhookAdapter:
 
     def lacks(self, channel: Channel, candidate: Candidate) -> str | None:
         return None
+
+    def rendered(self, message: ChannelMessage) -> dict[str, str]:
+        settings = _settings(WebhookSettings, message.channel)
+        return {"to": settings.url, "text": _body(message, _unsubscribe_url(self._links, message.candidate)).decode()}
 
     def send(self, message: ChannelMessage) -> None:
         settings = _settings(WebhookSettings, message.channel)
@@ -296,5 +310,4 @@ def _settings(kind: type[Any], channel: Channel) -> Any:
 
 def _invalid(channel: Channel, place: str, reason: str) -> Invalid:
     """What is wrong with a field of a channel's settings."""
-    field = f"channels.{channel.channel_id}.config.{place}"
-    return Invalid(f"{channel.channel_id}: config.{place}: {reason}", kind="invalid-request", field=field)
+    return Invalid(f"{channel.channel_id}: config.{place}: {reason}", kind="invalid-request", field=f"config.{place}")

@@ -190,6 +190,19 @@ class Deliveries:
         if channel.carried_by is not None:
             self._adapters[channel.carried_by].check(channel, attributes)
 
+    def rendered(self, channel: Channel, program_name: str, candidate: Candidate) -> dict[str, str]:
+        """What a candidate would be sent through a channel; nothing for one that others deliver.
+
+        AddressRefused, if it could be sent nothing.
+        """
+        if channel.carried_by is None:
+            return {}
+        adapter = self._adapters[channel.carried_by]
+        lacked = adapter.lacks(channel, candidate)
+        if lacked is not None:
+            raise AddressRefused(f"the text names ${lacked}, which the customer does not have")
+        return adapter.rendered(ChannelMessage("preview", program_name, channel, candidate, self._clock()))
+
     def deliver(
         self, program: Program, *, limit: int | None = None, until: Event | None = None, within: float | None = None
     ) -> Summary:

@@ -80,7 +80,7 @@ class Chain:
         for name in dict.fromkeys([PREFERENCE, *chain.filters]):
             factory = _factories.get(name)
             if factory is None:
-                raise Invalid(f"unknown filter {name}; the filters are {_factories.names()}", field="filterChain")
+                raise Invalid(f"unknown filter {name}; the filters are {_factories.names()}", field="filters")
             filters = self._consent if name == PREFERENCE else self._filters
             filters.append((name, factory(chain.settings.get(name, {}))))
 
@@ -157,7 +157,7 @@ def _frequency(settings: dict[str, Any]) -> Filter:
 @filter_(ELIGIBILITY)
 def _eligibility(settings: dict[str, Any]) -> Filter:
     if set(settings) - {"rule"}:
-        raise Invalid("eligibility has one setting: rule", field="filterChain")
+        raise Invalid("eligibility has one setting: rule")
     # Without a rule, everybody is eligible.
     rule = compiled(settings["rule"]) if "rule" in settings else lambda attributes: True
 
@@ -173,7 +173,7 @@ def _eligibility(settings: dict[str, Any]) -> Filter:
 @filter_(PREFERENCE)
 def _preference(settings: dict[str, Any]) -> Filter:
     if settings:
-        raise Invalid("preference has no settings", field="filterChain")
+        raise Invalid("preference has no settings")
 
     def left_out(prospects: Sequence[Prospect], context: FilterContext) -> list[str | None]:
         lookups = [Preferences.of_customer(each.customer_id) for each in prospects]
@@ -209,4 +209,4 @@ def _settings(kind: type[Frequency], name: str, given: dict[str, Any]) -> Freque
         return kind.model_validate(given)
     except ValidationError as error:
         first = error.errors()[0]
-        raise Invalid(f"{name}: {'.'.join(map(str, first['loc']))}: {message_of(first)}", field="filterChain") from None
+        raise Invalid(f"{name}: {'.'.join(map(str, first['loc']))}: {message_of(first)}") from None

@@ -85,10 +85,11 @@ class Pipeline:
         deadline: float | None = None,
         halted: Callable[[], bool] = lambda: False,
         patience: Patience | None = None,
+        keep: bool = True,
     ) -> list[Assessment]:
         """The assessment of each prospect, in their order; Halted, if ``halted`` says so between two requests.
 
-        ``patience`` is for models that are unavailable (``Scorer.score``).
+        ``patience`` is for models that are unavailable, ``keep`` for what they answer (``Scorer.score``).
         """
         assessments = [Assessment(prospect) for prospect in prospects]
         for each in assessments:
@@ -104,7 +105,9 @@ class Pipeline:
         good = [each for each in assessments if each.error is None and not each.unwanted]
         models = plan.configuration.scoring_models
         prospects = [each.prospect for each in good]
-        found = self._scorer.score(models, prospects, fresh=fresh, deadline=deadline, halted=halted, patience=patience)
+        found = self._scorer.score(
+            models, prospects, fresh=fresh, deadline=deadline, halted=halted, patience=patience, keep=keep
+        )
         for each, scores in zip(good, found, strict=True):
             each.scores, each.error, each.cached = scores.found, scores.error, scores.cached
             each.scored = len(scores.found) - scores.cached

@@ -90,6 +90,8 @@ class _Asked:
     after: Sequence[int]
     deadline: float | None
     halted: Callable[[], bool]
+    # Whether the cache gets the answers.
+    is_kept: bool
 
     @property
     def customers(self) -> list[Prospect]:
@@ -126,8 +128,11 @@ class Scorer:
         deadline: float | None = None,
         halted: Callable[[], bool] = lambda: False,
         patience: Patience | None = None,
+        keep: bool = True,
     ) -> list[Scores]:
         """Scores of each prospect. ``fresh`` asks whatever the cache has; Halted, if ``halted`` says so in between.
+
+        What models answer goes into the cache, unless it is not to be kept.
 
         With ``patience``, models that are unavailable are waited for: Paused, if that takes too long.
         """
@@ -138,7 +143,8 @@ class Scorer:
                 waiting = self._from_cache(each, prospects, results)
             for start in range(0, len(waiting), each.batch_size):
                 batch = waiting[start : start + each.batch_size]
-                asked = _Asked(each, prospects, batch, waiting[start + each.batch_size :][:1], deadline, halted)
+                after = waiting[start + each.batch_size :][:1]
+                asked = _Asked(each, prospects, batch, after, deadline, halted, keep)
                 self._ask(asked, results, patience)
                 if halted():
                     raise Halted
@@ -181,7 +187,8 @@ class Scorer:
                 continue
             results[index].found[model.model_id] = score
             fresh.append(_entry(model, prospect, score, now))
-        self._store.write_many(fresh)
+        if asked.is_kept:
+            self._store.write_many(fresh)
 
     def _answers_in_time(self, asked: _Asked, patience: Patience) -> Sequence[Any]:
         """The answers, however often they have to be asked for; ModelFailed if others get theirs and these do not."""

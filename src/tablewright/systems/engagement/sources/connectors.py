@@ -74,21 +74,20 @@ class Sources:
         if not isinstance(connector, FilesConnector):
             return None
         for file in connector.tables.values():
-            self.path(file)
+            if not self.path(file).is_file():
+                raise Invalid(f"the data connector: {file} is not in the folder of sources", field="tables")
         try:
             check_query(connector.query, connector.tables)
         except ValueError as error:
-            raise Invalid(f"the query: {error}", field="dataConnectors") from None
+            raise Invalid(f"the query: {error}", field="query") from None
         try:
             columns = self._columns(connector)
         except Unreadable as error:
-            raise Invalid(f"the data connector: {error}", field="dataConnectors") from None
+            raise Invalid(f"the data connector: {error}", field="query") from None
         found = {column.casefold() for column in columns}
         for option, column in _columns(connector).items():
             if column.casefold() not in found:
-                raise Invalid(
-                    f"{option}: the query has no column {column}; it has {', '.join(columns)}", field="dataConnectors"
-                )
+                raise Invalid(f"{option}: the query has no column {column}; it has {', '.join(columns)}", field=option)
         named = _named(connector)
         return frozenset(column for column in columns if column.casefold() not in named)
 
@@ -110,11 +109,11 @@ class Sources:
         folder = self.folder.resolve()
         path = (folder / file).resolve()
         if not path.is_relative_to(folder):
-            raise Invalid(f"{file} is not in the folder of sources", field="dataConnectors")
+            raise Invalid(f"{file} is not in the folder of sources", field="tables")
         if path.suffix not in READERS:
-            raise Invalid(f"{file} is neither .csv nor .parquet", field="dataConnectors")
+            raise Invalid(f"{file} is neither .csv nor .parquet", field="tables")
         if any(len(part.encode()) > _MAX_NAME_LENGTH for part in path.parts):
-            raise Invalid(f"{file[:50]}... is longer than the name of a file can be", field="dataConnectors")
+            raise Invalid(f"{file[:50]}... is longer than the name of a file can be", field="tables")
         return path
 
     @contextmanager

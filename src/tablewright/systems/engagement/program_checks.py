@@ -1,0 +1,189 @@
+"""What is wrong with a program, each thing at its field: all of it while somebody writes, the first when it is put.
+
+    the form of it    types, bounds, patterns, what belongs together        (``Configuration``)
+    what is here      models, filters, files, queries, columns, addresses   (``ProgramChecks.problems``)
+
+A field is where it is in the body: ``dataConnectors.0.query``. What has the wrong form is left out when the rest is
+checked, so that one mistake does not hide another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from tablewright.runtime import Invalid
+from tablewright.runtime.parameter_texts import message_of
+from tablewright.systems.engagement.configuration import Configuration, FilesConnector, FilterChain
+from tablewright.systems.engagement.delivery.deliveries import Deliveries
+from tablewright.systems.engagement.delivery.outbound_http import Outbound, Refusal
+from tablewright.systems.engagement.scoring.filter_chain import PREFERENCE, Chain, attributes_of
+from tablewright.systems.engagement.scoring.scores import Scorer
+from tablewright.systems.engagement.sources.connectors import Sources
+
+__all__ = ["FieldError", "ProgramChecks", "Review"]
+
+# What stands in for a part that has the wrong form, where there has to be one.
+_STAND_INS: Mapping[str, Any] = {
+    "programName": "-",
+    "scoringModels": [{"modelId": "-", "weight": 1}],
+    "channels": [{"channelId": "-", "priority": 1}],
+}
+_MAX_PROBLEMS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    """What is wrong, and where; an empty field is the program as a whole."""
+
+    field: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """What is wrong with a program, and the attributes that its texts and rules may name; None if that is not known."""
+
+    problems: Sequence[FieldError]
+    attributes: Sequence[str] | None
+
+
+class ProgramChecks:
+    """Checks programs against what there is here."""
+
+    def __init__(self, scorer: Scorer, sources: Sources, deliveries: Deliveries, outbound: Outbound) -> None:
+        self._scorer = scorer
+        self._sources = sources
+        self._deliveries = deliveries
+        self._outbound = outbound
+
+    def check(self, configuration: Configuration) -> None:
+        """Invalid, if a program could not work here."""
+        for problem in self.problems(configuration):
+            raise problem
+
+    def review(self, body: Mapping[str, Any]) -> Review:
+        """All that is wrong with a program as it was written, whatever form that has."""
+        found: list[FieldError] = []
+        given = dict(body)
+        while True:
+            try:
+                configuration = Configuration.model_validate(given)
+                break
+            except ValidationError as error:
+                wrong = [_of_form(each) for each in error.errors(include_url=False)]
+                found += wrong
+                parts = {each.field.partition(".")[0] for each in wrong}
+                before = dict(given)
+                for part in parts:
+                    given.pop(part, None)
+                    if part in _STAND_INS:
+                        given[part] = _STAND_INS[part]
+                if given == before:
+                    # It is about the parts together.
+                    return Review(found[:_MAX_PROBLEMS], None)
+        away = {each.field.partition(".")[0] for each in found}
+        attributes: list[frozenset[str] | None] = []
+        for problem in self.problems(configuration, attributes):
+            field = str(problem.details.get("field", ""))
+            if field.partition(".")[0] not in away:
+                found.append(FieldError(field, str(problem)))
+        known = common(attributes, configuration.event_attributes) if len(attributes) else None
+        return Review(found[:_MAX_PROBLEMS], None if known is None else sorted(known))
+
+    def problems(
+        self, configuration: Configuration, attributes: list[frozenset[str] | None] | None = None
+    ) -> Iterator[Invalid]:
+        """What is wrong with a program here; ``attributes`` is given those of each connector."""
+        for number, model in enumerate(configuration.scoring_models):
+            yield from _caught(f"scoringModels.{number}", lambda model=model: self._scorer.check(model), "modelId")
+            if model.endpoint is not None:
+                yield from self._of_endpoint(f"scoringModels.{number}", model.endpoint, model.headers)
+        for name in dict.fromkeys([PREFERENCE, *configuration.filter_chain.filters]):
+            settings = configuration.filter_chain.settings
+            alone = FilterChain.model_construct(filters=[name], settings={name: settings.get(name, {})})
+            yield from _caught("filterChain", lambda alone=alone: Chain(alone), f"settings.{name}")
+        found: list[frozenset[str] | None] = [] if attributes is None else attributes
+        are_known = True
+        for number, connector in enumerate(configuration.data_connectors):
+            place = f"dataConnectors.{number}"
+            wrong = list(_caught(place, lambda connector=connector: _check_names(connector), "tables"))
+            if not wrong:
+                wrong = list(_caught(place, lambda connector=connector: found.append(self._sources.check(connector))))
+            are_known = are_known and not wrong
+            yield from wrong
+        if not are_known:
+            # What customers have is not known, so nothing can be said of what asks for it.
+            found.append(None)
+        yield from _caught(
+            "filterChain",
+            lambda: _check_rule(attributes_of(configuration.filter_chain), found, configuration.event_attributes),
+            "settings.eligibility",
+        )
+        known = common(found, configuration.event_attributes)
+        for number, channel in enumerate(configuration.channels):
+            yield from _caught(
+                f"channels.{number}", lambda channel=channel: self._deliveries.check(channel, known), "config"
+            )
+
+    def _of_endpoint(self, place: str, endpoint: str, headers: Mapping[str, str]) -> Iterator[Invalid]:
+        for name, check in (
+            ("endpoint", lambda: self._outbound.check(endpoint)),
+            ("headers", lambda: self._outbound.credentials(endpoint, headers)),
+        ):
+            try:
+                check()
+            except Refusal as refusal:
+                yield Invalid(f"{name}: {refusal}", kind="invalid-request", field=f"{place}.{name}")
+
+
+def _caught(place: str, check: Any, otherwise: str = "") -> Iterator[Invalid]:
+    """What a check raises, at its place in the body: the field that it names is one of the part."""
+    try:
+        check()
+    except Invalid as error:
+        field = error.details.pop("field", None) or otherwise
+        yield Invalid(str(error), kind=error.kind, **error.details, field=f"{place}.{field}" if field else place)
+
+
+def _of_form(error: Mapping[str, Any]) -> FieldError:
+    steps = [str(step) for step in error["loc"]]
+    if len(steps) > 2 and steps[0] == "dataConnectors":
+        # Which kind of connector it is, is no step in the body.
+        del steps[2]
+    return FieldError(".".join(steps), message_of(error))
+
+
+def common(found: Sequence[frozenset[str] | None], of_events: Sequence[str]) -> frozenset[str] | None:
+    """The attributes that all customers of a program can have; None, where some connector does not tell.
+
+    A program without connectors has what its events bring, and need not say so.
+    """
+    known = [each for each in found if each is not None]
+    if len(known) < len(found) or not (known or of_events):
+        return None
+    return frozenset.intersection(*known).union(of_events) if known else frozenset(of_events)
+
+
+def _check_rule(asked: set[str], found: Sequence[frozenset[str] | None], of_events: Sequence[str]) -> None:
+    """Invalid, if a rule asks for an attribute that no customer can have: nobody would be eligible."""
+    if None in found or not (found or of_events):
+        return
+    known = frozenset(of_events).union(*(each for each in found if each is not None))
+    for name in sorted(asked - known):
+        raise Invalid(
+            f"eligibility: there is no attribute {name}; there are {', '.join(sorted(known))}. "
+            "One that only events have is listed in eventAttributes"
+        )
+
+
+def _check_names(connector: object) -> None:
+    """Invalid, if two tables of a query are one: their names are the same in capitals."""
+    seen: dict[str, str] = {}
+    for table in connector.tables if isinstance(connector, FilesConnector) else ():
+        other = seen.setdefault(table.lower(), table)
+        if other != table:
+            raise Invalid(f"tables: {other} and {table} are the same name in a query")
