@@ -72,14 +72,16 @@ class Backup:
 
 
 def create_backup(db: Database, request: dict[str, Any]) -> Steps:
-    find = partial(find_backup_source, db, request["TableName"])
-    check_backups_available(find())
-    table = yield from once_counted(db, find)
+    table = find_backup_source(db, request["TableName"])
+    check_backups_available(table)
+    find_again = partial(find_same_source, db, table)
     with new_copy(db, table.rows, sql_schema.backup_table) as copy:
-        items = yield from copy_rows(db, copy, partial(find_same_source, db, table))
+        # First, since nobody may come between the last row and the end.
+        yield from once_counted(db, find_again)
+        items = yield from copy_rows(db, copy, find_again)
         number = _next_number(db)
         finish(db, copy, f"backup_{number}")
-    table = find_same_source(db, table)
+    table = find_again()
     backup = _save(db, number, table, current_description(db, table), items, request["BackupName"], None)
     return {"BackupDetails": {**backup.details, "BackupStatus": "CREATING"}}
 
