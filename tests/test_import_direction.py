@@ -2,6 +2,7 @@
 
 cli, pytest_plugin -> systems -> ui -> runtime -> store, design -> model -> dynamo
 cli                -> deploy -> runtime, design
+cli                -> studio -> ui -> runtime -> store, design -> model -> dynamo
 cli                -> transfer                 -> store, design -> model -> dynamo
                                                   wire, store -> engine -> dynamo
 
@@ -32,18 +33,22 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "design": frozenset({"model", "dynamo"}),
     "runtime": frozenset({"store", "design", "model", "engine", "dynamo"}),
     "ui": frozenset({"runtime", "store", "model"}),
+    "studio": frozenset({"ui", "runtime", "store", "design", "model", "engine", "dynamo"}),
     "systems": frozenset({"ui", "runtime", "store", "design", "model"}),
     "deploy": frozenset({"runtime", "design", "model"}),
     "transfer": frozenset({"store", "design", "model", "engine", "dynamo"}),
     "pytest_plugin": frozenset({"wire", "store", "engine"}),
     "cli": frozenset(
-        {"systems", "ui", "deploy", "runtime", "transfer", "store", "design", "model", "wire", "engine", "dynamo"}
+        {
+            *("systems", "studio", "ui", "deploy", "runtime", "transfer"),
+            *("store", "design", "model", "wire", "engine", "dynamo"),
+        }
     ),
     "__main__": frozenset({"cli"}),
     "__init__": frozenset({"engine", "dynamo"}),
 }
 # The parts that know no more of the store than it promises.
-AROUND_THE_STORE = frozenset({"runtime", "ui", "systems", "transfer", "cli"})
+AROUND_THE_STORE = frozenset({"runtime", "ui", "studio", "systems", "transfer", "cli"})
 
 # The modules of a system that know nothing of HTTP, and what that is.
 WITHOUT_HTTP = frozenset({"service", "model", "handlers"})

@@ -13,6 +13,7 @@
     service_commands          up, token, config
     support_commands          support rebuild-metrics, ...
     deploy/deploy_command     deploy
+    studio/studio_command     studio
     transfer/copy_command     copy
     transfer/check_command    check
 
@@ -46,6 +47,7 @@ from tablewright.cli import (
 )
 from tablewright.cli.argument_parser import Commands, OneLineParser, UsageError
 from tablewright.cli.deploy import deploy_command
+from tablewright.cli.studio import studio_command
 from tablewright.cli.transfer import check_command, copy_command
 
 __all__ = ["main"]
@@ -57,6 +59,7 @@ _MODULES = (
     copy_command,
     check_command,
     service_commands,
+    studio_command,
     support_commands,
     engagement_commands,
     calls_commands,

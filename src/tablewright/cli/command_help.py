@@ -11,7 +11,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Design a model": ("init", "lint", "docs", "plan", "meter", "diff", "migrate", "workbench"),
     "Ship it": ("infra", "iam", "check"),
     "Run the systems": ("up", "token", "config", "support", "engagement", "calls"),
-    "Run the database": ("serve", "verify", "scrub", "backup", "backups", "restore", "copy"),
+    "Run the database": ("serve", "studio", "verify", "scrub", "backup", "backups", "restore", "copy"),
 }
 
 # By command: what to type behind ``tablewright``.
@@ -44,6 +44,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "engagement demo-data": ("engagement demo-data --out customers.csv",),
     "calls verify": ("calls verify", "calls verify --repair"),
     "serve": ("serve", "serve --data ./data --port 8000"),
+    "studio": (
+        "studio ./data --design shop",
+        "studio http://127.0.0.1:8000 --write",
+        "studio aws:eu-west-1 --design shop.model",
+    ),
     "verify": ("verify ./data",),
     "scrub": ("scrub ./data --rate 5MB --copies /mnt/backup/shop",),
     "backup": ("backup Orders --data ./shop --name Monday", "backup --data ./shop --to /mnt/backup/shop --keep 14"),

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import errno
-import ipaddress
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tablewright.cli.argument_parser import Commands, DamagedDataError, FailedDiskError, UsageError, port
+from tablewright.cli.studio.listen_address import check_address, is_loopback, why_not_listening
 
 if TYPE_CHECKING:
     from tablewright.dynamo import Item
@@ -56,6 +55,22 @@ def register(commands: Commands) -> None:
         help="serve metrics for Prometheus at /metrics of another address, such as 127.0.0.1:9100; the address may be"
         " left out (default: no metrics)",
     )
+    serve.add_argument(
+        "--studio",
+        metavar="ADDRESS:PORT",
+        type=_address,
+        nargs="?",
+        const=("127.0.0.1", 0),
+        help="serve the studio as well, at /studio of another address (default: of a free port of 127.0.0.1)",
+    )
+    serve.add_argument("--studio-write", action="store_true", help="allow the studio to write; each write is asked for")
+    serve.add_argument(
+        "--design",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="module or file of a design that the studio shows; may be repeated",
+    )
     add_accept_loss(serve)
     serve.set_defaults(command=_serve, parser=serve)
 
@@ -84,6 +99,7 @@ def add_accept_loss(parser: argparse.ArgumentParser) -> None:
 def _serve(options: argparse.Namespace) -> int:
     import logging
 
+    from tablewright.engine import Engine
     from tablewright.wire import CredentialsFileError, EngineFailedError, Server, Verifier, read_credentials, run_server
 
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
@@ -106,8 +122,17 @@ def _serve(options: argparse.Namespace) -> int:
         check_address(options.metrics[0], options.metrics[1], "--metrics")
     if folder is not None:
         check_layout(folder, by_region=options.by_region)
+    if options.studio is not None:
+        if options.by_region:
+            raise UsageError("--studio is for one set of tables; look at a region with `tablewright studio URL`")
+        check_address(options.studio[0], options.studio[1], "--studio")
     open_ = _open_regions if options.by_region else open_engine
-    with open_(folder, accept_loss=options.accept_loss) as engine:
+    with open_(folder, accept_loss=options.accept_loss) as engine, ExitStack() as beside:
+        if options.studio is not None:
+            from tablewright.cli.studio.studio_command import studio_beside
+
+            assert isinstance(engine, Engine), "the regions have been refused"
+            beside.enter_context(studio_beside(engine, options))
         try:
             run_server(
                 lambda: Server(
@@ -121,7 +146,7 @@ def _serve(options: argparse.Namespace) -> int:
                 started,
             )
         except OSError as error:
-            raise UsageError(_why_not_listening(options.host, options.port, error)) from None
+            raise UsageError(why_not_listening(options.host, options.port, error)) from None
         except EngineFailedError as error:
             raise FailedDiskError(
                 f"{error}; what it holds of the last writes is unknown, and nobody was told that they were stored:"
@@ -181,7 +206,7 @@ def _greet(url: str, folder: Path | None, host: str, credentials: str | None) ->
     # A wildcard address cannot be connected to.
     reachable = url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
     _say(f"Try: {settings} aws dynamodb list-tables --endpoint-url {reachable}")
-    if credentials is None and not _is_loopback(host):
+    if credentials is None and not is_loopback(host):
         print(
             f"tablewright: warning: listening on {host} with any credentials accepted:"
             " anyone who can reach it can read and change everything; --credentials FILE verifies signatures",
@@ -325,49 +350,12 @@ def storage_errors() -> Iterator[None]:
         raise UsageError(str(error)) from None
 
 
-def check_address(host: str, port: int, option: str = "--port") -> None:
-    """Refuses an address that cannot be listened on, before a data folder is created."""
-    import socket
-
-    try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        for family, kind, protocol, _, address in found:
-            try:
-                probe = socket.socket(family, kind, protocol)
-            except OSError:
-                continue  # the name has an address of a family that this machine does not have
-            with probe:
-                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                if family == socket.AF_INET6:
-                    probe.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-                probe.bind(address)
-    except OSError as error:
-        raise UsageError(_why_not_listening(host, port, error, option)) from None
-
-
 def ignore_stop_signals() -> None:
     """For a command that has stopped on request: another signal must not turn its end into a failure."""
     import signal
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.SIG_IGN)
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
-def _why_not_listening(host: str, port: int, error: OSError, option: str = "--port") -> str:
-    # The event loop puts the system's text at the end of one of its own.
-    text = error.strerror or str(error)
-    if error.errno == errno.EADDRINUSE or "in use" in text:
-        return f"port {port} on {host} is in use; stop the program that uses it, or choose another port with {option}"
-    if error.errno == errno.EACCES:
-        return f"this user may not open port {port}; choose one above 1023 with {option}"
-    return f"cannot listen on {host}:{port}: {text.rpartition(': ')[2]}"
 
 
 def _allow_many_connections() -> None:

@@ -13,7 +13,7 @@ from tablewright.cli.database_commands import add_accept_loss
 
 if TYPE_CHECKING:
     from tablewright.runtime import Runtime, Settings
-    from tablewright.runtime.http.application import MakeScreens
+    from tablewright.studio.studio_server import MakeApplicationScreens
 
 _LOOPBACK = "127.0.0.1"
 
@@ -34,6 +34,9 @@ def register(commands: Commands) -> None:
         metavar="PORT",
         help="serve the embedded engine's tables as a DynamoDB endpoint on this port of 127.0.0.1, for other tools; any"
         " credentials are accepted",
+    )
+    up.add_argument(
+        "--studio-write", action="store_true", help="allow the studio at /studio to write; each write is asked for"
     )
     add_accept_loss(up)
     up.add_argument("--demo", action="store_true", help="fill a new data folder with demo data")
@@ -107,7 +110,8 @@ def open_runtime(settings: Settings, systems: Any, *, accept_loss: bool = False)
 
 
 def _up(options: argparse.Namespace) -> int:
-    from tablewright.cli.database_commands import check_address, check_layout, ignore_stop_signals
+    from tablewright.cli.database_commands import check_layout, ignore_stop_signals
+    from tablewright.cli.studio.listen_address import check_address
 
     settings = read_settings(
         data=options.data,
@@ -142,6 +146,10 @@ def _up(options: argparse.Namespace) -> int:
 
     set_up(settings.log_level)
     make_screens = _screens(settings)
+    if make_screens is not None:
+        from tablewright.cli.studio.studio_command import with_studio
+
+        make_screens = with_studio(make_screens, settings, may_write=options.studio_write)
     with StepProgress() as steps:
         steps.begin("loading the systems")
         systems = load(*dict.fromkeys(options.system or ()))
@@ -162,7 +170,7 @@ def _up(options: argparse.Namespace) -> int:
         return status
 
 
-def _screens(settings: Settings) -> MakeScreens | None:
+def _screens(settings: Settings) -> MakeApplicationScreens | None:
     """The screens of the applications; None where what they need is not installed."""
     try:
         import nicegui  # noqa: F401

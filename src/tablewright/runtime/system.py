@@ -152,6 +152,8 @@ class Runtime:
     is_function: bool = False
     # Whether this process serves the screens of the applications.
     has_screens: bool = False
+    # Called with the address of this process as soon as it listens.
+    on_listening: list[Callable[[str], None]] = field(default_factory=list, repr=False)
     # Set, on the event loop, as soon as the process begins to stop: responses without an end have to end then.
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     # The embedded engine, and what uses it beside the stores and has to end before it.

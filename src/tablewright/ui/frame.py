@@ -48,6 +48,7 @@ class Frame:
             with box("tw-main"):
                 with box("tw-top", "header"):
                     self._title = text("", "", "h1")
+                    self._draw_place()
                     self._tabs = box("tw-tabs", "nav", aria_label=t("shell.applications"))
                     self._live = text("", "tw-live")
                     self._live.set_visibility(False)
@@ -100,14 +101,21 @@ class Frame:
                 icon("code")
                 text(label, "tw-rail-name", aria_hidden="true")
 
+    def _draw_place(self) -> None:
+        """Beside the title; the studio says there what it looks at."""
+
     def _rail_item(self, name: str, icon_name: str, label: str, path: str) -> None:
         with box("tw-rail-item", "a", href=path, data_go=True, aria_label=label) as item:
             icon(icon_name)
             text(label, "tw-rail-name", aria_hidden="true")
         self._items[name] = item
 
+    @property
+    def search_label(self) -> str:
+        return self._t("shell.search")
+
     def _draw_search(self) -> None:
-        label = self._t("shell.search")
+        label = self.search_label
         with box("tw-search", "form", role="search"):
             # It has no value of its own here: what is typed is the browser's.
             box(

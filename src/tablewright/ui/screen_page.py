@@ -23,7 +23,7 @@ from nicegui.events import GenericEventArguments
 from starlette.types import ASGIApp
 
 from tablewright.model import Table
-from tablewright.runtime import Runtime, System
+from tablewright.runtime import System
 from tablewright.store import AnyChange
 from tablewright.ui.api_calls import Api, Refused, SignedOut
 from tablewright.ui.applications import Application, Calls, View
@@ -46,7 +46,6 @@ OnDrop = Callable[[str, str, str], Awaitable[object]]
 class Shell:
     """What all pages of a process share."""
 
-    runtime: Runtime
     systems: Mapping[str, System]
     # By name; that of the frame itself has none.
     applications: Mapping[str, Application]
@@ -83,7 +82,7 @@ class Page:
         self.view: View | None = None
         # What is behind the question mark of the address.
         self.query: dict[str, str] = {}
-        self._frame = Frame(t, session, root, self.applications)
+        self._frame = self.make_frame()
         self._endings: list[Callable[[], None]] = []
         self._navigate: OnNavigate | None = None
         self._search: OnText | None = None
@@ -99,6 +98,10 @@ class Page:
         ui.on("tw-search", self._searched)
         ui.on("tw-typed", self._text_typed)
         ui.on("tw-drop", self._dropped)
+
+    def make_frame(self) -> Frame:
+        """Draw the frame; the studio has another."""
+        return Frame(self.t, self.session, self.root, self.applications)
 
     # -- what views use -------------------------------------------------------------------------------------------
 

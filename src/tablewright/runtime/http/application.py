@@ -45,17 +45,17 @@ __all__ = [
 # What any route that needs a caller may respond with.
 _COMMON = (400, 401, 403, 408, 413, 415, 422, 429, 500, 503)
 
-# The first step of the paths of screens; no system is called so.
-SCREENS = "app"
-
 _log = logging.getLogger(__name__)
 
 
 class Screens(Protocol):
-    """The screens of applications: an ASGI application under ``/app``, and what runs as long as it does."""
+    """Screens: ASGI applications by the first step of their paths, such as ``app``, and what runs as long as they do.
+
+    No system has the name of one of them.
+    """
 
     @property
-    def app(self) -> ASGIApp: ...
+    def apps(self) -> Mapping[str, ASGIApp]: ...
 
     def lifespan(self) -> AbstractAsyncContextManager[None]: ...
 
@@ -134,7 +134,7 @@ def application(
         # Not with CORS: no page of another origin has anything to do here.
         app.state.screens = make_screens(runtime, systems, gate)
         runtime.has_screens = True
-        apps[SCREENS] = app.state.screens.app
+        apps.update(app.state.screens.apps)
     return gate
 
 

@@ -157,6 +157,8 @@ def _greet(runtime: Runtime, url: str, steps: ProgressDisplay) -> None:
     where = "in memory" if settings.memory else f"in {settings.data.absolute()}"
     if not settings.is_embedded:
         where = f"on {settings.endpoint or 'Amazon DynamoDB'}"
+    for announce in runtime.on_listening:
+        announce(url)
     _say(f"Tablewright is up at {url} with its data {where}; Ctrl-C stops it")
     keep_visible(f"Tablewright is up at {url}; Ctrl-C stops it", at_once=not sys.stdout.isatty())
 

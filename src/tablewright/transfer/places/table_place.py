@@ -23,7 +23,7 @@ from tablewright.transfer.places.patient_calls import PatientCalls, pause
 from tablewright.transfer.places.place_protocols import Page, endpoint_of
 from tablewright.transfer.places.table_definition import TableDefinition
 
-__all__ = ["endpoint_backend"]
+__all__ = ["backend_at", "endpoint_backend"]
 
 # What bounds memory: so many items of a page, and so many batches of a segment on their way. A page is also what is
 # written again after a kill.

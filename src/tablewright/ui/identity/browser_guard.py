@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tablewright.ui.identity.session_cookie import SESSION_COOKIE, Session, Sessions
 
-__all__ = ["BrowserGuard", "session_in"]
+__all__ = ["BrowserGuard", "cookies_in", "session_in"]
 
 # The key of a scope that has the session.
 _SESSION = "tablewright.session"
@@ -49,7 +49,7 @@ class BrowserGuard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers: dict[str, str] = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         path = scope["path"].removeprefix(scope.get("root_path", ""))
-        session = self._sessions.read(cookies_in(headers).get(SESSION_COOKIE))
+        session = self._sessions.read(cookies_in(headers).get(self.cookie_name(headers)))
         scope[_SESSION] = session
         is_socket = scope["type"] == "websocket"
         if not self._is_ours(headers, is_strict=is_socket or scope["method"] not in _SAFE_METHODS):
@@ -74,6 +74,10 @@ class BrowserGuard:
             await self._lead_to_sign_in(scope)(scope, receive, send_guarded)
             return
         await self._app(scope, receive, send_guarded)
+
+    def cookie_name(self, headers: dict[str, str]) -> str:
+        """The name of the cookie that has the session."""
+        return SESSION_COOKIE
 
     def _is_ours(self, headers: dict[str, str], *, is_strict: bool) -> bool:
         """Whether a request is from a page of ours; where it is not ``is_strict``, it may also be from no page."""

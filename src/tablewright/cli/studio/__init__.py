@@ -1,0 +1,1 @@
+"""The studio, as a command and beside ``up`` and ``serve``."""

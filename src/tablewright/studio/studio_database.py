@@ -1,0 +1,139 @@
+"""What the studio looks at: an engine or an endpoint behind DynamoDB's API, and the designs of its tables.
+
+    database.call("Query", TableName=...)        a read; what is refused is a Refused
+    database.write("UpdateItem", {...}, who)     a write: refused unless the studio may write, and logged
+
+Which operations are reads is decided here, once: whatever is not in ``READS`` is a write.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from tablewright.dynamo import Item
+from tablewright.model import Design, Schema, Table, schemas_of
+from tablewright.store import AsyncStore, Backend, Request, ServiceError, is_transient
+from tablewright.ui.api_calls import Refused
+
+__all__ = ["READS", "LoggedWrite", "StudioDatabase"]
+
+READS = frozenset(
+    {
+        *("ListTables", "DescribeTable", "DescribeTimeToLive", "DescribeContinuousBackups", "ListBackups"),
+        *("DescribeBackup", "DescribeLimits", "DescribeEndpoints", "ListTagsOfResource", "DescribeExport"),
+        *("GetItem", "BatchGetItem", "Query", "Scan", "TransactGetItems"),
+        *("ListStreams", "DescribeStream", "GetShardIterator", "GetRecords"),
+    }
+)
+"""The operations that change nothing. A statement of PartiQL may: it goes by ``send``, once that is known."""
+
+_LOG = logging.getLogger("tablewright.studio.writes")
+_KEPT_WRITES = 500
+# A request that nobody answers within this time has failed, as somebody waits for it.
+_WITHIN_SECONDS = 25.0
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedWrite:
+    """A write of the studio: who, when and what; no values, which may be anybody's."""
+
+    at: datetime
+    who: str
+    operation: str
+    table: str
+    # Names of attributes, or how many items.
+    about: str
+    # The error's code, if it was refused.
+    refused: str | None = None
+
+
+@dataclass(slots=True)
+class StudioDatabase:
+    """An engine or an endpoint, with the designs of its tables."""
+
+    # As somebody wrote it: a folder, an address.
+    name: str
+    backend: Backend = field(repr=False)
+    designs: Sequence[Design] = ()
+    may_write: bool = False
+    # The name that a table of a design has there.
+    name_of: Callable[[Table], str] = field(default=lambda table: table.name, repr=False)
+    writes: deque[LoggedWrite] = field(default_factory=lambda: deque(maxlen=_KEPT_WRITES), repr=False)
+
+    @property
+    def store(self) -> AsyncStore:
+        """A store on the same backend, for the patterns of the designs."""
+        names = {table.name: self.name_of(table) for design in self.designs for table in design.tables}
+        return AsyncStore(self.backend, table_names=names)
+
+    async def call(self, operation: str, /, **body: Any) -> dict[str, Any]:
+        """The response to a request that changes nothing."""
+        if operation not in READS:
+            raise ValueError(f"{operation} changes something: send it with write")
+        return await self.send(operation, body)
+
+    async def write(self, operation: str, body: Mapping[str, Any], who: str, about: str) -> dict[str, Any]:
+        """The response to a request that changes something; it is logged, and refused by a studio that only reads."""
+        if not self.may_write:
+            raise Refused(403, "read-only", "the studio is read-only; start it with --write", {})
+        table = str(body.get("TableName") or body.get("TargetTableName") or ", ".join(body.get("RequestItems", ())))
+        try:
+            response = await self.send(operation, body)
+        except Refused as error:
+            self._note(LoggedWrite(datetime.now(UTC), who, operation, table, about, error.kind))
+            raise
+        self._note(LoggedWrite(datetime.now(UTC), who, operation, table, about))
+        return response
+
+    async def send(self, operation: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Send a request that the caller has decided about; ``call`` and ``write`` are the usual ways."""
+        try:
+            async with asyncio.timeout(_WITHIN_SECONDS):
+                return await self.backend.call_async(Request(operation, dict(body)))
+        except TimeoutError:
+            raise Refused(504, "timeout", f"{self.name} has not answered for {_WITHIN_SECONDS:.0f} s", {}) from None
+        except ServiceError as error:
+            raise refusal(error, self.name) from None
+
+    def _note(self, write: LoggedWrite) -> None:
+        self.writes.append(write)
+        outcome = "done" if write.refused is None else f"refused: {write.refused}"
+        _LOG.info("%s by %s on %s (%s): %s", write.operation, write.who, write.table, write.about, outcome)
+
+    # -- designs --------------------------------------------------------------------------------------------------
+
+    def design_of(self, table: str) -> tuple[Design, Table] | None:
+        """The design and the declaration of a table, if some design has it."""
+        for design in self.designs:
+            for each in design.tables:
+                if self.name_of(each) == table:
+                    return design, each
+        return None
+
+    def schemas(self, table: str) -> list[Schema]:
+        """The entities of a table."""
+        found = self.design_of(table)
+        return [] if found is None else list(schemas_of(found[1]))
+
+    def schema_of_item(self, table: str, item: Item) -> Schema | None:
+        """The entity that an item is of, by its type attribute and its key."""
+        for schema in self.schemas(table):
+            if schema.matches(item):
+                return schema
+        return None
+
+
+def refusal(error: ServiceError, name: str) -> Refused:
+    """An error of the service in words for people; its code is the kind."""
+    detail = error.message or error.code
+    if error.code in ("AccessDeniedException", "AccessDenied"):
+        detail = f"these credentials may not do that: {detail}"
+    elif is_transient(error):
+        detail = f"{name} does not answer as it should: {detail}"
+    return Refused(400, error.code, detail, {})

@@ -1,0 +1,29 @@
+"""``StudioView``: a view of the studio with its addresses, its place at the side, and what it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from urllib.parse import quote
+
+__all__ = ["StudioView"]
+
+
+@dataclass(frozen=True, slots=True)
+class StudioView:
+    """A view: its addresses below ``/studio``, the first of which opens it; its title and icon; what draws it.
+
+    An address with ``{table}`` is opened for the table that is looked at; the first without it, if there is none.
+    """
+
+    paths: tuple[str, ...]
+    title: str
+    icon: str
+    draw: Callable[..., Awaitable[None]]
+
+    def path_of(self, table: str) -> str:
+        """The address of the view, of a table if it is about one and some table is looked at."""
+        for path in self.paths:
+            if ("{table}" in path) == bool(table) and path.replace("{table}", "").count("{") == 0:
+                return path.replace("{table}", quote(table, safe=""))
+        return next(path for path in self.paths if "{" not in path)

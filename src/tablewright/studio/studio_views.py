@@ -1,0 +1,14 @@
+"""The views of the studio, in the order of the side."""
+
+from __future__ import annotations
+
+from tablewright.studio.studio_view import StudioView
+from tablewright.studio.views.tables_view import tables_view
+from tablewright.studio.views.writes_view import writes_view
+
+__all__ = ["HIDDEN_VIEWS", "VIEWS"]
+
+VIEWS: tuple[StudioView, ...] = (StudioView(("/tables", "/tables/{table}"), "studio.tables", "database", tables_view),)
+
+HIDDEN_VIEWS: tuple[StudioView, ...] = (StudioView(("/writes",), "studio.writes", "list", writes_view),)
+"""Views that have an address and no place at the side."""

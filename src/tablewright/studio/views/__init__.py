@@ -1,0 +1,1 @@
+"""The views of the studio, a module each."""
