@@ -21,6 +21,7 @@ from tablewright.runtime.http.bounded_connection import ConnectionLimits, bounde
 from tablewright.runtime.identity.access import RUNTIME_ADMINS
 from tablewright.runtime.settings import Secrets, Settings
 from tablewright.runtime.system import Runtime, System
+from tablewright.runtime.table_readiness import tables_of
 
 
 class Clock:
@@ -133,6 +134,13 @@ def serving(systems: Sequence[System], **settings: Any) -> Iterator[Served]:
         server.should_exit = True
         thread.join(30)
         assert not thread.is_alive()
+
+
+def opened_runtime(systems: Sequence[System], **settings: Any) -> Runtime:
+    """A runtime with the tables of some systems, which nothing is served from; close it."""
+    runtime = Runtime.open(Settings(**settings), systems)
+    runtime.sync_store.ensure_tables(*tables_of(systems))
+    return runtime
 
 
 def wait_for(condition: Callable[[], Any], seconds: float = 30) -> Any:

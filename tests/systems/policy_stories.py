@@ -47,6 +47,12 @@ def service_desk(served: Served) -> None:
     ok(served.client("dora", "Admins", path="/servicedesk").get(f"/tickets/{ticket['ticket_id']}/audit"))
     for params in ({"caller": "caller-1"}, {"caller": "caller-1", "open_only": "true"}):
         ok(agent.get("/tickets", params=params))
+    _found(agent, ticket["number"])
+
+
+def _found(client: httpx.Client, query: str) -> None:
+    """A search finds something, once its consumer has heard of it."""
+    wait_for(lambda: ok(client.get("/search", params={"q": query}))["results"])
 
 
 def support(served: Served) -> None:
@@ -177,6 +183,7 @@ def engagement(served: Served) -> None:
         f"/customers/c-1/subjects/{program}/scores",
     ):
         ok(admin.get(path))
+    _found(admin, programme.id)
 
 
 STORIES: dict[str, Callable[[Served], None]] = {

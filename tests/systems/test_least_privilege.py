@@ -38,6 +38,8 @@ RARELY = {
     (CONSUMERS, "BatchGetItem", "tablewright-internal"),
     # Customers whom a model failed for are forgotten with their run: tests/systems/engagement/runs.
     (REQUESTS, "BatchWriteItem", "Candidates"),
+    # What cannot be read is no dead letter of a search: other errors are.
+    (CONSUMERS, "PutItem", "tablewright-internal"),
     # A checkpoint is read again when the response to a write got lost, and deleted when its shard is trimmed, as is a
     # dead letter that is replayed: tests/store/streams.
     (CONSUMERS, "GetItem", "tablewright-internal"),

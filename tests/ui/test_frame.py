@@ -118,12 +118,23 @@ def test_a_phone_shows_one_column_with_a_way_back(screens: Screens) -> None:
     assert not page.is_visible(".tw-col-thing")
 
 
-def test_a_search_goes_to_the_page_of_results(screens: Screens) -> None:
-    page = screens.sign_in("ada", "/")
+@pytest.mark.requirement("AP3")
+def test_a_search_finds_what_somebody_may_read_and_leads_there(screens: Screens) -> None:
+    page = screens.sign_in("ada", "/tasks/board")
     page.fill("input[name=q]", "<b>nothing</b>")
     page.keyboard.press("Enter")
-    page.wait_for_selector("text=Nothing found for “<b>nothing</b>”")
+    expect(page.get_by_text("Nothing found for “<b>nothing</b>”")).to_be_visible()
     assert page.url.endswith("/app/search?q=%3Cb%3Enothing%3C%2Fb%3E")
+    page.fill("input[name=q]", "passw")
+    page.keyboard.press("Enter")
+    result = page.locator(".tw-item", has_text="Fix the login page")
+    expect(result.locator("mark")).to_have_text("passw")
+    assert serious_problems(page) == []
+    result.click()
+    expect(page.locator(".tw-thing-head h2")).to_have_text("Fix the login page")
+    # Somebody of another system finds nothing of it.
+    page = screens.sign_in("sam", "/search?q=passw")
+    expect(page.get_by_text("Nothing found for “passw”")).to_be_visible()
 
 
 def test_files_that_do_not_change_are_kept_by_browsers(screens: Screens) -> None:

@@ -14,6 +14,7 @@
     support_commands          support rebuild-metrics, ...
     deploy/deploy_command     deploy
     studio/studio_command     studio
+    applications/search_command   search rebuild
     transfer/copy_command     copy
     transfer/check_command    check
 
@@ -45,6 +46,7 @@ from tablewright.cli import (
     service_commands,
     support_commands,
 )
+from tablewright.cli.applications import search_command
 from tablewright.cli.argument_parser import Commands, OneLineParser, UsageError
 from tablewright.cli.deploy import deploy_command
 from tablewright.cli.studio import studio_command
@@ -63,6 +65,7 @@ _MODULES = (
     support_commands,
     engagement_commands,
     calls_commands,
+    search_command,
     cost_commands,
     document_commands,
     lint_command,

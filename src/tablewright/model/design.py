@@ -40,7 +40,7 @@ _MAX_BYTES = 10**9
 
 Action = Literal["create", "put", "update", "delete"]
 Event = Literal["INSERT", "MODIFY", "REMOVE"]
-Effect = Literal["count", "publish", "notify", "export"]
+Effect = Literal["count", "publish", "notify", "export", "index"]
 Source = Literal["stream", "writer"]
 
 # An access pattern, and what it is of.

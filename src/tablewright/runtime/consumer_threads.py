@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -57,6 +57,8 @@ class ConsumerSpec:
     change_filter: ChangeFilter | None = None
     # The most changes that the handler is given in one call; None: all of a batch.
     max_changes: int | None = None
+    # Called after the stream has lost records that were not read yet.
+    on_lost: Callable[[], None] | None = None
 
     @property
     def role_name(self) -> str:
@@ -113,6 +115,13 @@ class ConsumerThreads:
         """The consumers that are waiting, and for what."""
         return {name: running.waiting for name, running in self._running.items() if running.waiting is not None}
 
+    def behind(self) -> dict[str, float]:
+        """For each consumer, how many seconds ago it had handled all changes that there were; 0 for up to one."""
+        now = time.monotonic()
+        ages = {name: now - running.caught_up for name, running in self._running.items()}
+        # The stream is asked several times a second.
+        return {name: 0.0 if age <= 1.0 else round(age, 1) for name, age in ages.items()}
+
     @property
     def names(self) -> list[str]:
         return list(self._running)
@@ -129,7 +138,10 @@ class _Running:
         self.failure: str | None = None
         self.waiting: str | None = None
         self.name = spec.name
+        # When the consumer had last handled all that there was.
+        self.caught_up = time.monotonic()
         self._handler = spec.handler
+        self._on_lost = spec.on_lost
         self._metrics = metrics
         self._stop = stop
         self.consumer = spec.consumer(store, self._handle, _LEASE)
@@ -170,6 +182,8 @@ class _Running:
     def _skip_lost(self) -> None:
         try:
             self.consumer.skip_lost()
+            if self._on_lost is not None:
+                self._on_lost()
         except Exception as error:
             self._failed(error)
 
@@ -180,6 +194,7 @@ class _Running:
 
     def _count(self, done: PassResult) -> None:
         self.failure = None
+        self.caught_up = time.monotonic()
         if done.records:
             self._metrics.records.labels(self.name).inc(done.records)
         if done.dead_letters:

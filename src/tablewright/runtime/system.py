@@ -35,6 +35,8 @@ from tablewright.runtime.identity.deny_list import DenyList
 from tablewright.runtime.internal_tables import events_table, internal_table
 from tablewright.runtime.mail import event_mail, mail_transport
 from tablewright.runtime.metrics import MeasuredBackend, Metrics
+from tablewright.runtime.search.search import Search
+from tablewright.runtime.search.searchable import Searchable
 from tablewright.runtime.settings import PREFIX, Secrets, Settings
 from tablewright.runtime.settings import SettingsError as SettingsError
 from tablewright.store import (
@@ -116,6 +118,8 @@ class System:
     # Writes demo data into empty tables.
     demo: Callable[[Runtime, Any, OnProgress], Awaitable[None]] | None = None
     demo_users: Sequence[DemoUser] = ()
+    # What can be found by a search, and by whom.
+    search: Sequence[Searchable] = ()
     # The module whose ``app`` (a ``tablewright.ui.Application``) has its screens; imported where screens are shown.
     screens: str | None = None
 
@@ -145,6 +149,8 @@ class Runtime:
     mailer: event_mail.Mailer
     limit: RateLimit
     deny_list: DenyList
+    # The full-text index of the systems.
+    search: Search
     clock: Callable[[], float] = time.time
     # Whether there is a blob store for large values.
     has_blobs: bool = False
@@ -219,12 +225,13 @@ class Runtime:
             sole_sender_since=datetime.fromtimestamp(clock(), UTC) if settings.is_embedded else None,
         )
         store = AsyncStore(backend, **options)
+        maintenance_store = store_with(settings.maintenance_profile)
         return cls(
             settings=settings,
             store=store,
             sync_store=sync_store,
             consumer_store=store_with(settings.consumer_profile),
-            maintenance_store=store_with(settings.maintenance_profile),
+            maintenance_store=maintenance_store,
             metrics=metrics,
             secrets=secrets,
             verifier=verifier,
@@ -234,6 +241,7 @@ class Runtime:
             deny_list=DenyList(store),
             clock=clock,
             has_blobs=options["blobs"] is not None,
+            search=Search(settings, store, maintenance_store, {system.name: system.search for system in systems}),
             engine=engine,
         )
 
@@ -274,6 +282,7 @@ class Runtime:
 
     def close(self) -> None:
         self.users_of_engine.close()
+        self.search.close()
         stores = (self.sync_store, self.consumer_store, self.maintenance_store)
         for store in {id(store): store for store in stores}.values():
             store.close()

@@ -73,8 +73,9 @@ class Application:
         self.views: list[View] = []
         # What waits for somebody, for the start page.
         self.waiting: Callable[..., Awaitable[Sequence[Waiting]]] | None = None
-        # Results of a search, for the page of them.
-        self.search: Callable[..., Awaitable[Sequence[tuple[str, str, str]]]] | None = None
+        # Where results of the system's call `search` lead, by their kind: {"task": "/list/{task_id}"}. Of several
+        # paths, the first counts whose view somebody is shown.
+        self.search: Mapping[str, str | Sequence[str]] = {}
 
     def view(self, *paths: str, title: str, tab: bool = False, needs: Iterable[str] = ()) -> Callable[[Build], Build]:
         """Make a function a view: ``tab`` puts it into the bar at the top, ``needs`` are names of calls."""
@@ -106,6 +107,9 @@ class Calls:
     def __getitem__(self, name: str) -> Call:
         return self._calls[name]
 
+    def has(self, name: str) -> bool:
+        return name in self._calls
+
     def may(self, caller: Caller, *names: str) -> bool:
         """Whether somebody may make all of some calls; a name that no call has is an error."""
         return all(allowed(caller, self._calls[name]) for name in names)
@@ -124,6 +128,8 @@ def check(application: Application, calls: Calls, texts: Mapping[str, Any]) -> N
     for key in (application.title, *(view.title for view in application.views)):
         if key not in texts:
             raise ValueError(f"{application.name}: there is no text {key}")
+    if application.search and not calls.has("search"):
+        raise ValueError(f"{application.name}: results of a search lead somewhere, and there is no call search")
     for view in application.views:
         for name in view.needs:
             try:

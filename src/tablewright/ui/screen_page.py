@@ -155,7 +155,10 @@ class Page:
         self._navigate = handler
 
     def on_search(self, handler: OnText, *, typed: OnText | None = None) -> None:
-        """Be given what somebody searches for; ``typed`` is called as they type."""
+        """Be given what somebody searches for, and what they type on the way.
+
+        A handler that returns True has dealt with it; otherwise the results of all applications are shown.
+        """
         self._search, self._typed = handler, typed
 
     def on_drop(self, handler: OnDrop) -> None:
@@ -313,17 +316,28 @@ class Page:
 
     async def _searched(self, event: GenericEventArguments) -> None:
         found = str(event.args)[:200].strip()
-        if self._search is not None:
-            await self._told(self._search, found)
-        elif found:
+        if self._search is not None and await self._told(self._search, found):
+            return
+        if found:
             await self.go(self.path_in("", "/search", q=found))
 
     async def _text_typed(self, event: GenericEventArguments) -> None:
         if self._typed is not None:
             await self._told(self._typed, str(event.args)[:200].strip())
 
-    async def _told(self, handler: OnText, found: str) -> None:
-        await guarded(lambda: handler(found))()
+    async def _told(self, handler: OnText, found: str) -> bool:
+        """Hand a text to a view; whether it is done with it."""
+        taken = False
+
+        async def told() -> None:
+            nonlocal taken
+            # If it raises, that is said, and nothing else happens.
+            taken = True
+            result = handler(found)
+            taken = (await result if isinstance(result, Awaitable) else result) is True
+
+        await guarded(told)()
+        return taken
 
     async def _dropped(self, event: GenericEventArguments) -> None:
         drop, args = self._drop, event.args

@@ -21,12 +21,12 @@ from tablewright.runtime import Runtime, Settings, SettingsError, System, calls_
 from tablewright.runtime.http.declared_calls import runtime_calls
 from tablewright.ui.applications import Application, Calls, check
 from tablewright.ui.browser_pages import BrowserPages
+from tablewright.ui.frame_views.start_view import frame_views
 from tablewright.ui.identity.browser_guard import BrowserGuard, session_in
 from tablewright.ui.identity.session_cookie import Sessions
 from tablewright.ui.identity.sign_in import SignIn
 from tablewright.ui.live_changes import LiveChanges
 from tablewright.ui.screen_page import Page, Shell
-from tablewright.ui.start_view import frame_views
 from tablewright.ui.texts import Texts
 
 __all__ = ["OTHERS", "Screens", "check_settings", "make_screens"]

@@ -15,6 +15,7 @@ from pydantic import BaseModel, Field
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from tablewright.model import Selection
+from tablewright.runtime.admin import search_routes
 from tablewright.runtime.consumer_threads import ConsumerThreads
 from tablewright.runtime.errors import ResourceNotFound, ServiceUnavailable, StateConflict
 from tablewright.runtime.events.event_log import Event
@@ -65,6 +66,9 @@ class ConsumerState(BaseModel):
     failing: str | None = Field(description="the error that it fails with", examples=[None])
     waiting: str | None = Field(description="what it waits for, such as a mail server that is down", examples=[None])
     dead_letters: int = Field(description="how many there are", examples=[0])
+    behind_seconds: float = Field(
+        description="how many seconds ago it had handled all changes; 0 for up to one", examples=[0]
+    )
 
 
 class DeadLetterView(BaseModel):
@@ -151,13 +155,14 @@ async def events(
 async def consumers(request: Request, _: Admin) -> list[ConsumerState]:
     """The consumers of this process: which are failing, which wait, how many dead letters they have."""
     threads, store = _threads(request), runtime_of(request).consumer_store
-    failing, waiting = threads.failures(), threads.waiting()
+    failing, waiting, behind = threads.failures(), threads.waiting(), threads.behind()
     return [
         ConsumerState(
             name=name,
             failing=failing.get(name),
             waiting=waiting.get(name),
             dead_letters=await asyncio.to_thread(store.count, _dead_letters_of(name), consistent=True),
+            behind_seconds=behind[name],
         )
         for name in threads.names
     ]
@@ -242,6 +247,9 @@ async def replay_mail(id: str, request: Request, _: Admin) -> None:
         await asyncio.to_thread(runtime.mailer.on(runtime.consumer_store).replay, event_id, recipient)
     except Unavailable as error:
         raise ServiceUnavailable(f"the message could not be sent now: {error}") from error
+
+
+router.routes += search_routes.router.routes
 
 
 def _dead_letters_of(name: str) -> Selection[DeadLetter]:

@@ -78,6 +78,7 @@ def application(
         services = services_of(runtime, systems)
     threads = ConsumerThreads(runtime.consumer_store, _consumer_specs(runtime, systems, services), runtime.metrics)
     background = [each for system in systems for each in system.background(runtime, services[system.name])]
+    background.append(runtime.search)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -125,7 +126,7 @@ def application(
     apps: dict[str, ASGIApp] = {}
     for system in systems:
         service = services[system.name]
-        compiled = CompiledRoutes(described(runtime, system, service))
+        compiled = CompiledRoutes(described(runtime, system, service, threads))
         apps[system.name] = _with_cors(runtime, compiled)
     gate = Gate(
         _with_cors(runtime, CompiledRoutes(app)), apps, metrics=runtime.metrics, max_body=runtime.settings.max_body
@@ -153,7 +154,7 @@ async def _at_once(stops: Sequence[Callable[[], None]]) -> None:
         threads.shutdown(wait=False)
 
 
-def described(runtime: Runtime, system: System, service: Any) -> FastAPI:
+def described(runtime: Runtime, system: System, service: Any, threads: ConsumerThreads) -> FastAPI:
     """A system as an application of its own.
 
     It has its router's routes themselves, as only those are compiled: not routers that a router includes.
@@ -171,6 +172,7 @@ def described(runtime: Runtime, system: System, service: Any) -> FastAPI:
     )
     app.state.runtime = runtime
     app.state.service = service
+    app.state.consumer_threads = threads
     app.state.admit = system.admit
     app.state.system = system
     problems.install(app)
@@ -219,6 +221,7 @@ def services_of(runtime: Runtime, systems: Sequence[System]) -> dict[str, Any]:
 
 def _consumer_specs(runtime: Runtime, systems: Sequence[System], services: Mapping[str, Any]) -> list[ConsumerSpec]:
     found = [each for system in systems for each in system.consumers(runtime, services[system.name])]
+    found += runtime.search.consumers()
     settings = runtime.settings
     if settings.event_bus is not None:
         handler = event_bridge(settings.event_bus, settings.region, settings.aws_endpoint)

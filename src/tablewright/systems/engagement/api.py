@@ -30,6 +30,7 @@ from tablewright.runtime import (
     service_of,
 )
 from tablewright.runtime.audit import AuditPage
+from tablewright.runtime.search.search_route import search_route
 from tablewright.store import Unreadable
 from tablewright.systems.engagement import views
 from tablewright.systems.engagement.audit_names import candidate_thing, program_thing
@@ -710,3 +711,6 @@ async def deliveries_to(
 async def unreadable(here: Here, _: Admin) -> UnreadableList:
     """Items that could not be read since this process started, the latest first: which, what is wrong, how often."""
     return UnreadableList.of(here.unreadable_log)
+
+
+router.routes += search_route("engagement", VIEWERS, MARKETERS, APPROVERS, ADMINS).routes

@@ -18,6 +18,7 @@ from tablewright.systems.engagement.api import router
 from tablewright.systems.engagement.configuration import Configuration
 from tablewright.systems.engagement.model import ApprovalState, Program, Run, design
 from tablewright.systems.engagement.platform import Platform
+from tablewright.systems.engagement.programs_search import SEARCH
 from tablewright.systems.engagement.roles import ADMINS, APPROVERS, EVENT_SOURCES, MARKETERS, ROLES, VIEWERS
 from tablewright.systems.engagement.sources import demo_customers
 
@@ -113,6 +114,7 @@ system = System(
     roles=ROLES,
     background=_background,
     demo=_demo,
+    search=SEARCH,
     demo_users=(
         DemoUser("marketer", (MARKETERS,), "configures programs, and runs them", "marketer@example.org"),
         DemoUser("paola", (APPROVERS,), "approves programs that others have changed", "paola@example.org"),

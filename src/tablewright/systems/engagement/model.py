@@ -33,7 +33,7 @@ transaction as the candidate. Scores in keys are in a form that sorts as numbers
 
 from __future__ import annotations
 
-from tablewright.model import AcceptedFinding, Design, ItemWrite, RequiredRead, Traffic, Volume, Write
+from tablewright.model import AcceptedFinding, Design, ItemWrite, Reaction, RequiredRead, Traffic, Volume, Write
 from tablewright.runtime.audit import AUDITED, READ_AUDIT
 from tablewright.runtime.idempotency import KEEP_RESPONSE
 from tablewright.runtime.identity.deny_list import CHECK_CALLER
@@ -229,6 +229,7 @@ design = Design(
         RECORD_MAIL,
         KEEP_RESPONSE,
     ],
+    reactions=[Reaction("find program", Program, effect="index", consumer="search")],
     roles={
         "api": [
             "Candidate.by_subject",

@@ -26,6 +26,7 @@ from tablewright.runtime import (
 )
 from tablewright.runtime.audit import AuditPage
 from tablewright.runtime.http.json_values import Said
+from tablewright.runtime.search.search_route import search_route
 from tablewright.systems.response_views import page_end
 from tablewright.systems.servicedesk.model import Comment, Priority, QueuedTicket, Status, Ticket, answer_due
 from tablewright.systems.servicedesk.roles import ADMINS, AGENTS, VOICE_AGENTS
@@ -322,3 +323,6 @@ def _time(value: datetime | None) -> Time:
     except ValueError:
         # Within a day of the first or the last time there is, which another program wrote, there is no other offset.
         return value.isoformat()
+
+
+router.routes += search_route("servicedesk", AGENTS, ADMINS).routes

@@ -32,6 +32,7 @@ from tablewright.model import (
     Keys,
     Projection,
     Query,
+    Reaction,
     Table,
     Traffic,
     UpdatedAt,
@@ -151,6 +152,10 @@ class Ticket(Entity, table=tickets):
     def by_id(self, ticket_id: UUID) -> None:
         """A ticket."""
 
+    @Get(many=True)
+    def found(self, ticket_id: UUID) -> None:
+        """Tickets that a search has found."""
+
     @Query("CallerIdIndex", range="created_at", newest_first=True, expected=10)
     def of_caller(self, caller_id: str, *, since: datetime | None = None, until: datetime | None = None) -> None:
         """The tickets of a caller, newest first."""
@@ -223,6 +228,7 @@ design = Design(
         Write("set priority", ItemWrite(Ticket, "update", sets=["priority", "updated_at"]), AUDITED),
         KEEP_RESPONSE,
     ],
+    reactions=[Reaction("find ticket", Ticket, effect="index", consumer="search")],
     roles={
         # What the document allows, and what people at the desk need beside it: changes that are audited, too.
         "api": [
@@ -237,6 +243,7 @@ design = Design(
             "Ticket.unassigned",
             "Ticket.of_agent",
             "Ticket.by_number",
+            "Ticket.found",
             "answer",
             "change status",
             "take",

@@ -9,6 +9,7 @@ from tablewright.runtime.idempotency import UNKEYED
 from tablewright.runtime.identity.actor import Actor, acting
 from tablewright.systems.servicedesk.api import router
 from tablewright.systems.servicedesk.caller_ids import CallerIds
+from tablewright.systems.servicedesk.desk_search import SEARCH
 from tablewright.systems.servicedesk.model import Priority, Status, design
 from tablewright.systems.servicedesk.roles import ADMINS, AGENTS, ROLES, VOICE_AGENTS
 from tablewright.systems.servicedesk.service import ServiceDesk, Written
@@ -68,5 +69,6 @@ system = System(
         DemoUser("sam", (AGENTS,), "somebody at the desk", "sam@example.org"),
         DemoUser("dora", (ADMINS,), "looks after the desk", "dora@example.org"),
     ),
+    search=SEARCH,
     screens="tablewright.systems.servicedesk.app.desk_app",
 )

@@ -40,6 +40,7 @@ from tablewright.runtime import (
 from tablewright.runtime.audit import AuditPage
 from tablewright.runtime.http.json_values import Shown
 from tablewright.runtime.http.path_ids import Id, is_id
+from tablewright.runtime.search.search_route import search_route
 from tablewright.store import Unreadable
 from tablewright.systems.response_views import page_end
 from tablewright.systems.support import views
@@ -539,3 +540,6 @@ async def maintenance_state(job: MaintenanceJob, here: Here, _: Admin) -> views.
 async def unreadable(here: Here, _: Admin) -> UnreadableList:
     """Items that could not be read since this process started, the latest first: which, what is wrong, how often."""
     return UnreadableList.of(here.unreadable_log)
+
+
+router.routes += search_route("support", CUSTOMERS.own, *STAFF).routes

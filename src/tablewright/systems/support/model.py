@@ -269,6 +269,10 @@ class Event(Entity, table=tickets, type_name="event"):
 
     keys = Keys(PK="TICKET#{ticket_id}", SK="EVENT#{day}#{number:06}")
 
+    @Get(many=True)
+    def by_id(self, ticket_id: str, day: date, number: int) -> None:
+        """An event of a ticket."""
+
     @Query(range="day", newest_first=True, expected=10)
     def latest(self, ticket_id: str, *, since: date | None = None, until: date | None = None) -> None:
         """The events of a ticket, newest first."""
@@ -336,6 +340,10 @@ class Feedback(Entity, table=tickets, type_name="feedback"):
         GSI3PK="OPERATOR#{operator_id}",
         GSI3SK="{submitted_at}",
     )
+
+    @Get(many=True)
+    def by_id(self, ticket_id: str, submitted_at: datetime, feedback_id: str) -> None:
+        """Feedback on a ticket."""
 
     @Query(newest_first=True, expected=5)
     def of_ticket(self, ticket_id: str) -> None:
@@ -421,6 +429,13 @@ class Metric(Entity, table=metrics):
         """A metric."""
 
 
+# What a search finds.
+_FOUND: tuple[tuple[str, type[Entity]], ...] = (
+    ("ticket", Ticket),
+    ("message", Event),
+    ("feedback", Feedback),
+)
+
 design = Design(
     "Support",
     about=__doc__,
@@ -501,6 +516,7 @@ design = Design(
             Reaction("training export", kind, effect="export", consumer="training export")
             for kind in (Ticket, Event, Feedback)
         ),
+        *(Reaction(f"find {name}", kind, effect="index", consumer="search") for name, kind in _FOUND),
     ],
     roles={
         "api": [
@@ -516,6 +532,8 @@ design = Design(
             "Conversation.unanswered",
             "Event.latest",
             "Event.between",
+            "Event.by_id",
+            "Feedback.by_id",
             "Feedback.of_ticket",
             "Feedback.by_operator",
             "Session.by_id",

@@ -22,6 +22,7 @@ from tablewright.systems.support.metric_counters import COUNTED, count
 from tablewright.systems.support.model import Priority, Status, Ticket, design, tickets
 from tablewright.systems.support.roles import ADMINS, CUSTOMERS, ENGINEERS, OPERATORS, ROLES, SERVICES
 from tablewright.systems.support.service import Support
+from tablewright.systems.support.support_search import SEARCH
 from tablewright.systems.support.training_export import BATCH_SIZE, EXPORTED, Export, FirstExport
 from tablewright.systems.support.training_export import WINDOW as EXPORT_WINDOW
 from tablewright.systems.unreadable_log import UnreadableLog
@@ -123,6 +124,7 @@ system = System(
     consumers=_consumers,
     background=_background,
     demo=_demo,
+    search=SEARCH,
     demo_users=(
         DemoUser("cust_1", (CUSTOMERS,), "a customer with two tickets"),
         DemoUser("cust_2", (CUSTOMERS,), "another customer, with tickets of her own"),

@@ -29,6 +29,7 @@ from tablewright.runtime.http.json_values import UNIQUE, Said, each_once, not_bl
 from tablewright.runtime.http.path_ids import not_dots
 from tablewright.runtime.mail.mail_addresses import ADDRESS, MAX_ADDRESS_LENGTH, checked_address
 from tablewright.runtime.parameter_texts import matching
+from tablewright.runtime.search.search_route import search_route
 from tablewright.systems.response_views import page_end
 from tablewright.systems.system_router import SystemRouter, UnreadableList
 from tablewright.systems.tasks.additions_api import additions_router
@@ -454,6 +455,7 @@ router = APIRouter(
         *tasks_router.routes,
         *additions_router.routes,
         *users_router.routes,
+        *search_route("tasks", MEMBERS, ADMINS).routes,
         *maintenance_router.routes,
     ]
 )

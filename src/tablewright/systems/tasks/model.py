@@ -203,6 +203,10 @@ class Comment(Entity, table=task_management, naming=pascal_case, type_name="COMM
 
     keys = Keys(PK="COMMENTS#{task_id}", SK="COMMENT#{created_at:013}#{comment_id}")
 
+    @Get(many=True)
+    def by_id(self, task_id: str, created_at: datetime, comment_id: str) -> None:
+        """A comment of a task."""
+
     @Query(newest_first=True, expected=10)
     def newest_of_task(self, task_id: str) -> None:
         """The comments of a task, newest first."""
@@ -259,6 +263,9 @@ _EVENTS: tuple[tuple[str, type[Entity], Literal["INSERT", "MODIFY"]], ...] = (
     ("TaskStatusUpdated", Task, "MODIFY"),
     ("TaskAssigned", Assignment, "INSERT"),
 )
+
+# What a search finds.
+_FOUND: tuple[tuple[str, type[Entity]], ...] = (("task", Task), ("comment", Comment), ("person", User))
 
 design = Design(
     "Tasks",
@@ -321,6 +328,7 @@ design = Design(
             consumer="notifications",
             write="complete mail",
         ),
+        *(Reaction(f"find {name}", entity, effect="index", consumer="search") for name, entity in _FOUND),
     ],
     roles={
         "api": [
@@ -330,6 +338,7 @@ design = Design(
             "Assignment.by_id",
             "Assignment.of_task",
             "Assignment.of_user",
+            "Comment.by_id",
             "Comment.newest_of_task",
             "Attachment.by_id",
             "Attachment.of_task",

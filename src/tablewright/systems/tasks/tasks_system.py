@@ -14,6 +14,7 @@ from tablewright.systems.tasks.api import router
 from tablewright.systems.tasks.model import Priority, Status, Task, design
 from tablewright.systems.tasks.roles import ADMINS, MEMBERS, ROLES
 from tablewright.systems.tasks.service import Tasks, groups_of
+from tablewright.systems.tasks.tasks_search import SEARCH
 from tablewright.systems.unreadable_log import UnreadableLog
 
 __all__ = ["system"]
@@ -78,5 +79,6 @@ system = System(
     ],
     demo=_demo,
     demo_users=_USERS,
+    search=SEARCH,
     screens="tablewright.systems.tasks.app.tasks_app",
 )

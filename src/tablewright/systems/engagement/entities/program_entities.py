@@ -80,7 +80,7 @@ class Program(Entity, table=programs, naming=camel_case):
         GSI3SK="{marketplace_id}#{program_id}",
     )
 
-    @Get()
+    @Get(many=True)
     def by_id(self, program_id: str, marketplace_id: str) -> None:
         """A program of a marketplace."""
 

@@ -19,6 +19,7 @@ _MOST = 100
 
 app = Application("servicedesk", title="desk.title", icon="phone", texts=texts)
 app.view("/queue", "/queue/{ticket_id}", title="desk.queue", tab=True, needs=["queue"])(queue)
+app.search = {"ticket": "/queue/{ticket_id}"}
 
 
 async def waiting(page: Page) -> Sequence[Waiting]:

@@ -139,19 +139,20 @@ class _Queue:
             )
         )
 
-    async def _search(self, looked_for: str) -> None:
-        """Open the ticket whose number was said; other words only look through the list."""
+    async def _search(self, looked_for: str) -> bool:
+        """Open the ticket whose number was said; other words are looked for everywhere."""
         self._filter("")
         if not looked_for.strip():
-            return
+            return True
         try:
             found = await self._page.api.call("get_by_number", number=looked_for.strip())
         except Refused as error:
             self._filter(looked_for)
             if error.status == 404:
                 toast(error.detail, bad=True)
-            return
+            return error.status == 404
         await self._page.go(self._path(found.body["ticket_id"]))
+        return True
 
     # -- drawing --------------------------------------------------------------------------------------------------
 

@@ -22,6 +22,8 @@ _MOST = 100
 app = Application("support", title="support.title", icon="lifebuoy", texts=texts)
 app.view("/inbox", "/inbox/{ticket_id}", title="support.inbox", tab=True, needs=["tickets"])(inbox)
 app.view("/mine", "/mine/{ticket_id}", title="support.portal", tab=True, needs=["my_tickets"])(portal)
+_TICKET = ("/inbox/{ticket_id}", "/mine/{ticket_id}")
+app.search = {"ticket": _TICKET, "comment": _TICKET, "message": _TICKET}
 
 
 async def waiting(page: Page) -> Sequence[Waiting]:

@@ -134,18 +134,19 @@ class TicketList(ABC):
             )
         )
 
-    async def _search(self, looked_for: str) -> None:
-        """Open the ticket with an id; other words only look through the list."""
+    async def _search(self, looked_for: str) -> bool:
+        """Open the ticket with an id; other words are looked for everywhere."""
         looked_for = looked_for.strip()
         self._filter("" if looked_for.startswith("tkt_") else looked_for)
         if not looked_for.startswith("tkt_"):
-            return
+            return False
         try:
             await self._page.api.call("get_ticket", ticket_id=looked_for)
         except Refused as error:
             toast(error.detail, bad=True)
-            return
+            return True
         await self._page.go(self._path(looked_for))
+        return True
 
     # -- drawing --------------------------------------------------------------------------------------------------
 

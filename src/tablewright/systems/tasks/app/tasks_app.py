@@ -21,6 +21,7 @@ app.view("/board", "/board/{task_id}", title="tasks.board", tab=True, needs=["li
 app.view("/list", "/list/{task_id}", title="tasks.list", tab=True, needs=["list_tasks"])(task_list)
 app.view("/mine", "/mine/{task_id}", title="tasks.mine", tab=True, needs=["list_my_tasks"])(my_tasks)
 app.view("/people", title="tasks.people", tab=True, needs=["list_users"])(people)
+app.search = {"task": "/list/{task_id}", "comment": "/list/{task_id}", "person": "/people"}
 
 
 async def waiting(page: Page) -> Sequence[Waiting]:

@@ -1,4 +1,4 @@
-"""The views of the frame itself: what waits for somebody in each application, and the results of a search."""
+"""The views of the frame itself: what waits for somebody in each application; the gallery, and results of a search."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from tablewright.ui.api_calls import Refused
 from tablewright.ui.applications import Application, Waiting
 from tablewright.ui.components import box, card, empty, failed, icon, link, link_button, pill, text
 from tablewright.ui.feedback import said
+from tablewright.ui.frame_views.search_view import search_results
 from tablewright.ui.gallery import gallery
 from tablewright.ui.screen_page import Page
 from tablewright.ui.shell_texts import texts
@@ -17,6 +18,7 @@ __all__ = ["frame_views"]
 
 frame_views = Application("", title="shell.product", icon="home", texts=texts)
 frame_views.view("/gallery", title="shell.gallery")(gallery)
+frame_views.view("/search", title="shell.search_title")(search_results)
 
 
 @frame_views.view("/", title="shell.start")
@@ -88,22 +90,3 @@ def _draw_waiting(page: Page, each: Waiting) -> None:
         for label, path in each.first:
             with box("tw-clip", "a", href=path, data_go=True, data_row=True):
                 text(label, "tw-mute")
-
-
-@frame_views.view("/search", title="shell.search_title")
-async def search(page: Page) -> None:
-    """What each application finds for a text."""
-    t, query = page.t, page.query.get("q", "").strip()
-    number = 0
-    with box("tw-body tw-body-narrow"):
-        for application in page.applications:
-            found = [] if application.search is None else await application.search(page, query)
-            number += len(found)
-            if found:
-                with card(t(application.title)):
-                    for title, about, path in found:
-                        with box("tw-item", "a", href=path, data_go=True, data_row=True):
-                            text(title, "tw-item-title")
-                            text(about, "tw-mute tw-small")
-        if not number:
-            empty(t("shell.search_none", query=query), t("shell.search_hint"), "search")

@@ -1,0 +1,1 @@
+"""Commands about what the applications have together: search."""

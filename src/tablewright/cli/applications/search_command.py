@@ -1,0 +1,62 @@
+"""``search rebuild``: make the search index again from the tables."""
+
+from __future__ import annotations
+
+import argparse
+from functools import partial
+from typing import TYPE_CHECKING
+
+from tablewright.cli.argument_parser import Commands, UsageError, refused
+
+if TYPE_CHECKING:
+    from tablewright.cli.progress import StepProgress
+
+
+def register(commands: Commands) -> None:
+    search = commands.add_parser("search", help="rebuild the search index of the applications")
+    inner = Commands(search)
+    rebuild = inner.add_parser(
+        "rebuild",
+        help="make the search index again from the tables",
+        epilog="While `tablewright up` runs, POST /runtime/search/{system}/rebuild does the same.",
+    )
+    rebuild.add_argument("systems", nargs="*", metavar="SYSTEM", help="systems (default: all that can be searched)")
+    rebuild.add_argument("--data", metavar="DIR", help="data folder (default: ./data), not in use by `tablewright up`")
+    rebuild.add_argument("--endpoint", metavar="URL", help="a DynamoDB endpoint instead of the embedded engine")
+    rebuild.add_argument("--region", help="Amazon DynamoDB in this region, or the region of the endpoint")
+    rebuild.set_defaults(command=_rebuild, parser=rebuild)
+
+
+def _report(steps: StepProgress, system: str, number: int) -> None:
+    steps.update(f"indexing {system}", number, None)
+
+
+def _rebuild(options: argparse.Namespace) -> int:
+    from tablewright.cli.progress import StepProgress
+    from tablewright.cli.service_commands import open_runtime, read_settings
+    from tablewright.store import StoreError
+    from tablewright.systems import load
+
+    settings = read_settings(data=options.data, endpoint=options.endpoint, region=options.region)
+    if settings.is_embedded and not (settings.data / "tablewright.db").exists():
+        raise UsageError(f"there is no database in {settings.data}; choose the data folder with --data")
+    systems = load()
+    known = [system.name for system in systems if system.search]
+    for name in options.systems:
+        if name not in known:
+            raise UsageError(f"{name} has nothing to search; there are {', '.join(known)}")
+    done: list[str] = []
+    with StepProgress() as steps:
+        steps.begin("opening the database")
+        runtime = open_runtime(settings, systems)
+        try:
+            for name in options.systems or known:
+                steps.begin(f"indexing {name}")
+                number = runtime.search.rebuild(name, partial(_report, steps, name))
+                done.append(f"{name}: {number} {'document' if number == 1 else 'documents'}")
+        except StoreError as error:
+            raise refused(error) from None
+        finally:
+            runtime.close()
+    print("\n".join(done))
+    return 0

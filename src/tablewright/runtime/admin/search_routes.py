@@ -1,0 +1,62 @@
+"""The search index for those who run the systems: how complete it is, and making it again."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Request
+from pydantic import BaseModel, Field
+
+from tablewright.runtime.consumer_threads import ConsumerThreads
+from tablewright.runtime.errors import ResourceNotFound
+from tablewright.runtime.http.dependencies import allow, runtime_of
+from tablewright.runtime.http.problems import documented
+from tablewright.runtime.identity.access import RUNTIME_ADMINS, Caller
+
+router = APIRouter()
+
+Admin = Annotated[Caller, allow(RUNTIME_ADMINS)]
+
+
+class SearchIndexState(BaseModel):
+    system: str = Field(examples=["tasks"])
+    documents: int = Field(description="how many there are", examples=[3])
+    is_building: bool = Field(
+        description="whether it is being made, so that something may be missing", examples=[False]
+    )
+    failing: str | None = Field(description="the error that the last rebuild failed with", examples=[None])
+    behind_seconds: float = Field(description="how far it is behind the tables; 0 for up to a second", examples=[0])
+
+
+@router.get("/runtime/search", tags=["search"])
+async def search_indexes(request: Request, _: Admin) -> list[SearchIndexState]:
+    """The search index of each system: how many documents it has, and how far it is behind."""
+    threads: ConsumerThreads = request.app.state.consumer_threads
+    behind = threads.behind()
+    states = await asyncio.to_thread(runtime_of(request).search.states)
+    return [
+        SearchIndexState(
+            system=each.system,
+            documents=each.documents,
+            is_building=each.is_building,
+            failing=each.failing,
+            behind_seconds=max(
+                (lag for name, lag in behind.items() if name.startswith(f"{each.system}.search")), default=0.0
+            ),
+        )
+        for each in states
+    ]
+
+
+@router.post("/runtime/search/{system}/rebuild", status_code=204, tags=["search"], responses=documented(404, 409))
+async def rebuild_search_index(
+    system: Annotated[str, Path(max_length=100, description="the name of a system", examples=["tasks"])],
+    request: Request,
+    _: Admin,
+) -> None:
+    """Make the search index of a system again from its tables; searches go on meanwhile."""
+    search = runtime_of(request).search
+    if system not in search.systems:
+        raise ResourceNotFound(f"{system} has nothing to search; there are {', '.join(search.systems)}")
+    search.rebuild_soon(system)

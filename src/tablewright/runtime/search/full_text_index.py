@@ -1,0 +1,268 @@
+"""``FullTextIndex``: documents of all systems in one SQLite file with FTS5, found by the words that begin as a query's.
+
+    documents   system, item key, kind, ids, generation          one row for each item
+    owners      person, document                                 whose it is
+    removed     system, item key                                 deleted while a rebuild goes on
+    words       FTS5 over title and text                         no accents, no case; prefixes of two and three letters
+
+The file is derived: it can be deleted, and is made again. It is written before the checkpoint of the consumer that
+writes it, so a process that is killed misses nothing. It is not synced, as the engine needs the disk more: a file that
+was not closed may be of a machine that lost its power, and is made again.
+
+FTS5 leaves the words of a deleted document in older segments until they are merged; ``purge`` merges them, and a freed
+page is overwritten with zeros.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import uuid4
+
+from tablewright.runtime.search.searchable import Document
+
+VERSION = 1
+"""Of the tables below; a file of another version is made again."""
+# bm25 weights: a word in the title counts for so many in the text.
+_TITLE_WEIGHT = 5.0
+_TABLES = (
+    "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID",
+    "CREATE TABLE documents (id INTEGER PRIMARY KEY, system TEXT NOT NULL, item TEXT NOT NULL, kind TEXT NOT NULL, "
+    "ids TEXT NOT NULL, generation INTEGER NOT NULL, UNIQUE (system, item))",
+    "CREATE TABLE owners (person TEXT NOT NULL, document INTEGER NOT NULL, PRIMARY KEY (person, document)) "
+    "WITHOUT ROWID",
+    "CREATE INDEX owners_of_document ON owners (document)",
+    "CREATE TABLE removed (system TEXT, item TEXT, PRIMARY KEY (system, item)) WITHOUT ROWID",
+    "CREATE VIRTUAL TABLE words USING fts5(title, text, tokenize=\"unicode61 remove_diacritics 2\", prefix='2 3')",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A document that was found."""
+
+    kind: str
+    ids: dict[str, str]
+
+
+class FullTextIndex:
+    """The index in a file, or in memory; for all threads of a process, one at a time."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._lock = threading.RLock()
+        self._has_residue = False
+        self._connection = self._opened()
+
+    def close(self) -> None:
+        """Close the file, to be used again as it is."""
+        with self._lock:
+            self.purge()
+            self._synced("closed")
+            self._connection.close()
+
+    @property
+    def id(self) -> str:
+        """A name that the file has as long as it is not made again."""
+        return self._meta("id") or ""
+
+    # -- writing ------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """What is written in it becomes durable together."""
+        with self._lock:
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                self._connection.execute("ROLLBACK")
+                raise
+            self._connection.execute("COMMIT")
+
+    def put(self, system: str, item: str, document: Document) -> None:
+        """A document of the stream, in place of the one that the item had; inside of ``writing``."""
+        self._put(system, item, document, self.generation(system))
+
+    def put_scanned(self, system: str, item: str, document: Document, generation: int) -> None:
+        """A document of a rebuild; not if the stream has been heard of the item meanwhile. Inside of ``writing``."""
+        heard = self._connection.execute(
+            "SELECT 1 FROM documents WHERE system = ? AND item = ? AND generation >= ? "
+            "UNION ALL SELECT 1 FROM removed WHERE system = ? AND item = ?",
+            (system, item, generation, system, item),
+        )
+        if heard.fetchone() is None:
+            self._put(system, item, document, generation)
+
+    def _put(self, system: str, item: str, document: Document, generation: int) -> None:
+        self._remove_item(system, item)
+        execute = self._connection.execute
+        cursor = execute(
+            "INSERT INTO documents (system, item, kind, ids, generation) VALUES (?, ?, ?, ?, ?)",
+            (system, item, document.kind, json.dumps(dict(document.ids)), generation),
+        )
+        number = cursor.lastrowid
+        execute("INSERT INTO words (rowid, title, text) VALUES (?, ?, ?)", (number, document.title, document.text))
+        for person in document.owners:
+            execute("INSERT INTO owners (person, document) VALUES (?, ?)", (person, number))
+
+    def remove(self, system: str, item: str) -> None:
+        """Nothing of an item any more; inside of ``writing``."""
+        self._remove_item(system, item)
+        if self._meta(f"rebuild {system}") is not None:
+            self._connection.execute("INSERT OR IGNORE INTO removed (system, item) VALUES (?, ?)", (system, item))
+
+    def _remove_item(self, system: str, item: str) -> None:
+        found = self._connection.execute("SELECT id FROM documents WHERE system = ? AND item = ?", (system, item))
+        self._remove([number for (number,) in found.fetchall()])
+
+    def remove_older(self, system: str, generation: int) -> int:
+        """What a rebuild has not seen, nor the stream since: it is there no longer. Returns how many."""
+        with self.writing():
+            found = self._connection.execute(
+                "SELECT id FROM documents WHERE system = ? AND generation < ?", (system, generation)
+            )
+            numbers = [number for (number,) in found.fetchall()]
+            self._remove(numbers)
+        return len(numbers)
+
+    def _remove(self, numbers: Iterable[int]) -> None:
+        for number in numbers:
+            for statement in (
+                "DELETE FROM words WHERE rowid = ?",
+                "DELETE FROM owners WHERE document = ?",
+                "DELETE FROM documents WHERE id = ?",
+            ):
+                self._connection.execute(statement, (number,))
+            self._has_residue = True
+
+    def purge(self) -> bool:
+        """Merge the segments, so that no word of a deleted document is left in the file; whether there was any."""
+        with self._lock:
+            if not self._has_residue:
+                return False
+            self._connection.execute("INSERT INTO words (words) VALUES ('optimize')")
+            self._has_residue = False
+            return True
+
+    # -- how complete it is -------------------------------------------------------------------------------------
+
+    def generation(self, system: str) -> int:
+        """How often the documents of a system were made from the table; 0: never."""
+        return int(self._meta(f"generation {system}") or 0)
+
+    def declaration(self, system: str) -> str | None:
+        """What the documents of a system were made by, once all of them were."""
+        return self._meta(f"declaration {system}")
+
+    def begin(self, system: str) -> int:
+        """The number of a new generation of a system's documents."""
+        generation = self.generation(system) + 1
+        with self.writing():
+            self._set_meta(f"generation {system}", str(generation))
+            self._set_meta(f"rebuild {system}", "begun")
+            self._connection.execute("DELETE FROM removed WHERE system = ?", (system,))
+        return generation
+
+    def complete(self, system: str, declaration: str) -> None:
+        """All documents were made."""
+        with self.writing():
+            self._set_meta(f"declaration {system}", declaration)
+            self._connection.execute("DELETE FROM meta WHERE name = ?", (f"rebuild {system}",))
+            self._connection.execute("DELETE FROM removed WHERE system = ?", (system,))
+
+    def incomplete(self, system: str) -> None:
+        """Changes were missed: the documents have to be made again."""
+        with self.writing():
+            self._connection.execute("DELETE FROM meta WHERE name = ?", (f"declaration {system}",))
+
+    def count(self, system: str) -> int:
+        with self._lock:
+            (number,) = self._connection.execute(
+                "SELECT count(*) FROM documents WHERE system = ?", (system,)
+            ).fetchone()
+            return int(number)
+
+    # -- reading ------------------------------------------------------------------------------------------------
+
+    def find(
+        self, system: str, terms: Sequence[str], *, kinds: Sequence[str], own: Sequence[str], person: str, limit: int
+    ) -> list[Hit]:
+        """Documents with words that begin as the terms do: all of some kinds, and a person's of others; best first."""
+        if not terms or not (kinds or own):
+            return []
+        match = " ".join(f'"{term}"*' for term in terms)
+        statement = (
+            "SELECT d.kind, d.ids FROM words JOIN documents d ON d.id = words.rowid WHERE words MATCH ? "
+            f"AND d.system = ? AND (d.kind IN ({_marks(kinds)}) OR (d.kind IN ({_marks(own)}) AND EXISTS "
+            "(SELECT 1 FROM owners o WHERE o.document = d.id AND o.person = ?))) "
+            f"ORDER BY bm25(words, {_TITLE_WEIGHT}, 1.0), d.id DESC LIMIT ?"
+        )
+        with self._lock:
+            found = self._connection.execute(statement, (match, system, *kinds, *own, person, limit)).fetchall()
+        return [Hit(kind, json.loads(ids)) for kind, ids in found]
+
+    # -- the file -----------------------------------------------------------------------------------------------
+
+    def _opened(self) -> sqlite3.Connection:
+        """The file as it is, if it is of this version and whole; otherwise an empty one."""
+        if self._path is not None and self._path.exists():
+            try:
+                connection = self._connect()
+                found = connection.execute("SELECT value FROM meta WHERE name = 'version'").fetchone()
+                closed = connection.execute("SELECT value FROM meta WHERE name = 'state'").fetchone()
+                if found == (str(VERSION),) and closed == ("closed",):
+                    self._synced("open", connection)
+                    return connection
+                connection.close()
+            except sqlite3.DatabaseError:
+                pass
+            for each in (self._path, self._path.with_name(self._path.name + "-journal")):
+                each.unlink(missing_ok=True)
+        connection = self._connect()
+        connection.execute("BEGIN IMMEDIATE")
+        for statement in _TABLES:
+            connection.execute(statement)
+        for name, value in (("version", str(VERSION)), ("id", uuid4().hex[:12])):
+            connection.execute("INSERT INTO meta (name, value) VALUES (?, ?)", (name, value))
+        connection.execute("COMMIT")
+        self._synced("open", connection)
+        return connection
+
+    def _synced(self, state: str, connection: sqlite3.Connection | None = None) -> None:
+        """Have a state of the file on disk, with everything before it."""
+        connection = connection or self._connection
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("INSERT OR REPLACE INTO meta (name, value) VALUES ('state', ?)", (state,))
+        connection.execute("PRAGMA synchronous = OFF")
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            ":memory:" if self._path is None else self._path,
+            timeout=10.0,
+            isolation_level=None,
+            check_same_thread=False,
+        )
+        # No write-ahead log: pages with what was deleted would stay in it.
+        for pragma in ("journal_mode = DELETE", "synchronous = OFF", "secure_delete = ON"):
+            connection.execute(f"PRAGMA {pragma}")
+        if self._path is not None:
+            self._path.chmod(0o600)
+        return connection
+
+    def _meta(self, name: str) -> str | None:
+        with self._lock:
+            found = self._connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+        return None if found is None else str(found[0])
+
+    def _set_meta(self, name: str, value: str) -> None:
+        self._connection.execute("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", (name, value))
+
+
+def _marks(values: Sequence[str]) -> str:
+    return ", ".join("?" * len(values))

@@ -1,0 +1,85 @@
+"""The call ``GET /search`` of a system: what a caller may read, found by words."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from pydantic import BaseModel, Field
+
+from tablewright.runtime.consumer_threads import ConsumerThreads
+from tablewright.runtime.http.dependencies import allow, runtime_of
+from tablewright.runtime.identity.access import Caller, Grant, Role
+from tablewright.runtime.search.searchable import Excerpt
+
+# What other packages use.
+__all__ = ["search_route"]
+
+_MAX_QUERY = 200
+
+SearchText = Annotated[
+    str,
+    Query(
+        min_length=1,
+        max_length=_MAX_QUERY,
+        description="words, or how they begin; case and accents do not matter, and no character is an operator",
+        examples=["login"],
+    ),
+]
+SearchLimit = Annotated[int, Query(ge=1, le=50, description="how many at most")]
+
+
+class Passage(BaseModel):
+    """A piece of text."""
+
+    text: str = Field(examples=["Fix the login page"])
+    matches: list[tuple[int, int]] = Field(
+        description="where the words are that were found: from, and up to", examples=[[[8, 13]]]
+    )
+
+    @classmethod
+    def of(cls, excerpt: Excerpt) -> Passage:
+        return cls(text=excerpt.text, matches=list(excerpt.matches))
+
+
+class SearchResult(BaseModel):
+    kind: str = Field(description="what it is", examples=["ticket"])
+    ids: dict[str, str] = Field(description="what names it", examples=[{"ticket_id": "tkt_1"}])
+    title: Passage
+    excerpt: Passage
+
+
+class SearchPage(BaseModel):
+    results: list[SearchResult] = Field(description="the best first; of what the caller may read, and nothing else")
+    behind_seconds: float = Field(
+        description="how far the index is behind the tables; 0 for up to a second", examples=[0]
+    )
+    is_building: bool = Field(
+        description="whether the index is being made, so that something may be missing", examples=[False]
+    )
+
+
+def search_route(system: str, *readers: Role | Grant) -> APIRouter:
+    """A router with the call, for some roles; what each of them finds is said where the system declares its search."""
+    router = APIRouter()
+
+    async def search(request: Request, caller: Caller, q: SearchText, limit: SearchLimit = 20) -> SearchPage:
+        """What the caller may read that has words beginning as those given, the best first."""
+        found = await runtime_of(request).search.find(system, caller, q, limit)
+        threads: ConsumerThreads = request.app.state.consumer_threads
+        behind = [lag for name, lag in threads.behind().items() if name.startswith(f"{system}.search")]
+        return SearchPage(
+            results=[
+                SearchResult(
+                    kind=each.kind, ids=each.ids, title=Passage.of(each.title), excerpt=Passage.of(each.excerpt)
+                )
+                for each in found
+            ],
+            behind_seconds=max(behind, default=0.0),
+            is_building=runtime_of(request).search.is_building(system),
+        )
+
+    annotations: dict[str, Any] = search.__annotations__
+    annotations["caller"] = Annotated[Caller, allow(*readers)]
+    router.add_api_route("/search", search, methods=["GET"], tags=["search"])
+    return router

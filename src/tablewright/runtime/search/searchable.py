@@ -1,0 +1,182 @@
+"""What can be found: declarations of a system's entities, and documents made of them.
+
+    Searchable(Task, "task", Task.by_id, title="title", texts=["description"], readers=[MEMBERS, ADMINS])
+    Searchable(User, "person", User.by_id, title="user_id", texts=["email"], readers=[MEMBERS.own, ADMINS],
+               owners=["user_id"])
+
+A document is what an item has in the declared fields, so what is masked in the item is masked in the index. ``readers``
+are the roles that may read the item by the system's calls; a role with ``.own`` finds what names the caller in one of
+the fields ``owners``. ``read`` is the access pattern that reads the item again before it is shown.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import BaseModel, TypeAdapter
+
+from tablewright.model import Entity, Lookup, schema_of
+from tablewright.runtime.identity.access import Caller, Grant, Role
+
+# What other packages use.
+__all__ = ["Searchable"]
+
+MAX_TEXT = 100_000
+"""Characters of a document that are indexed."""
+MAX_TERMS = 8
+MAX_TERM = 64
+_EXCERPT = 160
+_BEFORE_MATCH = 50
+_TITLE = 120
+_WORDS = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """An item as it is found: its title, its texts, and the people whose it is."""
+
+    kind: str
+    ids: Mapping[str, str]
+    title: str
+    text: str
+    owners: frozenset[str]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no word to find it by."""
+        return not self.title and not self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Searchable:
+    """An entity that can be found: by which of its fields, and by whom."""
+
+    entity: type[Entity]
+    kind: str
+    # Reads the item by its primary key; its parameters are what names the item in results.
+    read: Callable[..., Lookup[Any]]
+    # Fields, by their names; one inside of another, or of members of a list, is ``comments.comment_text``.
+    title: str = ""
+    texts: Sequence[str] = ()
+    readers: Sequence[Role | Grant] = ()
+    owners: Sequence[str] = ()
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The fields that name an item: those of its primary key."""
+        schema = schema_of(self.entity)
+        named = {source for attribute in schema.table.key for source in schema.sources(attribute)}
+        return tuple(name for name, spec in schema.fields.items() if spec.attribute in named)
+
+    @property
+    def declaration(self) -> str:
+        """The declaration as text: an index that was made for another has to be made again."""
+        fields = ",".join([self.title, *self.texts, "|", *self.owners])
+        return f"{self.kind}:{self.entity.__name__}:{fields}"
+
+    def document(self, entity: Entity) -> Document:
+        title = " ".join(_texts(entity, self.title.split("."))) if self.title else ""
+        texts = [text for path in self.texts for text in _texts(entity, path.split("."))]
+        owners = frozenset(text for name in self.owners for text in _texts(entity, [name]))
+        values = entity.model_dump(mode="json", include={*self.ids})
+        return Document(
+            self.kind,
+            {name: str(values[name]) for name in self.ids},
+            title[:MAX_TEXT],
+            "\n".join(texts)[:MAX_TEXT],
+            owners,
+        )
+
+    def lookup(self, ids: Mapping[str, str]) -> Lookup[Any]:
+        """The read of an item that is named by what a document has of it."""
+        fields = self.entity.model_fields
+        validated = {name: _validated(fields[name].rebuild_annotation(), text) for name, text in ids.items()}
+        return self.read(**validated)
+
+    def rights_of(self, caller: Caller) -> Literal["all", "own"] | None:
+        """What a caller may find: all of them, his own, or none."""
+        grants = [each if isinstance(each, Grant) else Grant(each) for each in self.readers]
+        held = [grant for grant in grants if caller.has(grant.role)]
+        if any(not grant.own for grant in held):
+            return "all"
+        return "own" if held else None
+
+
+def _validated(annotation: Any, text: str) -> Any:
+    return TypeAdapter(annotation).validate_python(text)
+
+
+def _texts(value: Any, path: Sequence[str]) -> Iterator[str]:
+    """The texts at a path; those of all members, where it leads through a list."""
+    if isinstance(value, list | tuple | set | frozenset):
+        for member in value:
+            yield from _texts(member, path)
+    elif path and isinstance(value, Mapping):
+        yield from _texts(value.get(path[0]), path[1:])
+    elif path and isinstance(value, BaseModel):
+        yield from _texts(getattr(value, path[0], None), path[1:])
+    elif not path and value is not None and not isinstance(value, Mapping | BaseModel) and str(value):
+        yield str(value)
+
+
+# -- queries and excerpts ---------------------------------------------------------------------------------------------
+
+
+def terms_of(query: str) -> list[str]:
+    """The words of a query, whatever else it has: operators and quotes are no syntax here."""
+    return [word[:MAX_TERM] for word in _WORDS.findall(query[:1_000])][:MAX_TERMS]
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """A piece of a text, and where in it the words of a query are."""
+
+    text: str
+    matches: tuple[tuple[int, int], ...]
+
+
+def excerpt(text: str, terms: Sequence[str], length: int = _EXCERPT) -> Excerpt:
+    """The piece of a text that has the first of some words, as the index compares them: without case and accents."""
+    text = " ".join(text.split())
+    folded, origin = _folded(text)
+    wanted = [found for term in terms if (found := _folded(term)[0])]
+    spans = sorted(
+        (origin[match.start()], origin[match.end() - 1] + 1)
+        for term in wanted
+        for match in re.finditer(rf"(?<!\w){re.escape(term)}", folded)
+    )
+    start = max(0, spans[0][0] - _BEFORE_MATCH) if spans and len(text) > length else 0
+    if start:
+        # At the beginning of a word.
+        start = text.find(" ", start, spans[0][0]) + 1 or start
+    piece = text[start : start + length]
+    shown = ("…" if start else "") + piece + ("…" if start + length < len(text) else "")
+    shift = start - (1 if start else 0)
+    inside: list[tuple[int, int]] = []
+    for first, last in spans:
+        if first >= start and last <= start + length and (not inside or first - shift >= inside[-1][1]):
+            inside.append((first - shift, last - shift))
+    return Excerpt(shown, tuple(inside))
+
+
+def title_of(document: Document) -> str:
+    """What a document is called: its title, or how its text begins; one line."""
+    line = " ".join((document.title or document.text).split())
+    return line if len(line) <= _TITLE else line[: _TITLE - 1] + "…"
+
+
+def _folded(text: str) -> tuple[str, list[int]]:
+    """A text without case and accents, and for each character of it the place that it comes from."""
+    characters: list[str] = []
+    origin: list[int] = []
+    for place, character in enumerate(text):
+        for each in unicodedata.normalize("NFKD", character):
+            if not unicodedata.combining(each):
+                for folded in each.lower():
+                    characters.append(folded)
+                    origin.append(place)
+    return "".join(characters), origin

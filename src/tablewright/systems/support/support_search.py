@@ -1,0 +1,29 @@
+"""What can be found in Support: tickets by staff and by the customers whose they are; feedback by whom it concerns."""
+
+from __future__ import annotations
+
+from tablewright.runtime.search.searchable import Searchable
+from tablewright.systems.support.model import Event, Feedback, Ticket
+from tablewright.systems.support.roles import ADMINS, CUSTOMERS, ENGINEERS, OPERATORS, SERVICES, STAFF
+
+SEARCH = (
+    Searchable(
+        Ticket,
+        "ticket",
+        Ticket.summary,
+        title="symptom_text",
+        texts=["escalation_reason", "ticket_id", "customer_id", "assigned_to"],
+        readers=[CUSTOMERS.own, *STAFF],
+        owners=["customer_id"],
+    ),
+    # Messages and notes. Not by customers: whose the ticket is, an event does not say, and notes are not for them.
+    Searchable(Event, "message", Event.by_id, texts=["details.text"], readers=STAFF),
+    Searchable(
+        Feedback,
+        "comment",
+        Feedback.by_id,
+        texts=["comment"],
+        readers=[CUSTOMERS.own, OPERATORS.own, ENGINEERS.own, SERVICES, ADMINS],
+        owners=["given_by", "operator_id"],
+    ),
+)

@@ -1,0 +1,33 @@
+"""``tablewright search rebuild``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tablewright.cli import main
+from tablewright.systems.tasks.model import Priority, Task
+from tablewright.systems.tasks.tasks_system import system
+from tests.systems.harness import opened_runtime
+
+pytestmark = pytest.mark.requirement("AP3")
+
+
+def test_the_index_is_made_again_from_the_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    runtime = opened_runtime([system], data=tmp_path)
+    task = Task(task_id="t", title="a", description="b", priority=Priority.LOW, created_by="ada", updated_by="ada")
+    runtime.sync_store.create(task)
+    runtime.close()
+    assert main(["search", "rebuild", "tasks", "--data", str(tmp_path)]) == 0
+    assert capsys.readouterr().out == "tasks: 1 document\n"
+    assert (tmp_path / "search.sqlite").stat().st_mode & 0o077 == 0
+
+
+def test_a_system_without_a_search_is_refused_with_those_that_have_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "tablewright.db").touch()
+    assert main(["search", "rebuild", "calls", "--data", str(tmp_path)]) == 2
+    assert "calls has nothing to search; there are servicedesk, support, engagement, tasks" in capsys.readouterr().err
+    assert main(["search", "rebuild", "--data", str(tmp_path / "none")]) == 2
