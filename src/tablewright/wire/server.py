@@ -16,6 +16,7 @@ and flushes. The caller that opened the engine closes it.
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import signal
 import threading
@@ -256,6 +257,9 @@ def run_server(server_for: Callable[[], Server], started: Callable[[Server], Non
             loop.call_soon_threadsafe(stop.set)
 
         server.when_failed(on_failure)
+        # What exists by now stays: to go through it again and again would keep everybody waiting for 20 ms each time.
+        gc.collect()
+        gc.freeze()
         started(server)
         await stop.wait()
         await server.stop()
