@@ -19,17 +19,17 @@ changes what a store does. Lint checks it, documents print it, policies and cost
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from tablewright.dynamo import Item
 from tablewright.model.collection import Collection, CollectionQuery
 from tablewright.model.entity import Entity
 from tablewright.model.errors import ModelError
 from tablewright.model.keys.key_template import Template
-from tablewright.model.patterns import Get, Query
+from tablewright.model.patterns import Get, Lookup, Query, Selection
 from tablewright.model.schema import Schema, schemas_of
 from tablewright.model.table import Table
 
@@ -61,7 +61,8 @@ class ItemWrite:
 
         ItemWrite(Call, "update", sets=["status"])        ItemWrite(Event, "put", count=25, conditional=False)
 
-    ``sets``, ``adds`` and ``appends`` are the fields that an update changes.
+    ``sets``, ``adds`` and ``appends`` are the fields that an update changes; of a create or a put, ``sets`` are those
+    that a new item has although their default is None.
     """
 
     entity: type[Entity]
@@ -96,15 +97,19 @@ class ItemWrite:
 class Write:
     """A named write: of one item, of several in one transaction, or of many in batches.
 
-        Write("reschedule", ItemWrite(Call, "delete"), ItemWrite(Call, "create"))
+        Write("reschedule", ItemWrite(Call, "delete"), ItemWrite(Call, "create"), reads=[Call.by_id])
 
-    It is named in roles and in traffic, and ``store.transact`` or ``store.write_many`` runs it.
+    It is named in roles and in traffic, and ``store.transact`` or ``store.write_many`` runs it. ``reads`` are the
+    patterns that its caller reads to make it, consistently where the key allows that: what it is based on, and what is
+    read again after it. What the store itself has to read is known, and not listed.
     """
 
     name: str
     item_writes: tuple[ItemWrite, ...]
     # Entities whose items it has conditions on, and does not change (``Check``, ``Absent``).
     checks: tuple[type[Entity], ...]
+    # The access patterns that are read with it, by name; one that is read twice is there twice.
+    reads: tuple[str, ...]
     # The largest number of retries; None is for writers without a limit, which a store never is.
     retries: int | None
     about: str
@@ -114,14 +119,20 @@ class Write:
         name: str,
         *item_writes: ItemWrite,
         checks: Sequence[type[Entity]] = (),
+        reads: Sequence[Callable[..., Lookup[Any] | Selection[Any]]] = (),
         retries: int | None = 5,
         about: str = "",
-        author: str = "",
-        sample_items: Mapping[Table, Sequence[Item]] | None = None,
     ) -> None:
         if not item_writes:
             raise ModelError(f"write {name!r} writes no items; list what it does, such as ItemWrite(Call, 'create')")
-        values = {"name": name, "item_writes": item_writes, "checks": tuple(checks), "retries": retries, "about": about}
+        values = {
+            "name": name,
+            "item_writes": item_writes,
+            "checks": tuple(checks),
+            "reads": tuple(read.__qualname__ for read in reads),
+            "retries": retries,
+            "about": about,
+        }
         for member, value in values.items():
             object.__setattr__(self, member, value)
 
@@ -362,8 +373,9 @@ class Design:
         used = [(f"role {role!r}", name) for role, names in self.roles.items() for name in names]
         used += [("traffic", name) for name in self.traffic]
         used += [("a claim", claim.subject) for claim in self.claims if claim.subject is not None]
+        used += [(f"reads of {write.name!r}", name) for write in self.writes.values() for name in write.reads]
         for place, name in used:
-            if name not in (granted if place.startswith("role ") else known):
+            if name not in (granted if place.startswith(("role ", "reads ")) else known):
                 raise ModelError(
                     f"{self.name}, {place}: unknown pattern or write {name!r}; known are {', '.join(sorted(known))}"
                 )

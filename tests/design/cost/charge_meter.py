@@ -1,4 +1,4 @@
-"""A store that counts what the engine charges for writes."""
+"""A store that counts what the engine charges for writes, and for what it reads to make them."""
 
 from __future__ import annotations
 
@@ -13,17 +13,20 @@ Charges = dict[str, Decimal]
 
 
 class ChargeMeter:
-    """A store that counts write units by table and index."""
+    """A store that counts write units by table and index, and read units."""
 
     def __init__(self, *tables: Table) -> None:
         self._charges: Charges = {}
+        # Of the last action.
+        self.read = Decimal(0)
         self.store = Store.open(None, on_capacity=self._count, blobs=MemoryBlobStore())
         self.store.ensure_tables(*tables)
 
     def _count(self, pattern: str, operation: str, consumed: Any) -> None:
-        if operation in ("GetItem", "BatchGetItem", "Query"):
-            return
         for figures in [consumed] if isinstance(consumed, dict) else consumed:
+            if operation in ("GetItem", "BatchGetItem", "Query"):
+                self.read += Decimal(str(figures["CapacityUnits"]))
+                continue
             places = {figures["TableName"]: figures["Table"]}
             for member in ("GlobalSecondaryIndexes", "LocalSecondaryIndexes"):
                 places |= {f"{figures['TableName']}/{name}": units for name, units in figures.get(member, {}).items()}
@@ -32,5 +35,6 @@ class ChargeMeter:
 
     def charged(self, action: Callable[[], object]) -> Charges:
         self._charges.clear()
+        self.read = Decimal(0)
         action()
         return {place: units for place, units in self._charges.items() if units}

@@ -24,14 +24,24 @@ from tests.design.cost.charge_meter import ChargeMeter, Charges
 from tests.design.generated_designs import SHAPES, VALUES, Shape, entity_of, writes_of
 from tests.examples import examples
 
+READ = "read"
+
 
 def estimated(entity: type[Entity], writes: list[Write], name: str, size: int) -> Charges:
+    """The write units by place, and the read units of all."""
     table = schema_of(entity).table
     design = Design("Generated", tables=[table], writes=writes, volume={entity: Volume(items=10, size=size)})
     found: Charges = {}
     for units in CapacityEstimate(design).of(name):
         found[units.place] = found.get(units.place, Decimal(0)) + units.write
+        found[READ] = found.get(READ, Decimal(0)) + units.read
     return {place: units for place, units in found.items() if units}
+
+
+def charged(meter: ChargeMeter, action: Callable[[], object]) -> Charges:
+    """The same, as charged."""
+    charges = meter.charged(action)
+    return {**charges, READ: meter.read} if meter.read else charges
 
 
 def most(charges: list[Charges]) -> Charges:
@@ -61,12 +71,12 @@ def test_a_new_item_is_charged_as_estimated(shape: Shape) -> None:
     entity = entity_of(shape)
     writes, meter = writes_of(entity), ChargeMeter(schema_of(entity).table)
     size = item_size(made(entity, 0).item())
-    assert meter.charged(lambda: meter.store.create(made(entity, 1))) == estimated(entity, writes, "create", size)
+    assert charged(meter, lambda: meter.store.create(made(entity, 1))) == estimated(entity, writes, "create", size)
     there = meter.store.create(made(entity, 2))
     two = [Create(made(entity, 3)), Create(made(entity, 4))]
-    assert meter.charged(lambda: meter.store.transact(*two)) == estimated(entity, writes, "create two", size)
+    assert charged(meter, lambda: meter.store.transact(*two)) == estimated(entity, writes, "create two", size)
     checked = [Create(made(entity, 5)), Check(there)]
-    assert meter.charged(lambda: meter.store.transact(*checked)) == estimated(entity, writes, "create checked", size)
+    assert charged(meter, lambda: meter.store.transact(*checked)) == estimated(entity, writes, "create checked", size)
 
 
 @pytest.mark.requirement("X5")
@@ -91,9 +101,9 @@ def test_an_update_or_a_delete_is_charged_at_most_what_is_estimated_and_that_in_
                     meter.store.delete(it)
                     continue
                 if not names:
-                    charges.append(meter.charged(partial(meter.store.delete, it)))
+                    charges.append(charged(meter, partial(meter.store.delete, it)))
                     continue
-                charges.append(meter.charged(partial(meter.store.update, it, *sets(entity, **changes))))
+                charges.append(charged(meter, partial(meter.store.update, it, *sets(entity, **changes))))
                 changed = meter.store.get(by_id(entity)(**key_of(entity, it, changes)))
                 assert changed is not None
                 meter.store.delete(changed)

@@ -5,8 +5,10 @@
 
 A write is charged for the item, and for each index whose entry changes (``index_costs``). A transaction costs double on
 the table and the same on its indexes, a batch what its items cost. If the store reads an item before it writes it,
-that is charged as well. Guards of unique values and counters are items too; a condition check costs as much as a write.
-What a consumer writes because of a change is a transaction with its checkpoint.
+that is charged as well, and so is what a write declares that it ``reads``. Guards of unique values and counters are
+items too; a condition check costs as much as a write. What a consumer writes because of a change is a transaction with
+its checkpoint.
+
 A read is charged for what is read, before a filter or a projection, rounded up once per query; a sharded key is one
 query for each shard, and a pattern that takes several values is one for each of them.
 
@@ -41,6 +43,7 @@ from tablewright.model import (
     Query,
     Schema,
     Table,
+    Unique,
     Write,
 )
 
@@ -111,18 +114,19 @@ class CapacityEstimate:
         assert isinstance(whose, Schema)
         return _summed(self._read(whose, pattern))
 
-    def _read(self, schema: Schema, pattern: Get | Query) -> Iterator[Units]:
+    def _read(self, schema: Schema, pattern: Get | Query, consistent: bool | None = None) -> Iterator[Units]:
         table = schema.table
+        consistent = pattern.consistent if consistent is None else consistent
         index = None if pattern.index is None else table.index(pattern.index)
         if index is None and isinstance(pattern, Get):
-            yield Units(table, None, _read_units(self.size(schema), consistent=pattern.consistent), schema=schema)
+            yield Units(table, None, _read_units(self.size(schema), consistent=consistent), schema=schema)
             return
         items = 1 if isinstance(pattern, Get) else _items_read(schema, pattern)
         attributes = (table.partition,) if index is None else index.partition
         rules = [schema.key_rules[name] for name in attributes if name in schema.key_rules]
         shards = max((sum(map(len, rule.suffixes)) for rule in rules), default=1) * _partitions(schema, pattern)
         share = -(-items // shards)
-        one = _read_units(share * self.entry_size(schema, index), consistent=pattern.consistent)
+        one = _read_units(share * self.entry_size(schema, index), consistent=consistent)
         yield Units(table, index, shards * one, schema=schema)
         if lacks(schema, pattern):
             yield self._fetched(schema, items, pattern)
@@ -157,6 +161,16 @@ class CapacityEstimate:
         factor = 2 if is_transaction(write) or checkpoints is not None else 1
         if checkpoints is not None:
             yield Units(checkpoints, None, write=Decimal(factor * write_units(_SMALL)))
+        for name in write.reads:
+            whose, pattern = self.design.granted_patterns[name]
+            assert isinstance(whose, Schema)
+            assert isinstance(pattern, Get | Query)
+            if isinstance(pattern, Get) and _has_guard(whose, pattern):
+                # By the guard of the value, as the index may lag behind.
+                both = _read_units(_SMALL, consistent=True) + _read_units(self.size(whose), consistent=True)
+                yield Units(whose.table, None, both, schema=whose)
+            else:
+                yield from self._read(whose, pattern, _may_be_consistent(whose, pattern))
         for item_write in write.item_writes:
             schema = item_write.entity.schema_
             if reads_first(write, item_write):
@@ -196,6 +210,18 @@ class CapacityEstimate:
             if writes:
                 units = writes * write_units(self.entry_size(schema, index))
                 yield Units(table, index, write=Decimal(count * units), schema=schema)
+
+
+def _may_be_consistent(schema: Schema, pattern: Get | Query) -> bool:
+    """Whether a pattern can be read consistently: not by a global index, which follows later."""
+    return pattern.index is None or not schema.table.index(pattern.index).is_global
+
+
+def _has_guard(schema: Schema, pattern: Get) -> bool:
+    """Whether a read by an index is by a unique value, so that it can be consistent all the same."""
+    by = frozenset[str]() if pattern.signature is None else pattern.signature.required
+    unique = [{spec.name, *spec.marker(Unique).together} for spec in schema.unique]
+    return pattern.index is not None and by in unique
 
 
 def _partitions(schema: Schema, pattern: Get | Query) -> int:

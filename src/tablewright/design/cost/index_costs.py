@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from fractions import Fraction
 from typing import Any, Literal, get_args, get_origin
 
@@ -39,12 +39,15 @@ def entry_size(schema: Schema, index: Index, item: Mapping[str, AttributeValue],
     return min(size, item_size(known) + sum(len(name) + _KEY_BYTES for name in missing))
 
 
-def is_sparse(schema: Schema, index: Index) -> bool:
-    """Whether an index has items of the entity in some states only, and not in the initial one."""
+def is_sparse(schema: Schema, index: Index, given: Set[str] = frozenset()) -> bool:
+    """Whether an index has items of the entity in some states only, and not in the initial one.
+
+    ``given`` are the attributes that a new item has although their default is none.
+    """
     for attribute in index.attributes:
         rule = schema.key_rules.get(attribute)
         needed = [attribute] if rule is None else sorted(rule.required)
-        if any(_begins_absent(schema, path) for path in needed):
+        if any(_begins_absent(schema, path) for path in needed if path.partition(".")[0] not in given):
             return True
         if rule is not None and rule.is_partial and not any(_may_begin(schema, case) for case in rule.cases):
             return True
@@ -69,7 +72,8 @@ def entry_writes(schema: Schema, index: Index, item_write: ItemWrite) -> int:
     if not schema.covers(index):
         return 0
     if item_write.action in ("create", "put"):
-        return int(not is_sparse(schema, index))
+        given = {schema.path(path).partition(".")[0] for path in item_write.sets}
+        return int(not is_sparse(schema, index, given))
     if item_write.action == "delete":
         return 1
     if is_move(item_write):

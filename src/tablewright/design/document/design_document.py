@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import inspect
 import json
+from collections import Counter
 from collections.abc import Iterator
 from datetime import timedelta
 from decimal import Decimal
@@ -306,7 +307,16 @@ def _writes(design: Design) -> Iterator[Block]:
         rows.append(
             [
                 f"`{write.name}`",
-                "; ".join([*map(_touch_text, write.item_writes), *(f"check {each.__name__}" for each in write.checks)]),
+                "; ".join(
+                    [
+                        *(
+                            f"read {name}{f' ({times} times)' if times > 1 else ''}"
+                            for name, times in Counter(write.reads).items()
+                        ),
+                        *map(_touch_text, write.item_writes),
+                        *(f"check {each.__name__}" for each in write.checks),
+                    ]
+                ),
                 "batches" if write.is_batch else "transaction" if is_transaction(write) else "one item",
                 units_text(sum((units.write for units in capacity.of(write.name)), Decimal(0))),
                 write.about,

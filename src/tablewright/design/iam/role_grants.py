@@ -51,6 +51,8 @@ def _of_names(design: Design, names: Sequence[str], tenant: Tenant | None = None
                 yield from of_touch(write, item_write, tenant, item_write.entity in indirect)
             for entity in write.checks:
                 yield from of_check(name, schema_of(entity), tenant, entity in indirect)
+            for read in dict.fromkeys(write.reads):
+                yield from of_read(read, *patterns[read], tenant)
         else:
             yield from of_read(name, *patterns[name], tenant)
 

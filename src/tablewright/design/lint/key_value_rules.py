@@ -345,6 +345,7 @@ def mutable_key(context: LintContext) -> Iterator[Occurrence]:
         changed = {
             path.partition(".")[0]: write.name
             for write, item_write in item_writes
+            if item_write.action == "update"
             for path in (*item_write.sets, *item_write.adds)
         }
         for name in dict.fromkeys(context.fields_of(schema, schema.table.key)):

@@ -138,6 +138,11 @@ class BookedDay(Entity, table=calls, naming=camel_case):
         """The times of a user or a provider on a day."""
 
 
+# A change reads the call, and the days that it has or gets a time on.
+_CALL = [Call.by_id]
+_DAY = [BookedDay.of_day]
+
+
 def _booking(days: int) -> ItemWrite:
     """The days that a write changes, of the user and of the provider."""
     return ItemWrite(BookedDay, "put", count=days)
@@ -149,18 +154,30 @@ design = Design(
     tables=[calls],
     internal_tables=[internal_table],
     writes=[
-        Write("create call", ItemWrite(Call, "create"), _booking(2), AUDITED),
-        Write("complete", ItemWrite(Call, "update", sets=["status"]), AUDITED),
+        Write("create call", ItemWrite(Call, "create"), _booking(2), AUDITED, reads=2 * _DAY),
+        Write("complete", ItemWrite(Call, "update", sets=["status"]), AUDITED, reads=_CALL),
         Write(
-            "cancel", ItemWrite(Call, "update", sets=["status"]), _booking(2), AUDITED, about="its time is free again"
+            "cancel",
+            ItemWrite(Call, "update", sets=["status"]),
+            _booking(2),
+            AUDITED,
+            reads=[*_CALL, *(2 * _DAY)],
+            about="its time is free again",
         ),
-        Write("change provider", ItemWrite(Call, "update", sets=["provider_id"]), _booking(2), AUDITED),
+        Write(
+            "change provider",
+            ItemWrite(Call, "update", sets=["provider_id"]),
+            _booking(2),
+            AUDITED,
+            reads=[*_CALL, *(3 * _DAY)],
+        ),
         Write(
             "reschedule",
             ItemWrite(Call, "delete"),
             ItemWrite(Call, "create"),
             _booking(4),
             AUDITED,
+            reads=[*_CALL, *(4 * _DAY)],
             about="the time is part of the key",
         ),
         Write(
@@ -169,9 +186,10 @@ design = Design(
             ItemWrite(Call, "create"),
             _booking(2),
             AUDITED,
+            reads=[*_CALL, *(3 * _DAY)],
             about="the user is the partition",
         ),
-        Write("delete call", ItemWrite(Call, "delete"), _booking(2), AUDITED),
+        Write("delete call", ItemWrite(Call, "delete"), _booking(2), AUDITED, reads=[*_CALL, *(2 * _DAY)]),
         KEEP_RESPONSE,
     ],
     roles={

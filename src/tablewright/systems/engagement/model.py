@@ -174,12 +174,14 @@ design = Design(
             ItemWrite(Candidate, "update", sets=["rejected", "channels", "rejection_history"]),
             ItemWrite(ChannelEntry, "delete", count=MAX_CHANNELS),
             AUDITED,
+            reads=[Candidate.by_subject, Candidate.by_subject],
         ),
         Write(
             "delete candidate",
             ItemWrite(Candidate, "delete"),
             ItemWrite(ChannelEntry, "delete", count=MAX_CHANNELS),
             AUDITED,
+            reads=[Candidate.by_subject],
         ),
         Write("cache scores", ItemWrite(Score, "put", count=25, conditional=False)),
         Write(
@@ -197,13 +199,19 @@ design = Design(
             ItemWrite(Quota, "put"),
         ),
         Write("finish delivery", ItemWrite(Delivery, "update", sets=["state", "reason"])),
-        Write("change preferences", ItemWrite(Preferences, "put"), ItemWrite(PreferenceChange, "put")),
+        Write(
+            "change preferences",
+            ItemWrite(Preferences, "put"),
+            ItemWrite(PreferenceChange, "put"),
+            reads=[Preferences.of_customer, Preferences.of_customer],
+        ),
         Write(
             "put program",
             ItemWrite(Program, "put"),
             ItemWrite(ProgramVersion, "put"),
             ItemWrite(Schedule, "put", count=2),
             AUDITED,
+            reads=[*(3 * [Program.by_id]), *(2 * [Schedule.of_program])],
         ),
         Write(
             "begin run",

@@ -307,7 +307,7 @@ class Programs:
         wanted = {ScheduleKind.BATCH: program.batch_schedule, ScheduleKind.DELIVERY: program.delivery_schedule}
         for kind, cron in wanted.items():
             lookup = Schedule.of_program(program.program_id, program.marketplace_id, kind)
-            found = await self._reader.one(lookup)
+            found = await self._reader.one(lookup, consistent=True)
             if cron is None or not is_schedule(cron, program.time_zone):
                 if found is not None:
                     operations.append(Delete(lookup))

@@ -210,22 +210,33 @@ def answer_due(ticket: Ticket | QueuedTicket) -> datetime | None:
         return None
 
 
+def _change(name: str, *fields: str) -> Write:
+    """A change of a ticket that is read before and after it."""
+    change = ItemWrite(Ticket, "update", sets=[*fields, "updated_at"])
+    return Write(name, change, AUDITED, reads=[Ticket.by_id, Ticket.by_id])
+
+
 design = Design(
     "Service Desk",
     about=__doc__,
     tables=[tickets],
     internal_tables=[internal_table],
     writes=[
-        Write("create ticket", ItemWrite(Ticket, "create")),
-        Write("add comment", ItemWrite(Ticket, "update", sets=["updated_at"], appends=["comments"])),
+        Write("create ticket", ItemWrite(Ticket, "create", sets=["number"])),
+        Write(
+            "add comment",
+            ItemWrite(Ticket, "update", sets=["updated_at"], appends=["comments"]),
+            reads=[Ticket.by_id],
+        ),
         Write(
             "answer",
             ItemWrite(Ticket, "update", sets=["updated_at", "first_answered_at"], appends=["comments"]),
+            reads=[Ticket.by_id],
         ),
-        Write("change status", ItemWrite(Ticket, "update", sets=["status", "updated_at"]), AUDITED),
-        Write("take", ItemWrite(Ticket, "update", sets=["status", "assignee", "updated_at"]), AUDITED),
-        Write("assign", ItemWrite(Ticket, "update", sets=["assignee", "updated_at"]), AUDITED),
-        Write("set priority", ItemWrite(Ticket, "update", sets=["priority", "updated_at"]), AUDITED),
+        _change("change status", "status"),
+        _change("take", "status", "assignee"),
+        _change("assign", "assignee"),
+        _change("set priority", "priority"),
         KEEP_RESPONSE,
     ],
     reactions=[Reaction("find ticket", Ticket, effect="index", consumer="search")],

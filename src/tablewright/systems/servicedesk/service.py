@@ -219,7 +219,7 @@ class ServiceDesk:
     ) -> Ticket:
         """Change a ticket that is the same as it was read, with its audit entry; the ticket as it is then."""
         ticket_id = ticket.ticket_id
-        change = Update(Ticket.by_id(ticket_id), *changes, expect=[*same, *seen.unchanged(ticket)])
+        change = Update(ticket, *changes, expect=[*same, *seen.unchanged(ticket)])
         try:
             with own_error():
                 await self._store.transact(change, self._audit.changed(_thing(ticket_id), ticket, **audited))

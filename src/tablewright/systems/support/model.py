@@ -436,6 +436,9 @@ _FOUND: tuple[tuple[str, type[Entity]], ...] = (
     ("feedback", Feedback),
 )
 
+# What a change of a ticket reads: the ticket, its large values where they are in the item, and the ticket after it.
+CHANGED = [Ticket.summary, Ticket.by_id, Ticket.summary]
+
 design = Design(
     "Support",
     about=__doc__,
@@ -455,6 +458,7 @@ design = Design(
             ItemWrite(Event, "create"),
             ItemWrite(Helper, "put"),
             AUDITED,
+            reads=CHANGED,
         ),
         Write(
             "escalate",
@@ -462,6 +466,7 @@ design = Design(
             ItemWrite(Event, "create"),
             ItemWrite(Helper, "put", count=2),
             AUDITED,
+            reads=CHANGED,
         ),
         Write(
             "reassign",
@@ -469,6 +474,7 @@ design = Design(
             ItemWrite(Event, "create"),
             ItemWrite(Helper, "put", count=2),
             AUDITED,
+            reads=CHANGED,
         ),
         Write(
             "assign",
@@ -476,6 +482,7 @@ design = Design(
             ItemWrite(Event, "create"),
             ItemWrite(Helper, "put", count=2),
             AUDITED,
+            reads=CHANGED,
         ),
         Write(
             "set priority",
@@ -483,8 +490,9 @@ design = Design(
             ItemWrite(Event, "create"),
             ItemWrite(Helper, "put"),
             AUDITED,
+            reads=CHANGED,
         ),
-        Write("attach data", ItemWrite(Ticket, "update", sets=["data"]), AUDITED),
+        Write("attach data", ItemWrite(Ticket, "update", sets=["data"]), AUDITED, reads=CHANGED[1:]),
         Write("add event", ItemWrite(Event, "create"), ItemWrite(Helper, "put"), checks=[Ticket]),
         Write(
             "send message",

@@ -279,18 +279,35 @@ design = Design(
             "change details",
             ItemWrite(Task, "update", sets=["title", "description", "priority", "due", "updated_by"]),
             AUDITED,
+            reads=[Task.by_id, Task.by_id],
         ),
-        Write("change status", ItemWrite(Task, "update", sets=["status", "updated_by"]), AUDITED, checks=[Assignment]),
+        Write(
+            "change status",
+            ItemWrite(Task, "update", sets=["status", "updated_by"]),
+            AUDITED,
+            checks=[Assignment],
+            reads=[Task.by_id, Assignment.by_id],
+        ),
         Write("assign", ItemWrite(Assignment, "create"), AUDITED, checks=[Task, User]),
         Write("unassign", ItemWrite(Assignment, "delete"), AUDITED),
         Write("add comment", ItemWrite(Comment, "create"), checks=[Task]),
         Write(
             "attach", ItemWrite(Attachment, "create"), ItemWrite(AttachmentContent, "create"), AUDITED, checks=[Task]
         ),
-        Write("detach", ItemWrite(Attachment, "delete"), ItemWrite(AttachmentContent, "delete"), AUDITED),
+        Write(
+            "detach",
+            ItemWrite(Attachment, "delete"),
+            ItemWrite(AttachmentContent, "delete"),
+            AUDITED,
+            reads=[Attachment.by_id],
+        ),
         Write("create user", ItemWrite(User, "create"), AUDITED),
         Write(
-            "change user", ItemWrite(User, "update", sets=["email", "groups", "user_status"]), AUDITED, checks=[User]
+            "change user",
+            ItemWrite(User, "update", sets=["email", "groups", "user_status"]),
+            AUDITED,
+            checks=[User],
+            reads=[User.by_id],
         ),
         Write(
             "deactivate user",
@@ -298,6 +315,7 @@ design = Design(
             ItemWrite(DeactivatedUser, "put"),
             AUDITED,
             checks=[User],
+            reads=[User.by_id],
             about="refused by every system from now on",
         ),
         Write(
@@ -305,6 +323,7 @@ design = Design(
             ItemWrite(User, "update", sets=["user_status"]),
             ItemWrite(DeactivatedUser, "delete"),
             AUDITED,
+            reads=[User.by_id],
         ),
         PUBLISH_EVENT,
         CLAIM_MAIL,
