@@ -2,8 +2,8 @@
 
 cli, pytest_plugin -> systems -> ui -> runtime -> store, design -> model -> dynamo
 cli                -> deploy -> runtime, design
-cli                -> studio -> ui -> runtime -> store, design -> model -> dynamo
-cli                -> transfer                 -> store, design -> model -> dynamo
+cli                -> studio -> sql, ui -> runtime -> store, design -> model -> dynamo
+cli                -> transfer, sql            -> store, design -> model -> dynamo
                                                   wire, store -> engine -> dynamo
 
 What is built on the store takes its public names only, `from tablewright.store import ...`.
@@ -33,14 +33,15 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "design": frozenset({"model", "dynamo"}),
     "runtime": frozenset({"store", "design", "model", "engine", "dynamo"}),
     "ui": frozenset({"runtime", "store", "model"}),
-    "studio": frozenset({"ui", "runtime", "store", "design", "model", "engine", "dynamo"}),
+    "studio": frozenset({"sql", "ui", "runtime", "store", "design", "model", "engine", "dynamo"}),
     "systems": frozenset({"ui", "runtime", "store", "design", "model"}),
     "deploy": frozenset({"runtime", "design", "model"}),
     "transfer": frozenset({"store", "design", "model", "engine", "dynamo"}),
+    "sql": frozenset({"store", "design", "model", "dynamo"}),
     "pytest_plugin": frozenset({"wire", "store", "engine"}),
     "cli": frozenset(
         {
-            *("systems", "studio", "ui", "deploy", "runtime", "transfer"),
+            *("systems", "studio", "ui", "deploy", "runtime", "transfer", "sql"),
             *("store", "design", "model", "wire", "engine", "dynamo"),
         }
     ),
@@ -48,7 +49,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "__init__": frozenset({"engine", "dynamo"}),
 }
 # The parts that know no more of the store than it promises.
-AROUND_THE_STORE = frozenset({"runtime", "ui", "studio", "systems", "transfer", "cli"})
+AROUND_THE_STORE = frozenset({"runtime", "ui", "studio", "systems", "transfer", "sql", "cli"})
 
 # The modules of a system that know nothing of HTTP, and what that is.
 WITHOUT_HTTP = frozenset({"service", "model", "handlers"})

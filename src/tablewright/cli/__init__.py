@@ -17,6 +17,7 @@
     applications/search_command   search rebuild
     transfer/copy_command     copy
     transfer/check_command    check
+    transfer/sql_command      sql
 
 Each module of this package registers a few commands. Exit codes: 0 done, 1 something was found (verify: the data is
 damaged), 2 something that the user can fix, 130 interrupted, 141 nobody reads the output any more (``| head``). An
@@ -50,7 +51,7 @@ from tablewright.cli.applications import search_command
 from tablewright.cli.argument_parser import Commands, OneLineParser, UsageError
 from tablewright.cli.deploy import deploy_command
 from tablewright.cli.studio import studio_command
-from tablewright.cli.transfer import check_command, copy_command
+from tablewright.cli.transfer import check_command, copy_command, sql_command
 
 __all__ = ["main"]
 
@@ -60,6 +61,7 @@ _MODULES = (
     scrub_command,
     copy_command,
     check_command,
+    sql_command,
     service_commands,
     studio_command,
     support_commands,

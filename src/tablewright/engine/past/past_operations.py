@@ -31,6 +31,8 @@ def past_operations(time: float, now: Mapping[str, _Handler]) -> dict[str, _Hand
         operations[name] = _as_of(time, now[name])
     for name in _STATEMENTS:
         operations[name] = _as_of(time, _only_selecting(now[name]))
+    # The tables are those of now.
+    operations["ListTables"] = now["ListTables"]
     operations["DescribeTable"] = _described(time, now["DescribeTable"])
     return operations
 
@@ -38,7 +40,7 @@ def past_operations(time: float, now: Mapping[str, _Handler]) -> dict[str, _Hand
 def _refused(name: str) -> _Handler:
     def handle(db: Database, request: dict[str, Any]) -> Response:
         raise ValidationException(
-            f"{name} is not supported at an earlier time: engine.at() reads items, and DescribeTable their table"
+            f"{name} is not supported at an earlier time: engine.at() reads items, and describes tables"
         )
 
     return handle

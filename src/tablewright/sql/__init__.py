@@ -1,0 +1,20 @@
+"""SQL over tables: DuckDB reads them once, and then answers what DynamoDB cannot: joins, groups, sums.
+
+    query ──▶ which tables it needs ──▶ scan, in parallel segments ──▶ a temporary DuckDB database ──▶ rows, files
+
+sql_session        SqlSession: what there is, what reading it takes, queries and exports
+query_relations    which tables a query needs
+relation_rows      items as rows: of their table, and of the entities that a design finds in it
+relation_loading   the scan, and the DuckDB tables that it becomes
+column_types       what type a column has, by the values in it
+locked_connection  DuckDB without files, network or extensions, within limits of memory, threads and time
+workbook           rows as an Excel file
+"""
+
+from tablewright.sql.locked_connection import SqlLimits
+from tablewright.sql.query_relations import SqlError
+from tablewright.sql.relation_loading import LoadProgress
+from tablewright.sql.relation_rows import Relation
+from tablewright.sql.sql_session import ScanEstimate, SqlResult, SqlSession, TableScan
+
+__all__ = ["LoadProgress", "Relation", "ScanEstimate", "SqlError", "SqlLimits", "SqlResult", "SqlSession", "TableScan"]

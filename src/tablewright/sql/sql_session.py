@@ -1,0 +1,330 @@
+"""A session: what can be queried, what reading it takes, and queries and exports over what was read.
+
+A table is read as a whole when a query first names it or one of its entities, and is there until ``forget``: to read it
+again would cost its scan again. Queries run on a connection that can do nothing but read (``locked_connection``).
+"""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from decimal import Decimal
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from tablewright.design.cost import load_prices
+from tablewright.dynamo import read_units
+from tablewright.model import Design, Table, schemas_of
+from tablewright.sql.locked_connection import SqlLimits, connected, interrupted_after
+from tablewright.sql.query_relations import SqlError, named_relations
+from tablewright.sql.relation_loading import Loader, LoadProgress, LoadStopped
+from tablewright.sql.relation_rows import Relation, RelationRows, entity_relation, table_relation
+from tablewright.sql.workbook import write_workbook
+from tablewright.store import Backend, EmbeddedBackend, Request, ServiceError
+
+__all__ = ["ScanEstimate", "SqlResult", "SqlSession", "TableScan"]
+
+_SEGMENTS = 4
+_MOST_SEGMENTS = 100
+_MOST_ROWS = 10_000
+_FETCHED_AT_ONCE = 1000
+_STOPPED = "the query was stopped"
+_T = TypeVar("_T")
+_FORMATS = {".csv": "csv, HEADER", ".parquet": "parquet"}
+
+
+@dataclass(frozen=True, slots=True)
+class TableScan:
+    """What reading one table takes, by the figures that the service has of it."""
+
+    table: str
+    items: int
+    size: int
+    # Of an eventually consistent scan.
+    read_units: float
+
+
+@dataclass(frozen=True, slots=True)
+class ScanEstimate:
+    """What has to be read before a query can run; nothing where it was read before."""
+
+    tables: tuple[TableScan, ...]
+
+    @property
+    def read_units(self) -> float:
+        return sum(table.read_units for table in self.tables)
+
+    @property
+    def items(self) -> int:
+        return sum(table.items for table in self.tables)
+
+    @property
+    def dollars(self) -> Decimal:
+        """At the price of on-demand reads, on Amazon DynamoDB."""
+        return Decimal(str(self.read_units)) * load_prices().standard.million_reads / 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class SqlResult:
+    """The rows of a query, or the first of them."""
+
+    columns: tuple[str, ...]
+    types: tuple[str, ...]
+    rows: list[tuple[Any, ...]]
+    # Whether there are more rows than were asked for.
+    is_cut: bool
+    seconds: float
+
+
+@dataclass(slots=True)
+class _Read:
+    """A table that was read."""
+
+    at: datetime
+    relations: list[RelationRows]
+
+
+@dataclass(slots=True)
+class SqlSession:
+    """SQL over the tables behind a backend; with designs, over their entities too. Close it, or use it in ``with``.
+
+    It is synchronous; beside asyncio, run its calls in a thread. One call runs at a time, and ``stop`` ends it.
+    """
+
+    backend: Backend
+    designs: Sequence[Design] = ()
+    # Tables of a design that have another name there: {"Calls": "staging-Calls"}.
+    table_names: Mapping[str, str] = field(default_factory=dict)
+    segments: int = _SEGMENTS
+    limits: SqlLimits = field(default_factory=SqlLimits)
+    # Items of entities that have expired by then are left out.
+    clock: Callable[[], float] = time.time
+    _folder: tempfile.TemporaryDirectory[str] = field(init=False)
+    _read: dict[str, _Read] = field(init=False, default_factory=dict)
+    _lock: threading.Lock = field(init=False, default_factory=threading.Lock)
+    _stop: threading.Event = field(init=False, default_factory=threading.Event)
+    _interrupt: Callable[[], None] | None = field(init=False, default=None)
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.segments <= _MOST_SEGMENTS:
+            raise SqlError(f"a table is read in 1 to {_MOST_SEGMENTS} segments, not in {self.segments}")
+        self._folder = tempfile.TemporaryDirectory(prefix="tablewright-sql-")
+        with connected(self._database, self.limits, loading=True) as connection:
+            connection.execute("CREATE SCHEMA entities; CREATE SCHEMA tables")
+
+    @property
+    def _database(self) -> Path:
+        return Path(self._folder.name) / "read.duckdb"
+
+    # -- what there is ----------------------------------------------------------------------------------------------
+
+    def relations(self) -> list[Relation]:
+        """All tables, and all entities of designs whose table is there."""
+        found: list[Relation] = []
+        for table in self._tables():
+            # One that cannot be described cannot be read, such as one without recovery at an earlier time.
+            with suppress(SqlError):
+                found += [rows.relation for rows in self._relations_of(table)]
+        return sorted(found, key=lambda relation: (not relation.is_entity, relation.name.lower()))
+
+    def read_at(self, table: str) -> datetime | None:
+        """When a table was read; None if it was not."""
+        found = self._read.get(table)
+        return None if found is None else found.at
+
+    def unreadable(self) -> dict[str, int]:
+        """How many items of an entity cannot be read as one, for those that have some."""
+        rows = [rows for read in self._read.values() for rows in read.relations]
+        return {each.relation.name: each.unreadable for each in rows if each.unreadable}
+
+    def estimate(self, query: str) -> ScanEstimate:
+        """What has to be read for a query."""
+        scans = []
+        for table in self._missing(query):
+            described = self._described(table)
+            size = int(described.get("TableSizeBytes", 0))
+            scans.append(TableScan(table, int(described.get("ItemCount", 0)), size, read_units(size, False)))
+        return ScanEstimate(tuple(scans))
+
+    def forget(self, *tables: str) -> None:
+        """Read tables anew when they are needed again; all, if none is named."""
+        with self._lock:
+            for table in tables or tuple(self._read):
+                self._read.pop(table, None)
+
+    # -- queries ----------------------------------------------------------------------------------------------------
+
+    def query(
+        self, query: str, *, limit: int = _MOST_ROWS, on_progress: Callable[[LoadProgress], None] | None = None
+    ) -> SqlResult:
+        """Run a query, and read before it what it needs; gives so many rows at most."""
+        with self._lock:
+            self._load(self._missing(query), on_progress)
+            began = time.monotonic()
+            with connected(self._database, self.limits) as connection:
+                rows, columns = self._run(connection, query, limit)
+            shown = rows[:limit]
+            names, kinds = tuple(name for name, *_ in columns), tuple(str(kind) for _, kind, *_ in columns)
+            return SqlResult(names, kinds, shown, len(rows) > limit, time.monotonic() - began)
+
+    def export(self, query: str, path: str | Path, *, on_progress: Callable[[LoadProgress], None] | None = None) -> int:
+        """Write all rows of a query to a file, by its name: .csv, .parquet or .xlsx; gives how many there were."""
+        target = Path(path).absolute()
+        if target.suffix not in (*_FORMATS, ".xlsx"):
+            raise SqlError(f"{target.name} is none of .csv, .parquet and .xlsx: give the file one of these endings")
+        if not target.parent.is_dir():
+            raise SqlError(f"there is no folder {target.parent}")
+        with self._lock:
+            self._load(self._missing(query), on_progress)
+            if target.suffix == ".xlsx":
+                with connected(self._database, self.limits) as connection:
+                    return self._within(connection, lambda: write_workbook(connection.execute(query), target))
+            statement = (
+                f"COPY ({query.rstrip().rstrip(';')}\n) TO '{_escaped(target)}' (FORMAT {_FORMATS[target.suffix]})"
+            )
+            with connected(self._database, self.limits, writing=target) as connection:
+                found = self._within(connection, lambda: connection.execute(statement).fetchone())
+                return int(found[0]) if found else 0
+
+    def stop(self) -> None:
+        """End the call that is running, from another thread; it raises SqlError."""
+        self._stop.set()
+        interrupt = self._interrupt
+        if interrupt is not None:
+            interrupt()
+
+    def close(self) -> None:
+        """Delete what was read."""
+        self.stop()
+        with self._lock:
+            self._folder.cleanup()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # -- steps ------------------------------------------------------------------------------------------------------
+
+    def _run(self, connection: Any, query: str, limit: int) -> tuple[list[tuple[Any, ...]], list[Any]]:
+        def rows() -> tuple[list[tuple[Any, ...]], list[Any]]:
+            cursor = connection.execute(query)
+            columns = list(cursor.description or ())
+            found: list[tuple[Any, ...]] = []
+            while len(found) <= limit and (some := cursor.fetchmany(min(_FETCHED_AT_ONCE, limit + 1 - len(found)))):
+                found += some
+            return found, columns
+
+        return self._within(connection, rows)
+
+    def _within(self, connection: Any, work: Callable[[], _T], *, seconds: float | None = 0.0) -> _T:
+        """The result of work on a connection, within the time that a query may take; None: however long it takes."""
+        import duckdb
+
+        self._interrupt = connection.interrupt
+        try:
+            if self._stop.is_set():
+                raise SqlError(_STOPPED)
+            if seconds is None:
+                return work()
+            with interrupted_after(connection, self.limits.seconds):
+                return work()
+        except duckdb.InterruptException:
+            late = f"the query was broken off, since it took longer than {self.limits.seconds:g} s"
+            raise SqlError(_STOPPED if self._stop.is_set() else late) from None
+        except (duckdb.Error, ValueError, OSError) as error:
+            raise SqlError(str(error)) from None
+        except MemoryError:
+            raise SqlError("the query needs more memory than it may take") from None
+        finally:
+            self._interrupt = None
+
+    def _missing(self, query: str) -> list[str]:
+        """The tables that a query needs and that have not been read."""
+        needed = set()
+        by_name = self._tables_by_name()
+        for schema, name in named_relations(query):
+            kinds = (schema,) if schema else ("entities", "tables")
+            needed |= {table for kind in kinds for table in by_name.get((kind, name), ())}
+        return sorted(needed - self._read.keys())
+
+    def _tables_by_name(self) -> dict[tuple[str, str], set[str]]:
+        """The tables that have to be read for a relation; SQL does not tell upper from lower case."""
+        found: dict[tuple[str, str], set[str]] = {}
+        for table in self._tables():
+            found.setdefault(("tables", table.lower()), set()).add(table)
+            for schema in self._schemas_in(table):
+                found.setdefault(("entities", schema.entity.__name__.lower()), set()).add(table)
+        return found
+
+    def _load(self, tables: Sequence[str], on_progress: Callable[[LoadProgress], None] | None) -> None:
+        self._stop.clear()
+        for table in tables:
+            relations = self._relations_of(table)
+            expected = int(self._described(table).get("ItemCount", 0))
+            loader = Loader(self.backend, table, relations, Path(self._folder.name), expected, on_progress, self._stop)
+            # In this process, threads would only take turns.
+            segments = 1 if isinstance(self.backend, EmbeddedBackend) else self.segments
+            try:
+                loader.read(segments)
+            except LoadStopped:
+                raise SqlError(_STOPPED) from None
+            except ServiceError as error:
+                raise SqlError(f"{table} cannot be read: {error.message or error.code}") from None
+            with connected(self._database, self.limits, loading=True) as connection:
+                self._within(connection, partial(loader.fill, connection), seconds=None)
+            self._read[table] = _Read(datetime.now(UTC), relations)
+
+    # -- tables -----------------------------------------------------------------------------------------------------
+
+    def _tables(self) -> list[str]:
+        names: list[str] = []
+        body: dict[str, Any] = {}
+        while True:
+            response = self._call("ListTables", body)
+            names += response["TableNames"]
+            if "LastEvaluatedTableName" not in response:
+                return names
+            body = {"ExclusiveStartTableName": response["LastEvaluatedTableName"]}
+
+    def _described(self, table: str) -> dict[str, Any]:
+        described: dict[str, Any] = self._call("DescribeTable", {"TableName": table})["Table"]
+        return described
+
+    def _call(self, operation: str, body: dict[str, Any]) -> dict[str, Any]:
+        try:
+            return self.backend.call(Request(operation, body))
+        except ServiceError as error:
+            raise SqlError(f"{operation} was refused: {error.message or error.code}") from None
+
+    def _schemas_in(self, table: str) -> list[Any]:
+        return [schema for each in self._declared(table) for schema in schemas_of(each)]
+
+    def _declared(self, table: str) -> list[Table]:
+        return [
+            each
+            for design in self.designs
+            for each in design.tables
+            if self.table_names.get(each.name, each.name) == table
+        ]
+
+    def _relations_of(self, table: str) -> list[RelationRows]:
+        found = self._read.get(table)
+        if found is not None:
+            return found.relations
+        entities = [entity_relation(schema, table, self.clock) for schema in self._schemas_in(table)]
+        return [table_relation(table, self._described(table)), *entities]
+
+
+def _escaped(path: Path) -> str:
+    return str(path).replace("'", "''")
