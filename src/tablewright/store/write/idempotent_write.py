@@ -120,7 +120,8 @@ class IdempotentRequest:
         try:
             yield from transact(context, *outcome.operations, Create(record))
         except Cancelled as cancelled:
-            *reasons, own = cancelled.reasons
+            reasons = list(cancelled.reasons)
+            own = reasons.pop(len(outcome.operations))
             if own is None:
                 raise Cancelled(reasons) from None
             if isinstance(own, Conflict):

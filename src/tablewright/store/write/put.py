@@ -7,7 +7,7 @@ brought up to date, so that it can be written again; when it is refused, the ent
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -50,6 +50,7 @@ from tablewright.store.write.planning.operation import (
     Attempt,
     Draws,
     EntityOperation,
+    Operation,
     Planning,
     WritePlan,
     action,
@@ -144,14 +145,25 @@ def whole_item_plan(
 class Create(EntityOperation):
     """A new item; there must be none yet, or one that has expired, or one that ``replacing`` holds of.
 
-    Create(Lock(name="import", until=soon), replacing=attr(Lock.until) < now)
+        Create(Lock(name="import", until=soon), replacing=attr(Lock.until) < now)
+
+    ``then`` is called with the entity once it has its numbers, and gives what is written with it in the transaction;
+    again, with others, if somebody else was faster.
+
+        Create(invoice, then=lambda made: [Create(Line(invoice=made.number, text=text)) for text in texts])
     """
 
     name = "create"
     replacing: Expectations
 
-    def __init__(self, entity: Entity, *, replacing: FieldCondition | None = None) -> None:
-        EntityOperation.__init__(self, entity)
+    def __init__(
+        self,
+        entity: E,
+        *,
+        replacing: FieldCondition | None = None,
+        then: Callable[[E], Iterable[Operation]] | None = None,
+    ) -> None:
+        EntityOperation.__init__(self, entity, then)
         object.__setattr__(self, "replacing", expectations(self.schema, replacing))
         if self.replacing and self.schema.version is not None:
             name = self.schema.entity.__name__
@@ -210,7 +222,7 @@ def plan_creation(
 class Put(EntityOperation):
     """A whole item, whatever was there before of its entity; with a version, only over the one that was read.
 
-    ``expect`` has conditions on the item that is there; then there must be one.
+    ``expect`` has conditions on the item that is there; then there must be one. ``then`` is that of ``Create``.
     """
 
     name = "put"
@@ -218,8 +230,10 @@ class Put(EntityOperation):
     # Whether what is expected is only assumed: if it does not hold, the write is planned again.
     is_assumed: bool
 
-    def __init__(self, entity: Entity, *, expect: Expected | None = None) -> None:
-        EntityOperation.__init__(self, entity)
+    def __init__(
+        self, entity: E, *, expect: Expected | None = None, then: Callable[[E], Iterable[Operation]] | None = None
+    ) -> None:
+        EntityOperation.__init__(self, entity, then)
         object.__setattr__(self, "expect", expectations(self.schema, expect))
         object.__setattr__(self, "is_assumed", False)
 

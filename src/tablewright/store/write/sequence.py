@@ -88,13 +88,17 @@ class Sequences:
         self._last: dict[Identity, int] = {}
 
     def prepare(
-        self, context: Context, draws: Iterable[Draw], pattern: str, is_new: Callable[[Draw], bool]
-    ) -> Flow[dict[Identity, SequenceState]]:
-        """The sequences to draw from, read where it is not known how far they are, and past what is given.
+        self,
+        context: Context,
+        draws: Iterable[Draw],
+        pattern: str,
+        is_new: Callable[[Draw], bool],
+        known: dict[Identity, SequenceState],
+    ) -> Flow[None]:
+        """Add the sequences to draw from to those that are known, read where it is not known how far they are.
 
-        ``is_new`` says whether what a draw is counted for is made just now.
+        They are past what is given. ``is_new`` says whether what a draw is counted for is made just now.
         """
-        known: dict[Identity, SequenceState] = {}
         for draw in draws:
             identity = draw.identity
             if identity in known:
@@ -108,7 +112,6 @@ class Sequences:
                 self.found(identity, response.get("Item"))
             last = self._last[identity]
             known[identity] = SequenceState(draw.schema, draw.key, last, max(last, draw.given or 0))
-        return known
 
     def found(self, identity: Identity, item: Item | None) -> None:
         """Note how far a sequence is."""

@@ -38,7 +38,7 @@ from tablewright.store.write.planning.operation import (
     WritePlan,
 )
 from tablewright.store.write.planning.preconditions import refusal_of
-from tablewright.store.write.sequence import Draw, Identity, Sequences
+from tablewright.store.write.sequence import Draw, Identity, Sequences, SequenceState
 from tablewright.store.write.unique_values import GuardChange
 from tablewright.store.write.upkeep import CounterChange
 
@@ -68,7 +68,8 @@ def execute_all(context: Context, operations: Sequence[Operation], pattern: str)
     """Carry out operations, all or none; gives the result of each."""
     offload = Offload(context)
     flow = _execute(context, operations, pattern, offload)
-    large = [operation for operation in operations if operation.schema.large]
+    # What follows a number may be of any entity.
+    large = any(operation.schema.large or operation.schema.numbered for operation in operations)
     return _tidied_up(flow, offload) if large else flow
 
 
@@ -83,11 +84,15 @@ def _tidied_up(flow: Flow[list[Any]], offload: Offload) -> Flow[list[Any]]:
 def _execute(context: Context, operations: Sequence[Operation], pattern: str, offload: Offload) -> Flow[list[Any]]:
     attempts = [Attempt(context, offload) for _ in operations]
     numbered = [operation for operation in operations if operation.schema.numbered]
-    numbering = _Numbering(context, operations, pattern) if numbered else None
+    numbering = _Numbering(context, operations, pattern, offload) if numbered else None
     for number in range(MAX_PLAN_ATTEMPTS):
         if number > 1:
             yield backoff(context, min(number - 1, _MAX_BACKOFF_STEP))
-        plans = yield from _plan(operations, attempts) if numbering is None else numbering.plan(attempts)
+        if numbering is None:
+            plans = yield from _plan(operations, attempts)
+        else:
+            plans = yield from numbering.plan(attempts)
+            operations = numbering.operations
         if len(plans) > 1:
             _check_once(operations, plans)
         flow = commit(context, plans, pattern, () if numbering is None else numbering.actions)
@@ -146,15 +151,19 @@ def _check_once(operations: Sequence[Operation], plans: Sequence[WritePlan]) -> 
 
 
 class _Numbering:
-    """The plans of operations that draw numbers from sequences."""
+    """The plans of operations that draw numbers from sequences, and of those that follow from the numbers."""
 
-    def __init__(self, context: Context, operations: Sequence[Operation], pattern: str) -> None:
+    def __init__(self, context: Context, operations: Sequence[Operation], pattern: str, offload: Offload) -> None:
         self._context = context
-        self._operations = operations
+        self._given = operations
         self._pattern = pattern
+        self._offload = offload
         self._sequences = Sequences()
-        # By operation, what it draws.
+        # Those that were given, and what follows from their numbers.
+        self.operations = operations
+        # By operation, what it draws, and the numbers that it was given.
         self._draws: list[Sequence[Draw]] = []
+        self._numbers: list[dict[str, int]] = []
         # The actions that raise sequences, with the sequence that each is of.
         self._raises: list[tuple[Identity, Action]] = []
 
@@ -162,45 +171,67 @@ class _Numbering:
     def actions(self) -> list[Action]:
         return [action for _, action in self._raises]
 
-    def plan(self, attempts: Sequence[Attempt]) -> Flow[list[WritePlan]]:
-        """Plan all operations; those that need numbers wait until it is known what all of them draw."""
-        self._draws, self._raises = [()] * len(attempts), []
-        current = 0
-        plannings = [each.plan(attempt) for each, attempt in zip(self._operations, attempts, strict=True)]
-        plans: list[WritePlan | None] = []
-        try:
-            for current, planning in enumerate(plannings):
-                step = yield from _advance(planning, None)
-                plans.append(None if isinstance(step, Draws) else step)
-                self._draws[current] = step.draws if isinstance(step, Draws) else ()
-            if None in plans:
-                numbers = yield from self._draw_numbers()
-                for current, planning in enumerate(plannings):
-                    if plans[current] is None:
-                        step = yield from _advance(planning, numbers[current])
-                        assert isinstance(step, WritePlan)
-                        plans[current] = step
-        except _REFUSALS as error:
-            raise _cancelled(error, current, len(plannings)) from None
-        return [plan for plan in plans if plan is not None]
+    def plan(self, attempts: list[Attempt]) -> Flow[list[WritePlan]]:
+        """Plan all operations; those that need numbers wait until it is known what all of them draw.
 
-    def _draw_numbers(self) -> Flow[list[dict[str, int]]]:
-        """The numbers of each operation, by field; and the actions that raise the sequences."""
-
-        def is_new(draw: Draw) -> bool:
-            return any(operation.creates(draw.group) for operation in self._operations)
-
-        draws = [draw for some in self._draws for draw in some]
-        known = yield from self._sequences.prepare(self._context, draws, self._pattern, is_new)
-        numbers = [
-            {draw.spec.name: known[draw.identity].next() for draw in some if draw.given is None} for some in self._draws
-        ]
+        What follows from their numbers is planned after them, and may draw numbers itself; attempts of it are added.
+        """
+        before, self._draws, self._numbers, self._raises = self._numbers, [], [], []
+        self.operations = [*self._given]
+        known: dict[Identity, SequenceState] = {}
+        plans: list[WritePlan] = []
+        while len(plans) < len(self.operations):
+            first = len(plans)
+            plans += yield from self._plan_from(first, attempts, known)
+            for number, operation in enumerate(self.operations[first:], first):
+                self.operations += operation.followers(self._numbers[number])
+            # What was found of a follower says nothing of one with other numbers.
+            if self._numbers[first:] != before[first : len(plans)]:
+                del attempts[len(plans) :]
+            attempts += [Attempt(self._context, self._offload) for _ in self.operations[len(attempts) :]]
         self._raises = [
             (identity, Action("Update", sequence.body(self._context), internal=True))
             for identity, sequence in known.items()
             if sequence.highest != sequence.last
         ]
-        return numbers
+        return plans
+
+    def _plan_from(
+        self, first: int, attempts: Sequence[Attempt], known: dict[Identity, SequenceState]
+    ) -> Flow[list[WritePlan]]:
+        """Plan the operations from a position on."""
+        current = first
+        plannings = [each.plan(attempts[number]) for number, each in enumerate(self.operations[first:], first)]
+        plans: list[WritePlan | None] = []
+        try:
+            for number, planning in enumerate(plannings):
+                current = first + number
+                step = yield from _advance(planning, None)
+                plans.append(None if isinstance(step, Draws) else step)
+                self._draws.append(step.draws if isinstance(step, Draws) else ())
+            yield from self._draw_numbers(first, known)
+            for number, planning in enumerate(plannings):
+                current = first + number
+                if plans[number] is None:
+                    step = yield from _advance(planning, self._numbers[current])
+                    assert isinstance(step, WritePlan)
+                    plans[number] = step
+        except _REFUSALS as error:
+            raise _cancelled(error, current, len(self.operations)) from None
+        return [plan for plan in plans if plan is not None]
+
+    def _draw_numbers(self, first: int, known: dict[Identity, SequenceState]) -> Flow[None]:
+        """Give the operations from a position on their numbers, by field."""
+
+        def is_new(draw: Draw) -> bool:
+            return any(operation.creates(draw.group) for operation in self.operations)
+
+        draws = [draw for some in self._draws[first:] for draw in some]
+        yield from self._sequences.prepare(self._context, draws, self._pattern, is_new, known)
+        self._numbers += [
+            {draw.spec.name: known[draw.identity].next() for draw in some if draw.given is None}
+            for some in self._draws[first:]
+        ]
 
     def relevant(self, refused: Sequence[Refused]) -> list[Refused]:
         """What was refused, unless it was about a number that somebody else has drawn by now."""
@@ -209,7 +240,8 @@ class _Numbering:
         return [each for each in refused if not (each.is_own and self._is_numbered(each.plan))]
 
     def _is_numbered(self, operation: int) -> bool:
-        return any(draw.given is None for draw in self._draws[operation])
+        is_follower = operation >= len(self._given)
+        return is_follower or any(draw.given is None for draw in self._draws[operation])
 
     def _note_raised(self, refused: Sequence[Refused]) -> bool:
         """Whether others have drawn from a sequence meanwhile; notes how far it is."""

@@ -16,21 +16,23 @@ to find the one that failed; so planning again needs no further read.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from tablewright.dynamo import Item
 from tablewright.dynamo.expressions.builder import UpdateActions, all_of, with_expressions
-from tablewright.model import Entity, Lookup, Schema, schema_of
+from tablewright.model import Entity, Lookup, ModelError, Schema, schema_of
 from tablewright.model.items.item_decoding import partial_entity_error
-from tablewright.store.argument_checks import A_TARGET, AN_ENTITY, wrong_argument
+from tablewright.store.argument_checks import A_TARGET, AN_ENTITY, WRITE_OPERATIONS, wrong_argument
 from tablewright.store.blobs.offload import Offload, Placement
 from tablewright.store.context import Context
 from tablewright.store.flow.driver import Flow, Request, Response, Sleep
 from tablewright.store.write.planning.preconditions import Precondition
 from tablewright.store.write.sequence import Draw
 from tablewright.store.write.upkeep import Upkeep
+
+E = TypeVar("E", bound=Entity)
 
 
 # Not frozen, though no field is ever changed: every write makes some.
@@ -126,6 +128,10 @@ class Operation(ABC):
         """Whether it creates the item that these fields identify."""
         return False
 
+    def followers(self, numbers: Mapping[str, int]) -> Sequence[Operation]:
+        """What is written with it, once its numbers are known."""
+        return ()
+
     @property
     def pattern(self) -> str:
         return f"{self.schema.entity.__name__}.{self.name}"
@@ -133,14 +139,30 @@ class Operation(ABC):
 
 @dataclass(frozen=True, slots=True, init=False, eq=False)
 class EntityOperation(Operation):
-    """A write of a whole entity."""
+    """A write of a whole entity, and perhaps of what refers to a number that it is given by that."""
 
     entity: Entity
     schema: Schema
+    then: Callable[[Any], Iterable[Operation]] | None
 
-    def __init__(self, entity: Entity) -> None:
+    def __init__(self, entity: E, then: Callable[[E], Iterable[Operation]] | None = None) -> None:
         object.__setattr__(self, "entity", entity)
         object.__setattr__(self, "schema", schema_for(entity, self.name, AN_ENTITY))
+        object.__setattr__(self, "then", then)
+        if then is not None and not self.schema.numbered:
+            raise ModelError(
+                f"{self.schema.entity.__name__} is not numbered, so nothing has to wait for its number; leave then "
+                "out, and give transact all operations"
+            )
+
+    def followers(self, numbers: Mapping[str, int]) -> Sequence[Operation]:
+        if self.then is None:
+            return ()
+        followers = [*self.then(self.entity.model_copy(update=dict(numbers)))]
+        for each in followers:
+            if not isinstance(each, Operation):
+                raise wrong_argument(f"{self.name}, then", WRITE_OPERATIONS, each)
+        return followers
 
 
 @dataclass(frozen=True, slots=True, eq=False)
