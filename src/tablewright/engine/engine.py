@@ -281,6 +281,11 @@ class Engine:
         """Give ``sink`` a record of what each request consumes, from now on; see ``metering``."""
         self._meter = Meter(sink) if self._meter is None else Meter(*self._meter.sinks, sink)
 
+    def stop_metering(self, sink: Sink) -> None:
+        """Give a sink no more records; without any, requests are not metered."""
+        left = () if self._meter is None else tuple(each for each in self._meter.sinks if each != sink)
+        self._meter = Meter(*left) if left else None
+
     def storage_figures(self) -> StorageFigures:
         """How much there is on disk; zeros for a database in memory."""
         return self._storage.figures()

@@ -13,6 +13,7 @@ hot_keys            partition keys that get too much traffic
 size_sensitivity    what other item sizes would cost
 prices              dated price lists
 metered_run         what a program consumed
+metered_heat        what is consumed as it happens, by second and by key, in bounded memory
 cost_report, meter_report   reports of both
 """
 
@@ -21,6 +22,7 @@ from tablewright.design.cost.cost_report import cost_blocks, cost_json, cost_rep
 from tablewright.design.cost.demand import BusyKey, Demand, Load, busiest_keys, declared, metered
 from tablewright.design.cost.hot_keys import HotKey, hot_keys
 from tablewright.design.cost.meter_report import run_json, run_report
+from tablewright.design.cost.metered_heat import HeatOfKey, HeatOfSecond, MeteredHeat
 from tablewright.design.cost.metered_run import MeteredRun, RunError, metered_run, read_run
 from tablewright.design.cost.monthly_bill import Bill, BillLine, CostOptions, CostPlan, break_even, plan_costs
 from tablewright.design.cost.prices import Prices, PricesError, load_prices
@@ -34,8 +36,11 @@ __all__ = [
     "CostOptions",
     "CostPlan",
     "Demand",
+    "HeatOfKey",
+    "HeatOfSecond",
     "HotKey",
     "Load",
+    "MeteredHeat",
     "MeteredRun",
     "Prices",
     "PricesError",

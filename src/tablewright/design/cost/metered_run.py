@@ -20,7 +20,18 @@ from typing import Any
 
 from tablewright.design.cost.prices import Prices
 
-__all__ = ["KeyUse", "MeteredRun", "PatternUse", "RunError", "metered_run", "on_demand", "place_text", "read_run"]
+__all__ = [
+    "KeyUse",
+    "MeteredRun",
+    "PatternUse",
+    "Place",
+    "RunError",
+    "metered_run",
+    "on_demand",
+    "pattern_name",
+    "place_text",
+    "read_run",
+]
 
 _MILLION = Decimal(1_000_000)
 
@@ -52,6 +63,15 @@ class PatternUse:
 
     def cost(self, prices: Prices) -> Decimal:
         return on_demand(prices, self.read, self.write)
+
+    def count(self, refused: str | None, charges: list[Any]) -> None:
+        """Add what one request consumed."""
+        self.calls += 1
+        self.refused += refused is not None
+        for table, index, kind, _, units in charges:
+            read, write = _units(kind, units)
+            known = self.places.get((table, index), (Decimal(0), Decimal(0)))
+            self.places[table, index] = known[0] + read, known[1] + write
 
 
 @dataclass(slots=True)
@@ -127,15 +147,12 @@ class MeteredRun:
         if record["operation"] == "GetRecords":
             self.stream_reads += 1
             return
-        name = record["pattern"] or _by_operation(record["operation"], charges)
+        name = pattern_name(record)
         use = self.by_pattern.setdefault(name, PatternUse(name))
-        use.calls += 1
-        use.refused += record["refused"] is not None
+        use.count(record["refused"], charges)
         for table, index, kind, key, units in charges:
-            read, write = (Decimal(str(units)), Decimal(0)) if kind == "read" else (Decimal(0), Decimal(str(units)))
-            known = use.places.get((table, index), (Decimal(0), Decimal(0)))
-            use.places[table, index] = known[0] + read, known[1] + write
             if key is not None:
+                read, write = _units(kind, units)
                 of_key = self.by_key.setdefault((table, index, key), KeyUse(table, index, key))
                 of_key.read += read
                 of_key.write += write
@@ -172,6 +189,17 @@ def on_demand(prices: Prices, read: Decimal, write: Decimal) -> Decimal:
 def place_text(place: Place) -> str:
     table, index = place
     return table if index is None else f"{table}/{index}"
+
+
+def pattern_name(record: dict[str, Any]) -> str:
+    """The pattern that a record is of, or else what was done."""
+    return record["pattern"] or _by_operation(record["operation"], record["charges"])
+
+
+def _units(kind: str, units: float) -> tuple[Decimal, Decimal]:
+    """Read and write units."""
+    amount = Decimal(str(units))
+    return (amount, Decimal(0)) if kind == "read" else (Decimal(0), amount)
 
 
 def _by_operation(operation: str, charges: list[Any]) -> str:
