@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -238,24 +238,54 @@ def test_a_table_is_waited_for_and_not_for_ever() -> None:
     assert sum(slept) == pytest.approx(0.2)
 
 
-def test_two_processes_that_create_one_table_both_succeed() -> None:
+def interleaved(flow: Flow[list[Difference]], before: int, other: Callable[[], object]) -> Flow[list[Difference]]:
+    """A flow, with something done by somebody else before one of its requests."""
+    asked, answer, error = 0, None, None
+    while True:
+        try:
+            step = flow.send(answer) if error is None else flow.throw(error)
+        except StopIteration as end:
+            return list(end.value)
+        if not isinstance(step, Sleep):
+            if asked == before:
+                other()
+            asked += 1
+        answer, error = None, None
+        try:
+            answer = yield step
+        except ServiceError as raised:
+            error = raised
+
+
+@pytest.mark.requirement("SH8")
+@pytest.mark.parametrize("before", range(24))
+@pytest.mark.parametrize("is_there", [False, True])
+def test_two_processes_that_begin_at_once_both_succeed_whoever_is_faster_with_what(is_there: bool, before: int) -> None:
+    wanted = plain(
+        indexes=[GlobalIndex("byStatus", "GSI1PK", "GSI1SK"), GlobalIndex("byDay", "GSI2PK", include=["total"])],
+        ttl="expires",
+        stream="NEW_AND_OLD_IMAGES",
+        point_in_time_recovery=True,
+        deletion_protection=True,
+        tags={"Project": "shop"},
+    )
     with Engine.open() as engine:
         backend = EmbeddedBackend(engine, owned=False)
-        flow = ensure_tables(Context(), [plain(ttl="expires")])
-        describe = next(flow)
-        assert isinstance(describe, Request)
-        create = flow.throw(ServiceError("ResourceNotFoundException", ""))
-        assert isinstance(create, Request)
-        assert create.operation == "CreateTable"
-        ensured(backend, plain(ttl="expires"))
-        rest = flow.throw(ServiceError("ResourceInUseException", ""))
+        if is_there:
+            ensured(backend, plain())
+        first = ensure_tables(Context(), [wanted])
+        differences = run(interleaved(first, before, lambda: ensured(backend, wanted)), backend)
+        assert {difference.resolution for difference in differences} <= {Resolution.APPLIED}
+        assert ensured(backend, wanted) == []
 
-        def resumed() -> Flow[list[Difference]]:
-            answer = yield rest
-            while True:
-                try:
-                    answer = yield flow.send(answer)
-                except StopIteration as end:
-                    return list(end.value)
 
-        assert told(run(resumed(), backend)) == {(Aspect.TABLE, "", Resolution.APPLIED)}
+@pytest.mark.requirement("SH8")
+def test_a_faster_process_with_another_design_is_not_taken_for_one_of_this() -> None:
+    with Engine.open() as engine:
+        backend = EmbeddedBackend(engine, owned=False)
+        ensured(backend, plain())
+        wanted = plain(indexes=[GlobalIndex("byDay", "GSI2PK", include=["total"])])
+        other = plain(indexes=[GlobalIndex("byDay", "GSI2PK")])
+        updates = 4
+        with pytest.raises(TableMismatch, match="byDay"):
+            run(interleaved(ensure_tables(Context(), [wanted]), updates, lambda: ensured(backend, other)), backend)

@@ -2,6 +2,8 @@
 
     describe all ──▶ differences ──▶ any unsafe? refuse before anything is changed ──▶ apply, one at a time, and wait
 
+Several processes may do so at once, as they start: whatever another one was faster with counts as done.
+
 It is safe to add a table, an index, time to live, a stream, recovery, encryption, protection and tags. It is not safe
 to delete or rebuild: for another key, another projection, a local index, or another view type of the stream. What is in
 the table and not in the model, such as an index of an older version, is reported and left alone.
@@ -22,6 +24,9 @@ from tablewright.store.maintenance.table_differences import Aspect, Difference, 
 
 _FIRST_PAUSE = 0.05
 _MAX_PAUSE = 5.0
+# What a table that another process is changing answers; and how often a change is tried then.
+_BUSY = ("ResourceInUseException", "LimitExceededException", "ContinuousBackupsUnavailableException")
+_TRIES = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,26 +52,28 @@ def ensure_tables(
         steps += yield from _plan(context, table, wait=None if dry_run else wait)
     if dry_run:
         return [step.difference for step in steps]
-    refused = [step.difference for step in steps if step.difference.resolution is Resolution.REFUSED]
-    if refused:
-        raise TableMismatch(refused)
+    _refuse([step.difference for step in steps])
     done: list[Difference] = []
     for table in tables:
-        name = context.name_of(table)
-        mine = [step for step in steps if step.difference.table == name]
-        done += yield from _apply(mine, name, wait)
+        mine = [step for step in steps if step.difference.table == context.name_of(table)]
+        done += yield from _apply(context, table, mine, wait)
         if any(step.difference.aspect is Aspect.TABLE for step in mine):
             # Time to live and recovery are not part of CreateTable. And if another process was faster, its table is
             # the one to compare with.
             rest = yield from _plan(context, table, wait)
-            refused = [step.difference for step in rest if step.difference.resolution is Resolution.REFUSED]
-            if refused:
-                raise TableMismatch(refused)
-            done += yield from _apply(rest, name, wait)
+            _refuse([step.difference for step in rest])
+            done += yield from _apply(context, table, rest, wait)
     return done
 
 
-def _apply(steps: Sequence[_Step], name: str, wait: float) -> Flow[list[Difference]]:
+def _refuse(differences: Sequence[Difference]) -> None:
+    """TableMismatch, if some of them cannot be resolved safely."""
+    refused = [difference for difference in differences if difference.resolution is Resolution.REFUSED]
+    if refused:
+        raise TableMismatch(refused)
+
+
+def _apply(context: Context, table: Table, steps: Sequence[_Step], wait: float) -> Flow[list[Difference]]:
     done = []
     for step in steps:
         if step.request is None:
@@ -74,16 +81,34 @@ def _apply(steps: Sequence[_Step], name: str, wait: float) -> Flow[list[Differen
             continue
         resolution = Resolution.APPLIED
         try:
-            yield step.request
+            yield from _change(context, table, step, step.request, wait)
         except ServiceError as error:
-            if _is_unsupported(error):
-                resolution = Resolution.UNSUPPORTED
-            elif not (step.difference.aspect is Aspect.TABLE and error.code == "ResourceInUseException"):
+            if not _is_unsupported(error):
                 raise
-        else:
-            yield from _until_active(name, wait)
+            resolution = Resolution.UNSUPPORTED
         done.append(replace(step.difference, resolution=resolution))
     return done
+
+
+def _change(context: Context, table: Table, step: _Step, request: Request, wait: float) -> Flow[None]:
+    """Make a change and wait for it, unless another process makes it at the same time."""
+    for tries in range(_TRIES):
+        try:
+            yield request
+        except ServiceError as error:
+            if _is_unsupported(error):
+                raise
+            # Where a change is refused, the table decides: it may be as it should be by now.
+            left = [each.difference for each in (yield from _plan(context, table, wait))]
+            _refuse(left)
+            if not any((each.aspect, each.name) == (step.difference.aspect, step.difference.name) for each in left):
+                return
+            if error.code not in _BUSY or tries == _TRIES - 1:
+                raise
+            yield Sleep(_FIRST_PAUSE * 2**tries)
+        else:
+            yield from _until_active(context.name_of(table), wait)
+            return
 
 
 def _is_unsupported(error: ServiceError) -> bool:
