@@ -122,7 +122,7 @@ def test_somebody_who_is_deactivated_is_refused_at_once_whatever_the_session_say
 def test_nothing_is_sent_after_signing_out() -> None:
     async def work(api: Callable[[str, frozenset[str]], Api], sessions: Sessions) -> None:
         ada = api("ada", ADMIN)
-        sessions.end(ada.session)
+        await sessions.end(ada.session)
         with pytest.raises(SignedOut):
             await ada.call("list_tasks", status="OPEN")
 

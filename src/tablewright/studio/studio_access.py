@@ -167,5 +167,5 @@ class StudioSignIn:
     async def _leave(self, request: Request) -> Response:
         session = session_in(request.scope)
         if session is not None:
-            self._sessions.end(session)
+            await self._sessions.end(session)
         return RedirectResponse(f"{request.scope.get('root_path', '')}/sign-in", 303)

@@ -91,7 +91,7 @@ class Api:
 
         ``seen`` is the entity tag of what is to be changed, ``key`` an idempotency key. Refused, or SignedOut.
         """
-        if self.sessions.is_over(self.session):
+        if await self.sessions.is_over(self.session):
             raise SignedOut
         call = self.calls[name]
         path, query = _address(call.path, parameters)

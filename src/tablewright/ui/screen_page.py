@@ -202,7 +202,7 @@ class Page:
             # Somebody went on before the view was there.
             self._opening.cancel()
         self._opening = task
-        if self.shell.sessions.is_over(self.session):
+        if await self.shell.sessions.is_over(self.session):
             self.leave()
             return
         parts = urlsplit(address)

@@ -19,6 +19,7 @@ from starlette.types import ASGIApp
 
 from tablewright.runtime import Runtime, Settings, SettingsError, System, calls_of
 from tablewright.runtime.http.declared_calls import runtime_calls
+from tablewright.runtime.identity.ended_sessions import EndedSessions
 from tablewright.ui.applications import Application, Calls, check
 from tablewright.ui.browser_pages import BrowserPages
 from tablewright.ui.frame_views.start_view import frame_views
@@ -63,7 +64,8 @@ class Screens:
         texts = {key: each for application in applications.values() for key, each in application.texts.texts.items()}
         for application in applications.values():
             check(application, calls[application.name], texts)
-        sessions = Sessions(runtime.session_secret, runtime.settings.session_hours, runtime.clock)
+        ended = EndedSessions(runtime.store)
+        sessions = Sessions(runtime.session_secret, runtime.settings.session_hours, runtime.clock, ended)
         self._shell = Shell(
             systems={system.name: system for system in systems},
             applications=applications,

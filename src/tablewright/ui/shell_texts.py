@@ -64,6 +64,10 @@ texts = Catalogue(
             "Nobody can sign in yet: the issuer has to send people back here. Set TABLEWRIGHT_PUBLIC_URL.",
             "Nessuno può ancora accedere: l'emittente deve rimandare le persone qui. Imposta TABLEWRIGHT_PUBLIC_URL.",
         ),
+        "sign_out_failed": (
+            "You are still signed in: the database cannot be reached. Try again in a moment.",
+            "Sei ancora connesso: il database non è raggiungibile. Riprova tra un momento.",
+        ),
         "sign_in_failed": ("That did not work", "Non ha funzionato"),
         "no_applications": (
             "No application is open to you",

@@ -7,8 +7,12 @@ from pathlib import Path
 import pytest
 
 from tablewright.cli import main
+from tablewright.engine import Engine
+from tablewright.runtime import Runtime, Settings
+from tablewright.systems import load
 from tablewright.systems.tasks.model import Priority, Task
 from tablewright.systems.tasks.tasks_system import system
+from tablewright.wire import serve_in_thread
 from tests.systems.harness import opened_runtime
 
 pytestmark = pytest.mark.requirement("AP3")
@@ -31,3 +35,17 @@ def test_a_system_without_a_search_is_refused_with_those_that_have_one(
     assert main(["search", "rebuild", "calls", "--data", str(tmp_path)]) == 2
     assert "calls has nothing to search; there are servicedesk, support, engagement, tasks" in capsys.readouterr().err
     assert main(["search", "rebuild", "--data", str(tmp_path / "none")]) == 2
+
+
+@pytest.mark.requirement("SH8")
+def test_an_index_that_a_process_has_is_left_to_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    systems = load("tasks")
+    with Engine.open() as engine, serve_in_thread(engine) as endpoint:
+        settings = Settings.model_validate({"data": tmp_path, "endpoint": endpoint})
+        runtime = Runtime.open(settings, systems)
+        try:
+            assert not runtime.search.is_beside_another
+            assert main(["search", "rebuild", "tasks", "--data", str(tmp_path), "--endpoint", endpoint]) == 2
+        finally:
+            runtime.close()
+    assert "is in use; ask its process" in capsys.readouterr().err

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tablewright.runtime.search.full_text_index import FullTextIndex
+from tablewright.runtime.search.full_text_index import FullTextIndex, IndexInUse
 from tablewright.runtime.search.searchable import Document, terms_of
 
 pytestmark = pytest.mark.requirement("AP3")
@@ -124,4 +124,19 @@ def test_a_file_is_used_again_only_if_it_was_closed(tmp_path: Path) -> None:
     again = FullTextIndex(path)
     assert (names(again, "heron"), again.id) == (["a"], index_id := again.id)
     # As after a loss of power: nobody has closed it.
-    assert (names(other := FullTextIndex(path), "heron"), other.id == index_id) == ([], False)
+    left = path.with_stem("left")
+    left.write_bytes(path.read_bytes())
+    assert (names(other := FullTextIndex(left), "heron"), other.id == index_id) == ([], False)
+
+
+@pytest.mark.requirement("SH8")
+def test_a_file_is_of_one_process_until_it_is_closed(tmp_path: Path) -> None:
+    path = tmp_path / "search.sqlite"
+    index = FullTextIndex(path)
+    put(index, "a", "heron")
+    with pytest.raises(IndexInUse):
+        FullTextIndex(path)
+    put(index, "b", "heron")
+    index.close()
+    again = FullTextIndex(path)
+    assert sorted(names(again, "heron")) == ["a", "b"]

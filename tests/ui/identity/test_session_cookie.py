@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterator
+
 import jwt
 import pytest
 
+from tablewright.engine import Engine
 from tablewright.runtime import Caller
+from tablewright.runtime.identity.ended_sessions import EndedSessions
+from tablewright.runtime.identity.remembered_absence import REMEMBERED
+from tablewright.runtime.internal_tables import internal_table
+from tablewright.store import AsyncStore, EmbeddedBackend, StoreError
 from tablewright.ui.identity.session_cookie import Sessions, SessionTooLarge, Signer
 from tests.clocks import Clock
 
@@ -35,7 +43,7 @@ def test_it_ends_after_some_hours() -> None:
     assert here.read(cookie) is not None
     clock.now += 2
     assert here.read(cookie) is None
-    assert here.is_over(session)
+    assert asyncio.run(here.is_over(session))
 
 
 def test_what_was_changed_or_signed_by_others_is_no_session() -> None:
@@ -68,10 +76,10 @@ def test_signing_out_ends_it_and_tells_whoever_looks() -> None:
     here.watch(session, lambda: told.append("stayed"))
     here.watch(other, lambda: told.append("other"))
     unwatch()
-    here.end(session)
+    asyncio.run(here.end(session))
     assert told == ["stayed"]
     assert here.read(cookie) is None
-    assert here.is_over(session)
+    assert asyncio.run(here.is_over(session))
     assert here.read(other_cookie) == other
 
 
@@ -79,3 +87,49 @@ def test_more_roles_than_a_cookie_has_room_for_are_refused() -> None:
     many = Caller("ada", None, frozenset(f"tasks:Role{number}" for number in range(500)))
     with pytest.raises(SessionTooLarge, match="ada has 500 roles"):
         sessions(Clock()).begin(many, "Ada")
+
+
+@pytest.fixture
+def database() -> Iterator[Engine]:
+    with Engine.open() as engine:
+        asyncio.run(AsyncStore(EmbeddedBackend(engine, owned=False)).ensure_tables(internal_table))
+        yield engine
+
+
+def process(engine: Engine, clock: Clock) -> Sessions:
+    """The sessions of one more process on a database."""
+    store = AsyncStore(EmbeddedBackend(engine, owned=False), clock=clock)
+    return Sessions(SECRET, 8, clock, EndedSessions(store, clock))
+
+
+@pytest.mark.requirement("SH8")
+def test_signing_out_is_known_to_other_processes_within_the_bound_and_after_a_restart(database: Engine) -> None:
+    clock = Clock()
+    here, there = process(database, clock), process(database, clock)
+    session, cookie = here.begin(ADA, "Ada")
+    assert there.read(cookie) == session
+    assert not asyncio.run(there.is_over(session))
+    told: list[str] = []
+    there.watch(session, lambda: told.append("left"))
+    asyncio.run(here.end(session))
+    assert asyncio.run(here.is_over(session))
+    # It has just looked, and looks again after a while.
+    assert not asyncio.run(there.is_over(session))
+    other = process(database, clock)
+    assert asyncio.run(other.is_over(session))
+    assert other.read(cookie) is None
+    clock.now += REMEMBERED
+    assert asyncio.run(there.is_over(session))
+    assert told == ["left"]
+
+
+@pytest.mark.requirement("SH8")
+def test_a_sign_out_that_cannot_be_noted_is_none(database: Engine) -> None:
+    here = process(database, Clock())
+    session, cookie = here.begin(ADA, "Ada")
+    database.call("DeleteTable", {"TableName": internal_table.name})
+    with pytest.raises(StoreError):
+        asyncio.run(here.end(session))
+    # And who is signed in stays so while the database cannot be asked.
+    assert not asyncio.run(here.is_over(session))
+    assert here.read(cookie) == session

@@ -50,6 +50,11 @@ def _rebuild(options: argparse.Namespace) -> int:
         steps.begin("opening the database")
         runtime = open_runtime(settings, systems)
         try:
+            if runtime.search.is_beside_another:
+                raise UsageError(
+                    f"the search index in {settings.data} is in use; ask its process by "
+                    "POST /runtime/search/SYSTEM/rebuild"
+                )
             for name in options.systems or known:
                 steps.begin(f"indexing {name}")
                 number = runtime.search.rebuild(name, partial(_report, steps, name))

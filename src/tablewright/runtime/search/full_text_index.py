@@ -7,7 +7,7 @@
 
 The file is derived: it can be deleted, and is made again. It is written before the checkpoint of the consumer that
 writes it, so a process that is killed misses nothing. It is not synced, as the engine needs the disk more: a file that
-was not closed may be of a machine that lost its power, and is made again.
+was not closed may be of a machine that lost its power, and is made again. A lock beside it says that a process has it.
 
 FTS5 leaves the words of a deleted document in older segments until they are merged; ``purge`` merges them, and a freed
 page is overwritten with zeros.
@@ -15,7 +15,9 @@ page is overwritten with zeros.
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Sequence
@@ -50,14 +52,24 @@ class Hit:
     ids: dict[str, str]
 
 
+class IndexInUse(Exception):
+    """Another process has the file."""
+
+
 class FullTextIndex:
     """The index in a file, or in memory; for all threads of a process, one at a time."""
 
     def __init__(self, path: Path | None) -> None:
-        self._path = path
+        """IndexInUse, if another process has the file."""
+        self.path = path
+        self._file_lock = None if path is None else _locked(path.with_name(f"{path.name}.lock"))
         self._lock = threading.RLock()
         self._has_residue = False
-        self._connection = self._opened()
+        try:
+            self._connection = self._opened()
+        except BaseException:
+            self._unlock()
+            raise
 
     def close(self) -> None:
         """Close the file, to be used again as it is."""
@@ -65,6 +77,12 @@ class FullTextIndex:
             self.purge()
             self._synced("closed")
             self._connection.close()
+            self._unlock()
+
+    def _unlock(self) -> None:
+        if self._file_lock is not None:
+            os.close(self._file_lock)
+            self._file_lock = None
 
     @property
     def id(self) -> str:
@@ -211,7 +229,7 @@ class FullTextIndex:
 
     def _opened(self) -> sqlite3.Connection:
         """The file as it is, if it is of this version and whole; otherwise an empty one."""
-        if self._path is not None and self._path.exists():
+        if self.path is not None and self.path.exists():
             try:
                 connection = self._connect()
                 found = connection.execute("SELECT value FROM meta WHERE name = 'version'").fetchone()
@@ -222,7 +240,7 @@ class FullTextIndex:
                 connection.close()
             except sqlite3.DatabaseError:
                 pass
-            for each in (self._path, self._path.with_name(self._path.name + "-journal")):
+            for each in (self.path, self.path.with_name(self.path.name + "-journal")):
                 each.unlink(missing_ok=True)
         connection = self._connect()
         connection.execute("BEGIN IMMEDIATE")
@@ -243,7 +261,7 @@ class FullTextIndex:
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
-            ":memory:" if self._path is None else self._path,
+            ":memory:" if self.path is None else self.path,
             timeout=10.0,
             isolation_level=None,
             check_same_thread=False,
@@ -251,8 +269,8 @@ class FullTextIndex:
         # No write-ahead log: pages with what was deleted would stay in it.
         for pragma in ("journal_mode = DELETE", "synchronous = OFF", "secure_delete = ON"):
             connection.execute(f"PRAGMA {pragma}")
-        if self._path is not None:
-            self._path.chmod(0o600)
+        if self.path is not None:
+            self.path.chmod(0o600)
         return connection
 
     def _meta(self, name: str) -> str | None:
@@ -262,6 +280,20 @@ class FullTextIndex:
 
     def _set_meta(self, name: str, value: str) -> None:
         self._connection.execute("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", (name, value))
+
+
+def _locked(path: Path) -> int:
+    """A lock that ends with its process, however that ends."""
+    opened = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(opened)
+        raise IndexInUse(str(path)) from None
+    except BaseException:
+        os.close(opened)
+        raise
+    return opened
 
 
 def _marks(values: Sequence[str]) -> str:

@@ -32,7 +32,7 @@ from tablewright.model import Entity, Table, schema_of
 from tablewright.runtime.consumer_threads import ConsumerSpec
 from tablewright.runtime.errors import StateConflict
 from tablewright.runtime.identity.access import Caller
-from tablewright.runtime.search.full_text_index import FullTextIndex
+from tablewright.runtime.search.full_text_index import FullTextIndex, IndexInUse
 from tablewright.runtime.search.searchable import Excerpt, Searchable, excerpt, terms_of, title_of
 from tablewright.runtime.settings import Settings
 from tablewright.store import (
@@ -57,6 +57,8 @@ _PAGE = 200
 _PURGE_EVERY = 30.0
 _RETRY_AFTER = 10.0
 _STOP_WITHIN = 20.0
+# Processes that keep their indexes in one data folder.
+_MAX_FILES = 64
 
 _log = logging.getLogger(__name__)
 
@@ -161,6 +163,11 @@ class Search:
             raise StateConflict(f"the search index of {system} is being rebuilt")
         self._wanted.add(system)
         self._wake.set()
+
+    @property
+    def is_beside_another(self) -> bool:
+        """Whether another process has the first index of the data folder, so that this one is another."""
+        return self._open().path not in (None, _path(self._settings))
 
     @property
     def systems(self) -> list[str]:
@@ -336,12 +343,20 @@ def _item_key(table: Table, key: Any) -> str:
 
 
 def _opened(settings: Settings) -> FullTextIndex:
+    first = _path(settings)
     try:
-        return FullTextIndex(_path(settings))
+        for number in range(1, _MAX_FILES + 1):
+            # Processes on one endpoint may share a data folder, and never an index: each reads the stream for its own.
+            path = first if first is None or number == 1 else first.with_stem(f"{first.stem}-{number}")
+            try:
+                return FullTextIndex(path)
+            except IndexInUse:
+                continue
+        _log.warning("search index is kept in memory: its files are all in use")
     except (sqlite3.Error, OSError) as error:
         # A machine that gives a process no disk; the index is made again at each start.
         _log.warning("search index is kept in memory: its file cannot be used", exc_info=error)
-        return FullTextIndex(None)
+    return FullTextIndex(None)
 
 
 def _path(settings: Settings) -> Path | None:

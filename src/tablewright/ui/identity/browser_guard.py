@@ -50,6 +50,8 @@ class BrowserGuard:
         headers: dict[str, str] = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         path = scope["path"].removeprefix(scope.get("root_path", ""))
         session = self._sessions.read(cookies_in(headers).get(self.cookie_name(headers)))
+        if session is not None and await self._sessions.is_over(session):
+            session = None
         scope[_SESSION] = session
         is_socket = scope["type"] == "websocket"
         if not self._is_ours(headers, is_strict=is_socket or scope["method"] not in _SAFE_METHODS):

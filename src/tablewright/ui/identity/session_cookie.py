@@ -2,14 +2,16 @@
 
     sign-in ──▶ Session(id, caller, name, expires) ──▶ cookie, signed with the session secret
     request ──▶ cookie ──▶ signature, time, not signed out ──▶ Session
+    sign-out ──▶ noted in the database (``EndedSessions``)
 
 The cookie has the roles that the issuer gave, not its token: nothing in the browser opens the API. What somebody may do
 is decided with each call, so that a person who is deactivated, or loses a group in Tasks, is refused at once. A session
-that was signed out is refused by this process until it would have ended; other processes forget it with the cookie.
+that was signed out is refused by this process from then on, and by others on the same endpoint after five seconds.
 """
 
 from __future__ import annotations
 
+import logging
 import secrets
 import time
 from collections import OrderedDict
@@ -20,6 +22,8 @@ from typing import Any
 import jwt
 
 from tablewright.runtime import Caller
+from tablewright.runtime.identity.ended_sessions import EndedSessions
+from tablewright.store import StoreError
 
 __all__ = ["SESSION_COOKIE", "Session", "Sessions", "Signer"]
 
@@ -28,6 +32,8 @@ _ALGORITHM = "HS256"
 # Browsers keep no more than 4096 bytes of a cookie, its name and attributes included.
 _MAX_COOKIE = 3800
 _MAX_ENDED = 10_000
+
+_log = logging.getLogger(__name__)
 
 
 class Signer:
@@ -70,12 +76,20 @@ class SessionTooLarge(Exception):
 
 
 class Sessions:
-    """The sessions of this process."""
+    """The sessions that are signed with a secret, in this process and in others."""
 
-    def __init__(self, secret: bytes, hours: float, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        secret: bytes,
+        hours: float,
+        clock: Callable[[], float] = time.time,
+        shared: EndedSessions | None = None,
+    ) -> None:
+        """``shared`` is where processes tell each other who signed out; without it, this is the only one."""
         self._signer = Signer(secret, "session", clock)
         self._seconds = hours * 3600
         self._clock = clock
+        self._shared = shared
         # Those that were signed out, until they would have ended; and who wants to know.
         self._ended: OrderedDict[str, float] = OrderedDict()
         self._watching: dict[str, set[Callable[[], None]]] = {}
@@ -96,18 +110,36 @@ class Sessions:
         return session, cookie
 
     def read(self, cookie: str | None) -> Session | None:
-        """The session of a cookie; None if there is none, or it has ended."""
+        """The session of a cookie; None if there is none, or it is known here that it has ended."""
         found = self._signer.unseal(cookie)
         if found is None or found["id"] in self._ended:
             return None
         caller = Caller(found["sub"], found.get("email"), frozenset(found["roles"]))
         return Session(found["id"], caller, found["name"], float(found["exp"]))
 
-    def is_over(self, session: Session) -> bool:
-        return session.id in self._ended or session.expires <= self._clock()
+    async def is_over(self, session: Session) -> bool:
+        """Whether a session has ended, here or by signing out elsewhere."""
+        if session.id in self._ended or session.expires <= self._clock():
+            return True
+        if self._shared is None:
+            return False
+        try:
+            if not await self._shared.has(session.id):
+                return False
+        except StoreError as error:
+            # Without the database nothing is answered, whoever asks.
+            _log.warning("sessions cannot be looked up", exc_info=error)
+            return False
+        self._forget(session)
+        return True
 
-    def end(self, session: Session) -> None:
-        """Sign out: neither the cookie nor a page that is open is good for anything more."""
+    async def end(self, session: Session) -> None:
+        """Sign out: neither the cookie nor a page that is open is good for anything more. StoreError: it still is."""
+        if self._shared is not None:
+            await self._shared.add(session.id, session.expires)
+        self._forget(session)
+
+    def _forget(self, session: Session) -> None:
         now = self._clock()
         self._ended[session.id] = session.expires
         while self._ended and (len(self._ended) > _MAX_ENDED or next(iter(self._ended.values())) <= now):

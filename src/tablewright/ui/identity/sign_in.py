@@ -12,6 +12,7 @@ loopback address, not through a proxy. Pages are plain HTML: whoever has not sig
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from html import escape
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -21,6 +22,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from tablewright.runtime import Caller, DemoUser, Runtime, ServiceProblem, System
 from tablewright.runtime.http.html_pages import demo_admin, is_private
+from tablewright.store import StoreError
 from tablewright.ui.icons import icon_svg
 from tablewright.ui.identity.browser_guard import session_in
 from tablewright.ui.identity.openid_client import ATTEMPT_SECONDS, OpenIdClient
@@ -31,6 +33,8 @@ __all__ = ["SignIn"]
 
 _ATTEMPT_COOKIE = "tablewright_sign_in"
 _MAX_FORM = 4_096
+
+_log = logging.getLogger(__name__)
 
 
 class SignIn:
@@ -99,7 +103,7 @@ class SignIn:
             t = self._texts_of(request)
             return self._failed(t, t("shell.sign_in_closed"), 403)
         caller = Caller(user.user_id, user.email, frozenset(role.name for role in user.roles))
-        return self._signed_in(request, caller, user.user_id, form.get("to", "/"))
+        return await self._signed_in(request, caller, user.user_id, form.get("to", "/"))
 
     async def _begin(self, request: Request) -> Response:
         t = self._texts_of(request)
@@ -134,7 +138,7 @@ class SignIn:
         except ServiceProblem as error:
             return self._failed(t, str(error), 403)
         roles = found.caller.roles & self._known
-        response = self._signed_in(
+        response = await self._signed_in(
             request, Caller(found.caller.user_id, found.caller.email, roles), found.name, found.to
         )
         response.delete_cookie(_ATTEMPT_COOKIE, path=f"{self._root}/sign-in")
@@ -143,7 +147,12 @@ class SignIn:
     async def _sign_out(self, request: Request) -> Response:
         session = session_in(request.scope)
         if session is not None:
-            self._sessions.end(session)
+            try:
+                await self._sessions.end(session)
+            except StoreError as error:
+                _log.warning("somebody could not be signed out", exc_info=error)
+                t = self._texts_of(request)
+                return self._failed(t, t("shell.sign_out_failed"), 503)
         elsewhere = None
         if self._openid is not None and self._runtime.public_url is not None:
             elsewhere = await self._openid.sign_out_url(f"{self._runtime.public_url.rstrip('/')}{self._root}/sign-in")
@@ -177,14 +186,17 @@ class SignIn:
     def _limit(self, request: Request) -> None:
         self._runtime.limit.take(f"address {request.client.host if request.client else ''}")
 
-    def _signed_in(self, request: Request, caller: Caller, name: str, to: str) -> Response:
+    async def _signed_in(self, request: Request, caller: Caller, name: str, to: str) -> Response:
         try:
             session, cookie = self._sessions.begin(caller, name)
         except SessionTooLarge as error:
             return self._failed(self._texts_of(request), str(error), 400)
         before = session_in(request.scope)
         if before is not None:
-            self._sessions.end(before)
+            try:
+                await self._sessions.end(before)
+            except StoreError as error:
+                _log.warning("somebody could not be signed out", exc_info=error)
         response = RedirectResponse(self._root + _inside(to), 303)
         response.set_cookie(
             SESSION_COOKIE,
