@@ -4,20 +4,15 @@ import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from enum import StrEnum
-from types import new_class
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import pytest
 from pydantic import BaseModel, Field
 
 from tablewright.model import (
     AttributeName,
-    Collection,
-    CollectionQuery,
     CreatedAt,
-    Entity,
     EpochMillis,
-    EpochSeconds,
     ExpiresAt,
     Expiry,
     Get,
@@ -37,40 +32,17 @@ from tablewright.model import (
     attr,
     camel_case,
     schema_of,
-    schemas_of,
     sharded,
     when,
 )
 from tablewright.model.declarations import VersionMarker
 from tests.declared_patterns import taking
+from tests.model.declaring import KEYS, declared, table
 
 
 class Status(StrEnum):
     OPEN = "open"
     CLOSED = "closed"
-
-
-def table(**options: Any) -> Table:
-    indexes = [GlobalIndex("GSI1", "GSI1PK", "GSI1SK"), LocalIndex("LSI1", "LSI1SK")]
-    return Table("Rows", "PK", "SK", **{"indexes": indexes, **options})
-
-
-def declared(fields: dict[str, Any], where: Table | None = None, **options: Any) -> type[Entity]:
-    """An entity of the name Row, with the keys of its table unless others are given."""
-    annotations = {"id": str, **{name: kind for name, kind in fields.items() if not isinstance(kind, tuple)}}
-    annotations |= {name: pair[0] for name, pair in fields.items() if isinstance(pair, tuple)}
-    body: dict[str, Any] = {name: pair[1] for name, pair in fields.items() if isinstance(pair, tuple)}
-    body |= {"keys": Keys(PK="ROW#{id}", SK="ROW"), "__annotations__": annotations, "__module__": __name__}
-    arguments: dict[str, Any] = {name: options.pop(name) for name in ("naming", "type_name") if name in options}
-    body |= options
-    return cast("type[Entity]", new_class("Row", (Entity,), {"table": where or table(), **arguments}, body_of(body)))
-
-
-def body_of(members: dict[str, Any]) -> Callable[[dict[str, Any]], None]:
-    return lambda namespace: namespace.update(members)
-
-
-KEYS = {"PK": "ROW#{id}", "SK": "ROW"}
 
 
 class Inner(BaseModel):
@@ -426,214 +398,3 @@ def test_a_refused_entity_is_not_part_of_its_table() -> None:
     with pytest.raises(ModelError):
         declared({"length": timedelta}, where)
     assert where.entities == []
-
-
-# -- entities beside each other -------------------------------------------------------------------------------------
-
-
-def test_two_entities_of_one_type_are_refused() -> None:
-    where = table(type_attribute="type")
-    declared({}, where)
-    with pytest.raises(
-        ModelError,
-        match="Row: table 'Rows' already has an entity of the type 'Row'; give this one another type_name",
-    ):
-        declared({}, where)
-    declared({}, where, type_name="Other")
-
-
-def test_entities_whose_keys_can_be_equal_need_a_type_attribute() -> None:
-    where = table()
-    declared({}, where)
-    message = (
-        "Row and Row can have the same key in table 'Rows', and nothing distinguishes their items; begin their "
-        "keys with different text, or give the table a type_attribute"
-    )
-    with pytest.raises(ModelError, match=message):
-        declared({}, where, type_name="Other")
-    with pytest.raises(ModelError, match=message):
-        declared({"PK": str}, where, type_name="Other", keys=Keys(SK="ROW"))
-    declared({}, where, type_name="Third", keys=Keys(PK="ROW#{id}", SK="OTHER#{id}"))
-    assert [schema.type_name for schema in schemas_of(where)] == ["Row", "Third"]
-
-
-# -- classes --------------------------------------------------------------------------------------------------------
-
-
-def test_an_argument_that_is_none_is_refused() -> None:
-    with pytest.raises(ModelError, match="class Row: unknown argument tabel; known are table, naming, type_name"):
-        new_class("Row", (Entity,), {"tabel": table()}, body_of({"__module__": __name__}))
-
-
-def test_an_entity_without_a_table_has_no_schema() -> None:
-    class Base(Entity):
-        id: str
-
-    class Kept(Base, table=Table("kept", "id")):
-        pass
-
-    class Derived(Kept):
-        pass
-
-    assert schema_of(Kept).entity is Kept
-    for entity in (Base, Derived):
-        with pytest.raises(ModelError, match=f"{entity.__name__} belongs to no table; declare it with table="):
-            schema_of(entity)
-
-
-def test_a_type_that_is_not_defined_yet_is_refused() -> None:
-    with pytest.raises(ModelError, match="Row uses a type that is not defined yet; define it before"):
-        declared({"later": "NotYet"})
-
-
-# -- collections ----------------------------------------------------------------------------------------------------
-
-SHARED = table()
-
-
-class Head(Entity, table=SHARED):
-    id: str
-    owner: str
-
-    keys = Keys(PK="ROW#{id}", SK="HEAD", GSI1PK="OWNER#{owner}", GSI1SK="{id}")
-
-
-class Part(Entity, table=SHARED):
-    row_id: str
-    n: EpochSeconds
-
-    keys = Keys(PK="ROW#{row_id}", SK="PART#{n:012}")
-
-
-class Stranger(Entity, table=SHARED):
-    id: str
-
-    keys = Keys(PK="STRANGER#{id}", SK="X")
-
-
-class Spread(Entity, table=SHARED):
-    id: str
-
-    keys = Keys(PK=sharded("SPREAD#{id}", 2), SK="SPREAD")
-
-
-class Elsewhere(Entity, table=Table("Others", "id")):
-    id: str
-
-
-def collection(members: dict[str, Any], **patterns: CollectionQuery) -> type[Collection]:
-    body = {"__annotations__": members, "__module__": __name__, **patterns}
-    return cast("type[Collection]", new_class("Whole", (Collection,), {}, body_of(body)))
-
-
-def test_members_of_a_collection_may_name_the_partition_differently() -> None:
-    whole = collection({"head": Head, "parts": list[Part]}, of_row=taking(CollectionQuery(), "id"))
-    assert [(member.name, member.many, member.optional) for member in whole.members_] == [
-        ("head", False, False),
-        ("parts", True, False),
-    ]
-    loose = collection({"head": Head | None, "part": Part}, of_row=taking(CollectionQuery(), "id"))
-    assert [(member.name, member.many, member.optional) for member in loose.members_] == [
-        ("head", False, True),
-        ("part", False, False),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("members", "pattern", "message"),
-    [
-        (
-            {"head": Head},
-            CollectionQuery(),
-            "Whole.of has no parameters; declare it as `@CollectionQuery(...) def of(self, id) -> None`",
-        ),
-        ({}, taking(CollectionQuery(), "id"), "Whole has no members; declare at least one, such as `task: Task`"),
-        (
-            {"head": str},
-            taking(CollectionQuery(), "id"),
-            "Whole.head must be an entity, an entity or None, or a list of entities",
-        ),
-        (
-            {"parts": list[str]},
-            taking(CollectionQuery(), "id"),
-            "Whole.parts must be an entity, an entity or None, or a list of entities",
-        ),
-        (
-            {"head": Head, "x": Elsewhere},
-            taking(CollectionQuery(), "id"),
-            "Whole: Others and Rows are different tables; a query reads one table",
-        ),
-        (
-            {"head": Head, "x": Stranger},
-            taking(CollectionQuery(), "id"),
-            "Whole.of: Head, Stranger are in different partitions",
-        ),
-        (
-            {"head": Head, "parts": list[Part]},
-            taking(CollectionQuery("GSI1"), "id"),
-            "Whole.of: Part is never in index 'GSI1'",
-        ),
-        ({"head": Head}, taking(CollectionQuery("GSI9"), "id"), "Whole.of: table 'Rows' has no index 'GSI9'"),
-        (
-            {"head": Head},
-            taking(CollectionQuery("GSI1", consistent=True), "id"),
-            "Whole.of: a global index has no consistent reads; read the table's partition, or remove consistent=True",
-        ),
-        (
-            {"x": list[Spread]},
-            taking(CollectionQuery(), "id"),
-            "Whole.of: PK is sharded, so no single partition has all members; use a key that is not sharded",
-        ),
-    ],
-)
-def test_a_wrong_collection_is_refused(members: dict[str, Any], pattern: CollectionQuery, message: str) -> None:
-    with pytest.raises(ModelError, match=re.escape(message)):
-        collection(members, of=pattern)
-
-
-# -- slips of the pen -------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("marker", [Unique, Large, AttributeName, Numbered, Stamp, Expiry])
-def test_a_marker_without_its_brackets_is_refused(marker: type) -> None:
-    with pytest.raises(
-        ModelError, match=re.escape(f"Row.email has the marker class {marker.__name__} instead of an instance")
-    ):
-        declared({"email": Annotated[str, marker]})
-
-
-def test_a_table_is_no_name() -> None:
-    with pytest.raises(ModelError, match=re.escape("class Row: table= takes a Table, not 'rows'")):
-        declared({}, cast("Table", "rows"))
-
-
-def test_a_pattern_of_a_collection_does_not_take_the_name_of_a_method() -> None:
-    row = declared({})
-    with pytest.raises(ModelError, match=r"Whole\.of: collections have a method of that name; rename the pattern"):
-        new_class(
-            "Whole",
-            (Collection,),
-            {},
-            lambda body: body.update(__annotations__={"row": row}, of=taking(CollectionQuery(), "id")),
-        )
-
-
-def test_an_attribute_has_a_name() -> None:
-    with pytest.raises(ModelError, match=r"Row\.note has an empty attribute name; give it another AttributeName"):
-        declared({"note": Annotated[str, AttributeName("")]})
-
-
-def test_what_expires_at_once_is_refused() -> None:
-    with pytest.raises(
-        ModelError, match=r"Expiry\(datetime\.timedelta\(0\)\): the item would expire at once; use at least one second"
-    ):
-        Expiry(timedelta(0))
-
-
-@pytest.mark.parametrize(
-    "where",
-    [lambda self, **_: attr(self.delay) == "soon", lambda self, **_: attr(self.delay).is_in(1, "soon")],
-)
-def test_a_filter_is_by_values_that_the_field_can_have(where: Callable[..., Any]) -> None:
-    with pytest.raises(ModelError, match=r"Row\.delay: 'soon' is not valid"):
-        declared({"delay": (int, 0)}, late=taking(Query(), "id", where=where))
