@@ -35,7 +35,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "ui": frozenset({"runtime", "store", "model"}),
     "studio": frozenset({"sql", "ui", "runtime", "store", "design", "model", "engine", "dynamo"}),
     "systems": frozenset({"ui", "runtime", "store", "design", "model"}),
-    "deploy": frozenset({"runtime", "design", "model"}),
+    "deploy": frozenset({"runtime", "design", "model", "engine"}),
     "transfer": frozenset({"store", "design", "model", "engine", "dynamo"}),
     "sql": frozenset({"store", "design", "model", "dynamo"}),
     "pytest_plugin": frozenset({"wire", "store", "engine"}),

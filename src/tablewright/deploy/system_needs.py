@@ -211,8 +211,8 @@ def _schedule(
 
 
 def _of_bounces(design: Design) -> list[Grant]:
-    """What settling mail takes: its record, and its place among the dead letters."""
-    wanted = {("GetItem", internal_table.name), ("UpdateItem", internal_table.name), ("PutItem", internal_table.name)}
+    """What it takes to say in the record of a message that it came back."""
+    wanted = {("GetItem", internal_table.name), ("UpdateItem", internal_table.name)}
     return [
         grant
         for grants in _all(design).values()

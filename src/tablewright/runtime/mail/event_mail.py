@@ -309,6 +309,20 @@ class Mailer:
         self._count("refused")
         _log.warning("mail was refused", extra={"event_id": claim.event_id, "code": reason.partition(" ")[0]})
 
+    def came_back(self, event_id: str, recipient: str, reason: str) -> bool:
+        """Record that a message that was sent did not arrive, and never will; whether its record is known."""
+        record = self._store.get(MailRecord.by_recipient(event_id, recipient))
+        if record is None:
+            return False
+        if record.state != "refused":
+            refused = attr(MailRecord.state).set("refused"), attr(MailRecord.reason).set(reason)
+            try:
+                self._store.update(record, *refused)
+            except NotFound:
+                return False
+            self._refused(record, reason)
+        return True
+
     # -- claims -------------------------------------------------------------------------------------------------
 
     def _claim(self, event_id: str, recipient: str) -> MailRecord | None:

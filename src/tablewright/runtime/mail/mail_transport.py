@@ -33,6 +33,10 @@ _MAX_RESPONSE = 300
 # The server requires a login, or the login failed: not the recipient's fault.
 _LOGIN_CODES = frozenset({530, 534, 535, 538})
 
+# The tag of a message that names its record, and what SES takes for the value of a tag.
+RECORD_TAG = "tablewright-record"
+_TAG = re.compile(r"[A-Za-z0-9_.@-]{1,256}")
+
 
 class MailRefused(Exception):
     """A message that will never be accepted; the text is the server's code."""
@@ -213,7 +217,7 @@ class FolderTransport:
 
 
 class SesTransport:
-    """Amazon SES, which replaces our Message-ID by its own."""
+    """Amazon SES, which replaces our Message-ID by its own; so what it is made of is a tag, which bounces have."""
 
     def __init__(self, region: str | None, endpoint: str | None = None) -> None:
         self._client = client("ses", region, endpoint)
@@ -225,7 +229,10 @@ class SesTransport:
         try:
             with transient("SES"):
                 self._client.send_raw_email(
-                    Source=sender, Destinations=[recipient], RawMessage={"Data": message.as_bytes()}
+                    Source=sender,
+                    Destinations=[recipient],
+                    RawMessage={"Data": message.as_bytes()},
+                    Tags=[{"Name": RECORD_TAG, "Value": name}] if _TAG.fullmatch(name := _record_of(message)) else [],
                 )
         except ClientError as error:
             code = str(error.response["Error"]["Code"])
@@ -235,6 +242,11 @@ class SesTransport:
             if sender.lower() in named or ("not verified" in text and recipient.lower() not in named):
                 raise Unavailable("the sender is not a verified identity in SES; verify it") from error
             raise MailRefused(code) from error
+
+
+def _record_of(message: EmailMessage) -> str:
+    """The record of a message: event and recipient, as its Message-ID has them."""
+    return str(message["Message-ID"]).strip().strip("<>").rpartition("@")[0]
 
 
 def sender_of(message: EmailMessage) -> str:

@@ -122,6 +122,11 @@ class AsyncConsumer:
         """Handle a dead letter again, and delete it; if that fails, the handler's error is raised and it stays."""
         await self._store.run_flow(self._worker.batches.replay(dead_letter))
 
-    async def on_lambda(self, event: Mapping[str, Any], context: object = None) -> dict[str, Any]:
-        """Handle an event of AWS Lambda; the response reports the records that failed, the others count once."""
-        return await self._store.run_flow(on_lambda(self._worker, event))
+    async def on_lambda(
+        self, event: Mapping[str, Any], context: object = None, *, dead_letters: bool = False
+    ) -> dict[str, Any]:
+        """Handle an event of AWS Lambda; the response reports the records that failed, the others count once.
+
+        With ``dead_letters``, a record that fails is retried and then stored as a dead letter, as ``run`` does it.
+        """
+        return await self._store.run_flow(on_lambda(self._worker, event, dead_letters=dead_letters))

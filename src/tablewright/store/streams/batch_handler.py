@@ -169,11 +169,12 @@ class BatchHandler:
         """Store records as dead letters, and advance past them."""
         size = _DEAD_LETTERS_PER_TRANSACTION
         for some in (records[start : start + size] for start in range(0, len(records), size)):
-            dead_letters = [Create(self._dead_letter(checkpoint, record, error, attempts)) for record in some]
+            dead_letters = [Create(self.dead_letter(checkpoint, record, error, attempts)) for record in some]
             checkpoint = yield from self._commit(checkpoint, some, dead_letters)
         return checkpoint
 
-    def _dead_letter(self, checkpoint: Checkpoint, record: Record, error: Exception, attempts: int) -> DeadLetter:
+    def dead_letter(self, checkpoint: Checkpoint, record: Record, error: Exception, attempts: int) -> DeadLetter:
+        """A record that was given up, as it is stored."""
         body = {**record["dynamodb"]}
         if "ApproximateCreationDateTime" in body:
             body["ApproximateCreationDateTime"] = timestamp(body["ApproximateCreationDateTime"]).timestamp()

@@ -59,7 +59,14 @@ class Platform:
         self._idempotency = Idempotency("engagement")
         self.reactive = Reactive(self.pipeline)
         self.runs = Runs(self.pipeline, self.sources, runtime.now, outage_seconds=settings.outage_seconds)
-        self.runner = Runner(store, self.runs, self.deliveries, runtime.now, alone=settings.is_embedded)
+        self.runner = Runner(
+            store,
+            self.runs,
+            self.deliveries,
+            runtime.now,
+            alone=settings.is_embedded,
+            has_background=not runtime.is_function,
+        )
         self.checks = ProgramChecks(self._scorer, self.sources, self.deliveries, self.outbound)
         self.trials = Trials(self.pipeline, self.sources, self.deliveries)
         self.engagement = Engagement(runtime.store, runtime.clock, self.checks.check, self.unreadable_log)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
+from tablewright.runtime import ServiceUnavailable
 from tablewright.store import Store
 from tablewright.systems.support import maintenance_jobs
 from tablewright.systems.support.maintenance_jobs import Job, JobState, ReportProgress
@@ -24,8 +25,13 @@ class SupportFacade:
         *,
         settle: float = 0,
         export: Export | None = None,
+        has_background: bool = True,
     ) -> None:
-        """``settle`` is how many seconds the stream may be behind the table; ``export`` goes on in the background."""
+        """``settle`` is how many seconds the stream may be behind the table; ``export`` goes on in the background.
+
+        Without ``has_background`` nothing goes on once a request is answered, as in a function.
+        """
+        self._has_background = has_background
         self.support = support
         self.unreadable_log = unreadable_log
         self.export = export
@@ -51,6 +57,8 @@ class SupportFacade:
 
     def begin(self, name: str) -> JobState:
         """Start a job; StateConflict if it is running."""
+        if not self._has_background:
+            raise ServiceUnavailable(f"a function cannot go on with it: run `tablewright support {name}` instead")
         self._jobs[name].begin(self._work[name])
         return self._jobs[name].state
 

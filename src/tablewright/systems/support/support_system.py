@@ -49,7 +49,14 @@ def _service(runtime: Runtime) -> SupportFacade:
         export = Export(
             runtime.consumer_store, folder, runtime.privacy_secret, runtime.now, unreadable_log=unreadable_log
         )
-    return SupportFacade(support, runtime.maintenance_store, unreadable_log, settle=settle_of(runtime), export=export)
+    return SupportFacade(
+        support,
+        runtime.maintenance_store,
+        unreadable_log,
+        settle=settle_of(runtime),
+        export=export,
+        has_background=not runtime.is_function,
+    )
 
 
 def settle_of(runtime: Runtime) -> float:

@@ -47,9 +47,21 @@ class Runner:
     """Runs in threads, and the thread of the schedule (``start``, ``stop``)."""
 
     def __init__(
-        self, store: Store, runs: Runs, deliveries: Deliveries, clock: Callable[[], datetime], *, alone: bool = False
+        self,
+        store: Store,
+        runs: Runs,
+        deliveries: Deliveries,
+        clock: Callable[[], datetime],
+        *,
+        alone: bool = False,
+        has_background: bool = True,
     ) -> None:
-        """``alone`` says that no other process has this data: a run that it finds unfinished has no owner."""
+        """``alone`` says that no other process has this data: a run that it finds unfinished has no owner.
+
+        Without ``has_background`` nothing goes on once a request is answered, as in a function: a run that it begins is
+        carried out by the next turn of the schedule.
+        """
+        self._can_run = has_background
         self.name = "engagement.schedule"
         # Runs write what requests write.
         self.role = "api"
@@ -95,7 +107,10 @@ class Runner:
                 )
 
     def launch(self, held: Held) -> Run:
-        """Carry a run out in a thread."""
+        """Carry a run out in a thread, or leave it to the next turn."""
+        if not self._can_run:
+            self._runs.renewed(held, timedelta(0))
+            return held.run
         self._begin(lambda: self._runs.execute(held, leaving=self._leaving), f"engagement.run.{held.run.run_id}")
         return held.run
 
@@ -114,11 +129,13 @@ class Runner:
     def turn(self, is_stopped: Callable[[], bool]) -> None:
         """Start what is due and wait for it; a run that is not done when it is to end is resumed by a later turn."""
         self._leaving.clear()
-        self.tick()
+        could_run, self._can_run = self._can_run, True
         try:
+            self.tick()
             while any(thread.is_alive() for thread in self._running()) and not is_stopped():
                 self._leaving.wait(_LOOK_EVERY)
         finally:
+            self._can_run = could_run
             self._leaving.set()
             for thread in self._running():
                 thread.join(_STOP_WITHIN)

@@ -1,0 +1,43 @@
+"""The function of a consumer: Lambda reads the stream, keeps the place in it, and calls with batches of records."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from functools import cache
+from typing import Any
+
+from tablewright.runtime.consumer_threads import ConsumerSpec
+from tablewright.runtime.errors import ServiceUnavailable
+from tablewright.runtime.events.event_bridge import BRIDGE, event_bridge
+from tablewright.runtime.functions.function_process import FunctionProcess, process, variable
+from tablewright.runtime.internal_tables import events_table
+from tablewright.store import Consumer
+
+# Lambda gives a shard to one call at a time: nobody asks for this lease.
+_LEASE = timedelta(minutes=1)
+
+
+@cache
+def _consumer() -> Consumer:
+    here = process()
+    spec = _spec(here, variable("WORK"))
+    return spec.consumer(here.runtime.consumer_store, spec.handler, _LEASE)
+
+
+def _spec(here: FunctionProcess, name: str) -> ConsumerSpec:
+    settings = here.runtime.settings
+    if name == BRIDGE and settings.event_bus is not None:
+        send = event_bridge(settings.event_bus, settings.region, settings.aws_endpoint)
+        return ConsumerSpec(BRIDGE, events_table, send)
+    for spec in here.system.consumers(here.runtime, here.service):
+        if spec.name == name:
+            return spec
+    raise ServiceUnavailable(f"{here.system.name} has no consumer {name}; write the stack of this version again")
+
+
+def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    """Handle a batch of records. What it fails on becomes a dead letter of the consumer, after its retries."""
+    return _consumer().on_lambda(event, context, dead_letters=True)
+
+
+_consumer()

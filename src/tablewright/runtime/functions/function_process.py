@@ -1,0 +1,105 @@
+"""What the functions share: the system that the environment names, opened when the process starts.
+
+A process that is called again has everything open. What cannot be done in a function is left to what can: responses
+without an end end at once, and no thread goes on between two calls, as the process is frozen then.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import logging
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from importlib import import_module
+from typing import Any
+from urllib.parse import urlsplit
+
+from tablewright.runtime.errors import ServiceUnavailable
+from tablewright.runtime.logs import set_up
+from tablewright.runtime.settings import PREFIX, Settings, SettingsError
+from tablewright.runtime.system import Runtime, System
+
+_SECRET_WITHIN = 5.0
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionProcess:
+    """A system in a function."""
+
+    system: System
+    runtime: Runtime
+    service: Any
+
+
+def variable(name: str) -> str:
+    """A variable that the stack gives to every function of its kind."""
+    value = os.environ.get(PREFIX + name)
+    if not value:
+        raise SettingsError(f"a function needs {PREFIX}{name}, which `tablewright deploy` writes into its stack")
+    return value
+
+
+@cache
+def process() -> FunctionProcess:
+    """The system of this process, opened on first use."""
+    module, _, name = variable("SYSTEM").partition(":")
+    system: System = getattr(import_module(module), name or "system")
+    secret_id, region = os.environ.get(f"{PREFIX}SECRET_ID"), os.environ.get(f"{PREFIX}REGION")
+    given: dict[str, Any] = {}
+    if secret_id:
+        given["master_secret"] = secret(secret_id, region or "us-east-1", os.environ.get(f"{PREFIX}AWS_ENDPOINT"))
+    settings = Settings(**given)
+    set_up(settings.log_level)
+    # It would log paths, which have personal data in them.
+    logging.getLogger("mangum").setLevel(logging.ERROR)
+    runtime = Runtime.open(settings, [system])
+    runtime.is_function = True
+    runtime.stopping.set()
+    return FunctionProcess(system, runtime, system.service(runtime))
+
+
+def secret(secret_id: str, region: str, endpoint: str | None = None) -> str:
+    """A secret of Secrets Manager: one request, for which a whole client would take longer to be made."""
+    from botocore.auth import SigV4Auth
+    from botocore.awsrequest import AWSRequest
+    from botocore.session import Session
+
+    url = endpoint or f"https://secretsmanager.{region}.amazonaws.com"
+    body = json.dumps({"SecretId": secret_id}).encode()
+    headers = {
+        "Content-Type": "application/x-amz-json-1.1",
+        "Host": urlsplit(url).netloc,
+        "X-Amz-Target": "secretsmanager.GetSecretValue",
+        "X-Amz-Date": datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ"),
+    }
+    request = AWSRequest("POST", url.rstrip("/") + "/", headers=headers, data=body)
+    SigV4Auth(Session().get_credentials(), "secretsmanager", region).add_auth(request)
+    status, answer = _post(url, body, dict(request.headers.items()))
+    if status != 200 or "SecretString" not in answer:
+        raise ServiceUnavailable(f"the secret cannot be read: {answer.get('__type', status)}")
+    return str(answer["SecretString"])
+
+
+def _post(url: str, body: bytes, headers: Mapping[str, str]) -> tuple[int, dict[str, Any]]:
+    parts = urlsplit(url)
+    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    connection = kind(parts.hostname or "", parts.port, timeout=_SECRET_WITHIN)
+    try:
+        connection.request("POST", "/", body, dict(headers))
+        response = connection.getresponse()
+        content = response.read()
+    except (OSError, http.client.HTTPException) as error:
+        raise ServiceUnavailable(f"the secret cannot be read: {type(error).__name__}") from error
+    finally:
+        connection.close()
+    try:
+        answer = json.loads(content)
+    except ValueError:
+        answer = {}
+    return response.status, answer if isinstance(answer, dict) else {}

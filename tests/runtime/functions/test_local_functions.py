@@ -1,0 +1,95 @@
+"""Functions in processes of their own, behind Lambda's runtime interface."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tablewright.runtime.functions.http_events import http_event, http_response
+from tablewright.runtime.functions.local_functions import FunctionFailed, LocalFunctions
+
+pytestmark = pytest.mark.requirement("SH3")
+
+API = "tablewright.runtime.functions.api_function.handler"
+CALLS = {"TABLEWRIGHT_MEMORY": "true", "TABLEWRIGHT_SYSTEM": "tablewright.systems.calls.calls_system:system"}
+HANDLERS = """
+import sys
+def echo(event, context):
+    return {"event": event, "id": context.aws_request_id, "left": context.get_remaining_time_in_millis()}
+def fail(event, context):
+    raise ValueError(event["why"])
+def loaded(event, context):
+    import tablewright.runtime.functions.api_function
+    return sorted(sys.modules)
+"""
+# What a function has no use for; importing it would take longer than most requests.
+UNWANTED = (
+    "nicegui",
+    "uvicorn",
+    "duckdb",
+    "rich",
+    "boto3",
+    "jinja2",
+    "tablewright.ui",
+    "tablewright.cli",
+    "tablewright.wire",
+)
+
+
+@pytest.fixture
+def functions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalFunctions]:
+    (tmp_path / "handlers.py").write_text(HANDLERS)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
+    with LocalFunctions() as functions:
+        yield functions
+
+
+def test_a_function_is_called_again_and_again_by_the_same_process(functions: LocalFunctions) -> None:
+    functions.add("echo", "handlers.echo", {})
+    first = functions.call("echo", {"a": [1, "ä"]}, seconds=20)
+    second = functions.call("echo", {}, seconds=20)
+    assert first["event"] == {"a": [1, "ä"]}
+    assert 0 < first["left"] <= 20_000
+    assert first["id"] != second["id"]
+
+
+def test_what_a_handler_raises_reaches_the_caller_and_the_next_call_is_answered(functions: LocalFunctions) -> None:
+    functions.add("fail", "handlers.fail", {})
+    for why in ("once", "again"):
+        with pytest.raises(FunctionFailed, match=f"ValueError: {why}"):
+            functions.call("fail", {"why": why})
+
+
+def test_a_handler_that_cannot_be_imported_is_reported(functions: LocalFunctions) -> None:
+    functions.add("none", "handlers_that_are_not_there.handler", {})
+    with pytest.raises(FunctionFailed, match="handlers_that_are_not_there"):
+        functions.call("none", {})
+
+
+def test_an_api_function_answers_and_says_what_it_lacks(functions: LocalFunctions) -> None:
+    functions.add("api", API, CALLS)
+    event = http_event("GET", "/healthz", "", [("host", "localhost")], b"")
+    status, headers, body = http_response(functions.call("api", event))
+    assert (status, body) == (200, b'{"status":"ok"}')
+    assert dict(headers)["cache-control"] == "no-store"
+    # A body that came in chunks has no length; it is bounded all the same.
+    large = http_event("POST", "/calls/calls", "", [("content-type", "application/json")], b"x" * 1_100_000)
+    status, _, _ = http_response(functions.call("api", large))
+    assert status == 413
+    status, _, body = http_response(functions.call("api", http_event("GET", "/calls/calls/1", "", [], b"")))
+    assert status == 401
+    assert b"/problems/" in body
+    functions.add("lost", API, {})
+    with pytest.raises(FunctionFailed, match="TABLEWRIGHT_SYSTEM"):
+        functions.call("lost", event)
+
+
+@pytest.mark.requirement("SH2")
+def test_a_function_imports_nothing_that_it_has_no_use_for(functions: LocalFunctions) -> None:
+    functions.add("loaded", "handlers.loaded", CALLS)
+    modules = set(functions.call("loaded", {}))
+    assert "fastapi" in modules
+    assert modules & set(UNWANTED) == set()
