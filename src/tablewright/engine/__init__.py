@@ -26,6 +26,7 @@ from tablewright.dynamo import DynamoError
 from tablewright.engine.closed_folder import verify_closed
 from tablewright.engine.engine import Engine
 from tablewright.engine.metering import METER_VARIABLE
+from tablewright.engine.past.past_changes import ChangedItem, ChangedItems, ItemVersion, ItemVersions
 from tablewright.engine.slices import Outcome, Unfinished
 from tablewright.engine.storage.data_folder import (
     DamagedError,
@@ -40,11 +41,15 @@ from tablewright.engine.verify_folder import VerifyReport
 
 __all__ = [
     "METER_VARIABLE",
+    "ChangedItem",
+    "ChangedItems",
     "Commit",
     "DamagedError",
     "DynamoError",
     "Engine",
     "FolderLock",
+    "ItemVersion",
+    "ItemVersions",
     "Outcome",
     "StorageError",
     "StorageFigures",

@@ -7,7 +7,8 @@
     studio_server     Studio: all of it, as an ASGI application under /studio; serve_studio runs one by itself
     studio_texts      words in English and Italian
     studio_views      which views there are, with their addresses
-    views/            the views
+    views/            the views of tables, items and the design
+    observe/          those of what tables were, do and cost: time, streams, SQL, heat and bill, a console
 
 The studio is a client like any other: it sends requests of DynamoDB's API to an engine or an endpoint, with the rights
 of whoever runs it, and never reaches around that. Without ``--write`` it sends no request that changes anything.

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from tablewright.studio.observe.observe_views import OBSERVE_VIEWS
 from tablewright.studio.studio_view import StudioView
 from tablewright.studio.views.tables_view import tables_view
 from tablewright.studio.views.writes_view import writes_view
 
 __all__ = ["HIDDEN_VIEWS", "VIEWS"]
 
-VIEWS: tuple[StudioView, ...] = (StudioView(("/tables", "/tables/{table}"), "studio.tables", "database", tables_view),)
+VIEWS: tuple[StudioView, ...] = (
+    StudioView(("/tables", "/tables/{table}"), "studio.tables", "database", tables_view),
+    *OBSERVE_VIEWS,
+)
 
 HIDDEN_VIEWS: tuple[StudioView, ...] = (StudioView(("/writes",), "studio.writes", "list", writes_view),)
 """Views that have an address and no place at the side."""

@@ -1,0 +1,178 @@
+"""The words of the views of time, streams, SQL, heat and the console."""
+
+from __future__ import annotations
+
+from tablewright.ui.texts import Catalogue
+
+__all__ = ["observe_texts"]
+
+_TIME = {
+    "time": ("Time", "Tempo"),
+    "as_of": ("As of", "Alla data"),
+    "day_back": ("-1 day", "-1 giorno"),
+    "hour_back": ("-1 h", "-1 h"),
+    "minute_back": ("-1 min", "-1 min"),
+    "minute_on": ("+1 min", "+1 min"),
+    "hour_on": ("+1 h", "+1 h"),
+    "day_on": ("+1 day", "+1 giorno"),
+    "latest_time": ("Now", "Adesso"),
+    "partition_value": ("{name} of the items, or nothing for all", "{name} degli item, o niente per tutti"),
+    "show": ("Show", "Mostra"),
+    "items_then": ("Items then", "Item di allora"),
+    "nothing_then": ("There was nothing.", "Non c'era niente."),
+    "deleted_since": ("deleted since", "eliminato da allora"),
+    "changed_since": ("changed since", "modificato da allora"),
+    "first_of": ("The first {number}.", "I primi {number}."),
+    "changed_items": ("Changed since", "Modificati da allora"),
+    "nothing_changed": ("Nothing has changed since.", "Da allora non è cambiato niente."),
+    "added": ("added", "aggiunto"),
+    "removed": ("removed", "eliminato"),
+    "modified": ("modified", "modificato"),
+    "history": ("History of an item", "Storia di un item"),
+    "choose_item": ("Choose an item to see its versions.", "Scegli un item per vederne le versioni."),
+    "first_known": ("first known", "prima nota"),
+    "restore_item": ("Restore this version", "Ripristina questa versione"),
+    "restore_table": ("Restore the table to this time", "Ripristina la tabella a questo istante"),
+    "to_table": ("To the table", "Alla tabella"),
+    "no_recovery": ("This table has no past", "Questa tabella non ha un passato"),
+    "no_recovery_about": (
+        "Turn point-in-time recovery on, and its changes are kept from then on.",
+        "Attiva il ripristino a un istante: da allora in poi le modifiche vengono conservate.",
+    ),
+    "no_past_here": ("An endpoint does not show its past", "Un endpoint non mostra il suo passato"),
+    "no_past_here_about": (
+        "It can restore a table to a time; a data folder can be read as it was.",
+        "Può ripristinare una tabella a un istante; una cartella dati si può leggere com'era.",
+    ),
+}
+_SQL = {
+    "sql": ("SQL", "SQL"),
+    "run": ("Run", "Esegui"),
+    "stop": ("Stop", "Ferma"),
+    "read_again": ("Read tables again", "Rileggi le tabelle"),
+    "relations": ("Tables and entities", "Tabelle ed entità"),
+    "query_it": ("Query", "Interroga"),
+    "columns_when_read": (
+        "Further columns are known once it is read.",
+        "Le altre colonne si conoscono dopo la lettura.",
+    ),
+    "sql_about": (
+        "Write a SELECT over tables and entities. Ctrl+Enter runs it. A table is read once, and kept until you read "
+        "it again.",
+        "Scrivi una SELECT su tabelle ed entità. Ctrl+Invio la esegue. Una tabella viene letta una volta, e resta "
+        "finché non la rileggi.",
+    ),
+    "sql_missing": (
+        "SQL needs DuckDB: pip install 'tablewright[sql]'",
+        "SQL richiede DuckDB: pip install 'tablewright[sql]'",
+    ),
+    "scan_cost": (
+        "To be scanned: {tables}: about {items} items, {units} read units, {dollars} on demand.",
+        "Da leggere: {tables}: circa {items} item, {units} unità di lettura, {dollars} on demand.",
+    ),
+    "read_and_run": ("Scan, and run", "Leggi ed esegui"),
+    "running": ("The query is running", "La query è in esecuzione"),
+    "reading": (
+        "Reading {table}: {items} of about {expected} items",
+        "Lettura di {table}: {items} di circa {expected}",
+    ),
+    "rows": ("{number} rows", "{number} righe"),
+    "rows_cut": ("These are the first; an export has all.", "Queste sono le prime; un'esportazione le ha tutte."),
+    "unreadable": ("{number} items unreadable as {entity}", "{number} item illeggibili come {entity}"),
+    "chart": ("Chart", "Grafico"),
+    "result": ("Result", "Risultato"),
+    "exported": ("{kind} exported", "{kind} esportato"),
+}
+_STREAMS = {
+    "streams": ("Streams", "Stream"),
+    "no_stream": ("This table has no stream", "Questa tabella non ha uno stream"),
+    "no_stream_about": (
+        "Turn the stream on, and its changes are shown here as they come.",
+        "Attiva lo stream: le modifiche appaiono qui mentre arrivano.",
+    ),
+    "live": ("live", "in diretta"),
+    "paused": ("paused", "in pausa"),
+    "pause": ("Pause", "Pausa"),
+    "clear": ("Clear", "Svuota"),
+    "all_entities": ("All entities", "Tutte le entità"),
+    "images_missing": (
+        "The stream has {kind}: the other image is not in it.",
+        "Lo stream ha {kind}: l'altra immagine non c'è.",
+    ),
+    "no_changes_yet": ("No change yet. It is shown as soon as there is one.", "Ancora nessuna modifica."),
+    "before": ("Before", "Prima"),
+    "after": ("After", "Dopo"),
+    "consumers": ("Consumers", "Consumatori"),
+    "consumer": ("Consumer", "Consumatore"),
+    "no_consumers": (
+        "No design here has a consumer with a checkpoint.",
+        "Nessun design qui ha un consumatore con un checkpoint.",
+    ),
+    "position": ("Position", "Posizione"),
+    "attempts": ("Attempts", "Tentativi"),
+    "error": ("Error", "Errore"),
+    "replay_about": (
+        "Dead letters are tried again where their consumer runs: in Admin, or by `consumer.replay`.",
+        "Le dead letter si riprovano dove gira il loro consumatore: in Admin, o con `consumer.replay`.",
+    ),
+}
+_HEAT = {
+    "heat": ("Heat and bill", "Calore e conto"),
+    "no_meter": ("An endpoint meters itself", "Un endpoint si misura da sé"),
+    "no_meter_about": (
+        "Its figures are in CloudWatch. The studio of an engine in this process has them here.",
+        "Le sue cifre sono in CloudWatch. Lo studio di un engine in questo processo le ha qui.",
+    ),
+    "not_metered": ("Nothing is metered yet", "Ancora nessuna misura"),
+    "not_metered_about": (
+        "Every request takes some 30 µs more while it is metered, so it is off until you start it.",
+        "Ogni richiesta costa circa 30 µs in più mentre viene misurata: è spento finché non lo avvii.",
+    ),
+    "start_metering": ("Start metering", "Avvia la misura"),
+    "stop_metering": ("Stop metering", "Ferma la misura"),
+    "metering": ("metering", "misura attiva"),
+    "metered_for": ("for {span}", "da {span}"),
+    "requests": ("Requests", "Richieste"),
+    "read_units": ("Read units", "Unità di lettura"),
+    "write_units": ("Write units", "Unità di scrittura"),
+    "bill": ("On demand", "On demand"),
+    "a_month": ("{dollars} a month at this rate", "{dollars} al mese a questo ritmo"),
+    "each_second": ("Units each second", "Unità al secondo"),
+    "hot_keys": ("Hottest keys of the last minutes", "Chiavi più calde degli ultimi minuti"),
+    "hot_keys_about": (
+        "A partition serves 3,000 read and 1,000 write units a second. Counted by a space-saving sketch of 500 keys "
+        "for each table and index.",
+        "Una partizione serve 3.000 unità di lettura e 1.000 di scrittura al secondo. Contate con uno sketch "
+        "space-saving di 500 chiavi per tabella e indice.",
+    ),
+    "key": ("Partition key", "Chiave di partizione"),
+    "place": ("Table or index", "Tabella o indice"),
+    "of_partition": ("Of a partition", "Di una partizione"),
+    "partition_share": ("{percent} % of a partition", "{percent} % di una partizione"),
+    "pattern": ("Pattern", "Pattern"),
+    "part": ("Part", "Quota"),
+    "bill_by_pattern": ("Bill by pattern", "Conto per pattern"),
+    "provisioning": ("On demand or provisioned", "On demand o provisioned"),
+    "provisioning_about": (
+        "A month at this rate on demand, and a month of the units of the busiest second.",
+        "Un mese a questo ritmo on demand, e un mese con le unità del secondo più intenso.",
+    ),
+    "busiest": ("Busiest second, read / write", "Secondo più intenso, lett. / scritt."),
+    "provisioned_for": ("Provisioned", "Provisioned"),
+    "cheaper": ("Cheaper", "Conviene"),
+    "provision": ("provisioned", "provisioned"),
+}
+_CONSOLE = {
+    "console": ("Console", "Console"),
+    "partiql": ("PartiQL statement", "Istruzione PartiQL"),
+    "send": ("Send", "Invia"),
+    "console_about": ("Ctrl+Enter sends it.", "Ctrl+Invio la invia."),
+    "request": ("Request", "Richiesta"),
+    "no_response": ("The response is shown here.", "La risposta appare qui."),
+    "no_json": ("The request is not a JSON object: {reason}", "La richiesta non è un oggetto JSON: {reason}"),
+    "counted": ("{count} items of {scanned} scanned", "{count} item su {scanned} letti"),
+    "units": ("{units} units", "{units} unità"),
+    "response_cut": ("The response is longer than this.", "La risposta è più lunga di così."),
+}
+
+observe_texts = Catalogue("observe", {**_TIME, **_SQL, **_STREAMS, **_HEAT, **_CONSOLE})

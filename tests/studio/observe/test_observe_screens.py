@@ -1,0 +1,124 @@
+"""Time, SQL, streams, heat and the console in a browser, story by story."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tablewright.model import attr
+from tablewright.store import Request, Store
+from tablewright.systems.tasks.model import Task
+from tests.studio.studio_browser import RunningStudio, fill, studio
+from tests.ui.screen_browser import PHONE, overflow, serious_problems
+
+
+def fill_with_a_past(folder: Path) -> None:
+    """Tasks with recovery, one of which is changed and one deleted after a while."""
+    fill(folder)
+    with Store.open(folder) as store:
+        recovery = {"PointInTimeRecoveryEnabled": True}
+        body = {"TableName": "TaskManagement", "PointInTimeRecoverySpecification": recovery}
+        store.backend.call(Request("UpdateContinuousBackups", body))
+        # Recovery begins with a whole second, and what changes in it is of another one.
+        time.sleep(1.1)
+        store.update(Task.by_id("t-1"), attr(Task.title).set("<b>Order</b> it again"))
+        store.delete(Task.by_id("t-2"))
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningStudio]:
+    folder = tmp_path_factory.mktemp("observed") / "data"
+    fill_with_a_past(folder)
+    with studio(str(folder), "--design", "tablewright.systems.tasks", "--write") as found:
+        yield found
+
+
+@pytest.fixture
+def desk(running: RunningStudio) -> Iterator[RunningStudio]:
+    try:
+        yield running
+    finally:
+        running.screens.close()
+
+
+@pytest.mark.requirement("ST7")
+def test_somebody_finds_what_was_changed_and_restores_it(desk: RunningStudio) -> None:
+    page = desk.open("/time/TaskManagement?at=0")
+    rows = page.locator(".st-past-row")
+    expect(rows.filter(has_text="t-2").filter(has_text="deleted since")).to_have_count(1)
+    rows.filter(has_text="t-1").filter(has_text="changed since").click()
+    history = page.get_by_role("complementary", name="History of an item")
+    expect(history.locator("del")).to_contain_text(["Order part 1"])
+    expect(history.locator("ins")).to_contain_text(["<b>Order</b> it again"])
+    assert serious_problems(page) == []
+    history.get_by_role("button", name="Restore this version").last.click()
+    dialog = page.get_by_role("dialog", name="Restore this version")
+    expect(dialog).to_contain_text("Order part 1")
+    dialog.get_by_role("button", name="Restore", exact=True).click()
+    expect(rows.filter(has_text="t-1").filter(has_text="changed since")).to_have_count(0)
+    page.goto("/studio/time/odd")
+    expect(page.locator("#tw-content")).to_contain_text("This table has no past")
+
+
+@pytest.mark.requirement("ST5")
+def test_somebody_asks_in_sql(desk: RunningStudio) -> None:
+    page = desk.open("/sql?query=SELECT status, count(*) AS tasks FROM Task GROUP BY status ORDER BY tasks DESC")
+    result = page.locator(".st-result")
+    expect(result.locator("tbody tr").first).to_contain_text("OPEN")
+    expect(page.locator(".st-bars")).to_contain_text("COMPLETED")
+    assert serious_problems(page) == []
+    with page.expect_download() as download:
+        page.get_by_role("button", name="CSV").click()
+    assert Path(download.value.path()).read_text().startswith("status,tasks\n")
+    page.get_by_label("SQL", exact=True).fill("SELECT pk FROM odd WHERE n = 1")
+    page.get_by_role("button", name="Run").click()
+    expect(result).to_contain_text("<img src=x onerror=alert(1)>")
+    page.get_by_label("SQL", exact=True).fill("DROP TABLE odd")
+    page.get_by_role("button", name="Run").click()
+    expect(page.locator(".tw-toasts")).to_contain_text("one SELECT")
+
+
+@pytest.mark.requirement("ST6")
+@pytest.mark.requirement("ST8")
+def test_a_change_of_the_console_is_in_the_stream_and_in_the_bill(desk: RunningStudio) -> None:
+    stream = desk.open("/streams/TaskManagement")
+    expect(stream.locator(".st-records")).to_contain_text("No change yet")
+    heat = stream.context.new_page()
+    heat.goto(f"{desk.screens.url}/studio/heat")
+    heat.get_by_role("button", name="Start metering").click()
+    expect(heat.get_by_role("button", name="Stop metering")).to_be_visible()
+    console = stream.context.new_page()
+    console.goto(f"{desk.screens.url}/studio/console")
+    statement = "UPDATE TaskManagement SET Title = 'Seen' WHERE PK = 'TASK#t-4' AND SK = 'METADATA'"
+    console.get_by_label("Request", exact=True).fill(statement)
+    console.get_by_role("button", name="Send").click()
+    dialog = console.get_by_role("dialog", name="ExecuteStatement")
+    expect(dialog).to_contain_text("UPDATE TaskManagement")
+    dialog.get_by_role("button", name="Send").click()
+    expect(console.locator(".st-code")).to_contain_text("ConsumedCapacity")
+    record = stream.locator(".st-record").first
+    expect(record).to_contain_text("MODIFY")
+    expect(record.locator(".st-diff-old")).to_contain_text(["Order part 4"])
+    expect(record.locator(".st-diff-new")).to_contain_text(["Seen"])
+    expect(heat.get_by_role("row", name="TASK#t-4").first).to_contain_text("TaskManagement")
+    for page in (stream, heat, console):
+        assert serious_problems(page) == []
+
+
+@pytest.mark.requirement("ST7")
+def test_all_of_it_fits_a_phone(desk: RunningStudio) -> None:
+    page = desk.open("/time/TaskManagement", viewport=PHONE, color_scheme="dark")
+    for path, seen in (
+        ("/time/TaskManagement", ".st-past-row"),
+        ("/sql", ".st-relation"),
+        ("/streams/TaskManagement", ".st-records"),
+        ("/heat", ".st-heat"),
+        ("/console", ".st-console"),
+    ):
+        page.goto(f"/studio{path}")
+        expect(page.locator(seen).first).to_be_visible()
+        assert overflow(page) <= 0, path
