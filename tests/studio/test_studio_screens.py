@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Dialog, expect
 
 from tests.studio.studio_browser import RunningStudio, fill, studio
 from tests.ui.screen_browser import PHONE, overflow, serious_problems
@@ -59,3 +59,60 @@ def test_tables_fit_a_phone_and_hold_for_everybody(desk: RunningStudio, theme: s
     page.goto("/studio/tables/TaskManagement")
     expect(page.get_by_role("heading", name="TaskManagement")).to_be_visible()
     assert serious_problems(page) == []
+
+
+@pytest.mark.requirement("ST2")
+def test_somebody_finds_a_task_changes_it_and_sees_the_request(desk: RunningStudio) -> None:
+    page = desk.open("/items/TaskManagement?entity=Task")
+    verdict = page.locator(".st-verdict")
+    expect(verdict).to_contain_text("Scan")
+    page.get_by_label("Conditions").fill('GSI2PK = "STATUS#OPEN"')
+    expect(verdict).to_contain_text("Query · GSI2")
+    page.get_by_label("Conditions").press("Enter")
+    expect(page.locator(".st-table tbody tr")).to_have_count(5)
+    page.get_by_role("link", name="TASK#t-4").click()
+    panel = page.locator(".st-item-panel")
+    expect(panel).to_contain_text("Order part 4")
+    expect(panel.get_by_role("link", name="Task.by_id")).to_be_visible()
+    page.keyboard.press("e")
+    panel.get_by_label("Title", exact=True).fill("Order part 4, twice")
+    panel.get_by_role("button", name="Review").click()
+    dialog = page.get_by_role("dialog", name="UpdateItem")
+    expect(dialog).to_contain_text("Order part 4, twice")
+    dialog.get_by_role("button", name="Send").click()
+    expect(panel.locator(".st-attributes")).to_contain_text("Order part 4, twice")
+    assert serious_problems(page) == []
+    # Every state has an address.
+    page.goto(page.url)
+    expect(panel.locator(".st-attributes")).to_contain_text("Order part 4, twice")
+
+
+@pytest.mark.requirement("ST2")
+def test_odd_values_are_shown_as_what_they_are(desk: RunningStudio) -> None:
+    page = desk.open("/items/odd")
+    said: list[str] = []
+
+    def noted(dialog: Dialog) -> None:
+        said.append(dialog.message)
+        dialog.dismiss()
+
+    page.on("dialog", noted)
+    panel = page.locator(".st-item-panel")
+    page.get_by_role("link", name="<img src=x").click()
+    expect(panel).to_contain_text("<b>bold</b>")
+    page.get_by_role("link", name="numbers").click()
+    expect(panel).to_contain_text("12345678901234567890123456789012345678")
+    page.get_by_role("link", name="large").click()
+    expect(panel).to_contain_text("bytes more")
+    page.get_by_role("link", name="deep").click()
+    expect(panel.locator("details")).to_have_count(31)
+    page.get_by_role("link", name="sets").click()
+    expect(panel).to_contain_text("colours")
+    page.keyboard.press("e")
+    expect(panel.get_by_label("Type of colours")).to_have_value("SS")
+    expect(panel.get_by_label("colours[1]")).to_have_value("red")
+    assert said == [], "nothing of what is shown has run"
+    page.get_by_role("checkbox", name="Choose binary").check()
+    page.get_by_role("button", name="Delete 1 item").click()
+    page.get_by_role("dialog", name="Delete 1 item?").get_by_role("button", name="Delete 1 item").click()
+    expect(page.get_by_role("link", name="binary")).to_have_count(0)

@@ -15,13 +15,13 @@ __all__ = ["code_block", "copy_button", "entity_pill", "entity_tone", "key_names
 _TONES: tuple[Tone, ...] = ("violet", "good", "warn", "info", "bad", "neutral")
 
 
-def code_block(content: str, t: Texts | None = None) -> ui.element:
-    """Text as code, which can be scrolled and, with ``t``, copied; it is text whatever is in it."""
+def code_block(content: str, t: Texts | None = None, *, full: str | None = None) -> ui.element:
+    """Text as code, which can be scrolled and, with ``t``, copied; ``full`` is what is copied, if it is more."""
     with box("st-code-box") as made:
         with box("st-code", "pre", tabindex="0"):
             text(content, "", "code")
         if t is not None:
-            copy_button(t, content)
+            copy_button(t, full or content)
     return made
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tablewright.studio.observe.observe_views import OBSERVE_VIEWS
 from tablewright.studio.studio_view import StudioView
+from tablewright.studio.views.items_view import items_view
 from tablewright.studio.views.tables_view import tables_view
 from tablewright.studio.views.writes_view import writes_view
 
@@ -11,6 +12,7 @@ __all__ = ["HIDDEN_VIEWS", "VIEWS"]
 
 VIEWS: tuple[StudioView, ...] = (
     StudioView(("/tables", "/tables/{table}"), "studio.tables", "database", tables_view),
+    StudioView(("/items", "/items/{table}"), "studio.items", "table", items_view),
     *OBSERVE_VIEWS,
 )
 

@@ -7,3 +7,21 @@ addEventListener("click", async (event) => {
   button.dataset.copied = "1";
   setTimeout(() => { delete button.dataset.copied; }, 1200);
 });
+
+// Which row of the grid is open; rows are one piece of HTML, so that the browser marks them.
+window.st = {
+  mark: (token) => {
+    for (const link of document.querySelectorAll(".st-row-link")) {
+      const isOpen = token !== "" && new URL(link.href).searchParams.get("item") === token;
+      for (const each of [link, link.closest("tr")]) {
+        if (isOpen) each.setAttribute("aria-current", "true"); else each.removeAttribute("aria-current");
+      }
+    }
+  },
+};
+// A click anywhere in a row opens it, but for the box that chooses it and text that is being selected.
+addEventListener("click", (event) => {
+  const row = event.target.closest?.(".st-table tbody tr");
+  if (!row || event.target.closest("a, input") || String(getSelection())) return;
+  row.querySelector(".st-row-link")?.click();
+});

@@ -1,0 +1,267 @@
+"""Searches for items: conditions that somebody typed, as the Query or Scan that answers them, and what it will cost.
+
+    status = open and n >= 3          conditions, joined by "and"
+    name begins_with "Ada"            quotes make text of what would be a number
+    email exists
+
+    Search.parse(text) ──▶ plan(description, search) ──▶ ItemPlan(operation, body, index, units, ...)
+
+A condition of equality on a partition key makes a Query, of the table or of the first index that has that key; what the
+key does not answer is a filter. Everything else is a Scan, and says so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tablewright.dynamo import AttributeValue, Item
+from tablewright.studio.items.attribute_text import guessed_value, value_of
+
+__all__ = ["PAGE", "Condition", "ItemPlan", "Place", "SearchError", "parse_conditions", "places_of", "plan"]
+
+PAGE = 50
+"""Items of a page."""
+
+# A request reads no more than 1 MB, whatever is asked.
+_MOST_BYTES = 1024 * 1024
+_READ_UNIT = 4096
+_COMPARISONS = ("=", "<>", "!=", "<=", ">=", "<", ">")
+_CONDITION = re.compile(
+    r"""\s*(?P<name>"[^"]+"|[\w.\-:/#]+)\s*
+        (?:(?P<operator><>|!=|<=|>=|=|<|>|\bbegins_with\b|\bcontains\b|\bbetween\b)\s*(?P<value>.+)
+          |(?P<presence>\bnot\s+exists|\bexists))\s*""",
+    re.VERBOSE | re.IGNORECASE | re.DOTALL,
+)
+_AND = re.compile(r"\s+and\s+", re.IGNORECASE)
+_QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
+
+
+class SearchError(ValueError):
+    """A search that cannot be understood; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One condition: an attribute, an operator, and what it is compared with, as it was typed."""
+
+    name: str
+    operator: str
+    values: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where items are read: the table (without a name), or an index."""
+
+    index: str | None
+    key: tuple[str, ...]
+    size: int
+    items: int
+    is_local: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ItemPlan:
+    """A request for a page of items, and what is known about it before it is sent."""
+
+    operation: str
+    body: dict[str, Any]
+    place: Place
+    # Read units of one page, at most, and of all pages if everything has to be read.
+    page_units: float
+    all_units: float | None
+    # Whether it reads items that it does not show.
+    is_filtered: bool
+
+    @property
+    def is_scan(self) -> bool:
+        return self.operation == "Scan"
+
+
+def parse_conditions(text: str) -> list[Condition]:
+    """The conditions that somebody typed; SearchError says which is none."""
+    return [_condition(part) for part in _parts(text)]
+
+
+def _parts(text: str) -> list[str]:
+    """Text at each "and" that is not quoted, and not the one of a between."""
+    # Quoted text is looked at as blanks, so that positions stay.
+    masked = _QUOTED.sub(lambda found: "\x00" * len(found[0]), text)
+    cuts = [(found.start(), found.end()) for found in _AND.finditer(masked)]
+    parts: list[str] = []
+    begin = 0
+    for start, end in cuts:
+        if re.search(r"\bbetween\b(?!.*\band\b)", masked[begin:start], re.IGNORECASE):
+            continue
+        parts.append(text[begin:start])
+        begin = end
+    parts.append(text[begin:])
+    return [part for part in parts if part.strip()]
+
+
+def _condition(part: str) -> Condition:
+    found = _CONDITION.fullmatch(part)
+    if found is None:
+        raise SearchError(
+            f"“{part.strip()}” is no condition; write name = value, with one of {' '.join(_COMPARISONS)}, begins_with, "
+            "contains, between, exists, not exists"
+        )
+    name = found["name"].strip('"')
+    if found["presence"]:
+        return Condition(name, " ".join(found["presence"].lower().split()))
+    operator, value = found["operator"].lower(), found["value"].strip()
+    if operator != "between":
+        return Condition(name, "<>" if operator == "!=" else operator, (value,))
+    bounds = _AND.split(value)
+    if len(bounds) != 2:
+        raise SearchError(f"“{part.strip()}”: write between LOW and HIGH")
+    return Condition(name, "between", tuple(bounds))
+
+
+def places_of(description: Mapping[str, Any]) -> list[Place]:
+    """The table and its indexes, as they are described."""
+    from tablewright.studio.studio_parts import key_names
+
+    size, items = description.get("TableSizeBytes", 0), description.get("ItemCount", 0)
+    found = [Place(None, key_names(description["KeySchema"]), size, items)]
+    for member in ("GlobalSecondaryIndexes", "LocalSecondaryIndexes"):
+        for index in description.get(member) or ():
+            found.append(
+                Place(
+                    index["IndexName"],
+                    key_names(index["KeySchema"]),
+                    index.get("IndexSizeBytes", size),
+                    index.get("ItemCount", items),
+                    member[0] == "L",
+                )
+            )
+    return found
+
+
+def plan(
+    description: Mapping[str, Any],
+    conditions: Sequence[Condition],
+    *,
+    index: str | None = None,
+    is_backward: bool = False,
+    after: Item | None = None,
+    limit: int = PAGE,
+) -> ItemPlan:
+    """The request that answers a search; with ``index`` on that one, else where it takes the least."""
+    places = places_of(description)
+    if index is not None:
+        places = [place for place in places if place.index == index]
+        if not places:
+            raise SearchError(f"there is no index {index}")
+    types = {each["AttributeName"]: each["AttributeType"] for each in description["AttributeDefinitions"]}
+    place, in_key = _best(places, conditions)
+    expressions = _Expressions(types)
+    body: dict[str, Any] = {"TableName": description["TableName"], "ReturnConsumedCapacity": "INDEXES"}
+    if place.index is not None:
+        body["IndexName"] = place.index
+    filters = [each for each in conditions if each not in in_key]
+    if in_key:
+        body["KeyConditionExpression"] = " AND ".join(expressions.add(each, is_key=True) for each in in_key)
+        if is_backward:
+            body["ScanIndexForward"] = False
+    if filters:
+        body["FilterExpression"] = " AND ".join(expressions.add(each, is_key=False) for each in filters)
+    else:
+        # With a filter a page is what one request finds: a limit would be of what is read, not of what is found.
+        body["Limit"] = limit
+    if expressions.names:
+        body["ExpressionAttributeNames"] = expressions.names
+    if expressions.values:
+        body["ExpressionAttributeValues"] = expressions.values
+    if after is not None:
+        body["ExclusiveStartKey"] = after
+    size, number = place.size, max(place.items, 1)
+    page_bytes = min(_MOST_BYTES, size if filters else min(size, limit * size / number))
+    return ItemPlan(
+        "Query" if in_key else "Scan",
+        body,
+        place,
+        _units(page_bytes),
+        _units(size) if filters and not in_key else None,
+        bool(filters),
+    )
+
+
+def _units(size: float) -> float:
+    """Read units of so many bytes that are read together, eventually consistent."""
+    return max(1, -(-int(size) // _READ_UNIT)) / 2
+
+
+def _best(places: Sequence[Place], conditions: Sequence[Condition]) -> tuple[Place, list[Condition]]:
+    """Where most of the conditions are answered by the key; the first place, without any, if none is."""
+    best: tuple[Place, list[Condition]] = places[0], []
+    for place in places:
+        partition = next((each for each in conditions if (each.name, each.operator) == (place.key[0], "=")), None)
+        if partition is None:
+            continue
+        found = [partition]
+        if len(place.key) > 1:
+            of_sort = [each for each in conditions if each.name == place.key[1] and _is_of_key(each.operator)]
+            found += of_sort[:1]
+        if len(found) > len(best[1]):
+            best = place, found
+    return best
+
+
+def _is_of_key(operator: str) -> bool:
+    return operator in ("=", "<", "<=", ">", ">=", "begins_with", "between")
+
+
+class _Expressions:
+    """Conditions as expressions, with placeholders for names and values."""
+
+    def __init__(self, types: Mapping[str, str]) -> None:
+        self._types = types
+        self.names: dict[str, str] = {}
+        self.values: dict[str, AttributeValue] = {}
+
+    def add(self, condition: Condition, *, is_key: bool) -> str:
+        path = self._path(condition.name, is_key)
+        if condition.operator == "exists":
+            return f"attribute_exists({path})"
+        if condition.operator == "not exists":
+            return f"attribute_not_exists({path})"
+        values = [self._value(condition, text) for text in condition.values]
+        if condition.operator == "between":
+            return f"{path} BETWEEN {values[0]} AND {values[1]}"
+        if condition.operator in ("begins_with", "contains"):
+            return f"{condition.operator}({path}, {values[0]})"
+        return f"{path} {condition.operator} {values[0]}"
+
+    def _path(self, name: str, is_key: bool) -> str:
+        """A name, or a path into maps (``address.city``) unless a key is called so."""
+        parts = [name] if is_key or name in self._types else name.split(".")
+        marks = []
+        for part in parts:
+            mark = next((each for each, known in self.names.items() if known == part), f"#n{len(self.names)}")
+            self.names[mark] = part
+            marks.append(mark)
+        return ".".join(marks)
+
+    def _value(self, condition: Condition, text: str) -> str:
+        mark = f":v{len(self.values)}"
+        kind = self._types.get(condition.name)
+        try:
+            if kind is None or condition.operator == "contains":
+                value = guessed_value(text)
+            else:
+                value = value_of(_unquoted(text) if kind == "S" else text, kind)
+        except ValueError as error:
+            raise SearchError(f"{condition.name}: {error}") from None
+        if condition.operator == "begins_with" and "N" in value:
+            value = {"S": text.strip()}
+        self.values[mark] = value
+        return mark
+
+
+def _unquoted(text: str) -> str:
+    text = text.strip()
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'" else text
