@@ -67,7 +67,7 @@ def test_somebody_finds_a_task_changes_it_and_sees_the_request(desk: RunningStud
     verdict = page.locator(".st-verdict")
     expect(verdict).to_contain_text("Scan")
     page.get_by_label("Conditions").fill('GSI2PK = "STATUS#OPEN"')
-    expect(verdict).to_contain_text("Query · GSI2")
+    expect(verdict).to_contain_text("Query · GSI2-TaskStatusIndex")
     page.get_by_label("Conditions").press("Enter")
     expect(page.locator(".st-table tbody tr")).to_have_count(5)
     page.get_by_role("link", name="TASK#t-4").click()
@@ -116,3 +116,19 @@ def test_odd_values_are_shown_as_what_they_are(desk: RunningStudio) -> None:
     page.get_by_role("button", name="Delete 1 item").click()
     page.get_by_role("dialog", name="Delete 1 item?").get_by_role("button", name="Delete 1 item").click()
     expect(page.get_by_role("link", name="binary")).to_have_count(0)
+
+
+@pytest.mark.requirement("ST3")
+def test_the_picture_shows_partitions_of_items_and_of_samples(desk: RunningStudio) -> None:
+    page = desk.open("/picture/TaskManagement")
+    block = page.locator(".st-block", has_text="TASK#t-3")
+    expect(block).to_contain_text("METADATA")
+    expect(block.locator(".tw-pill")).to_have_text("Task")
+    page.get_by_label("Index").select_option("GSI2-TaskStatusIndex")
+    expect(page.locator(".st-block", has_text="STATUS#OPEN").locator(".st-block-item")).to_have_count(5)
+    page.get_by_role("button", name="Samples of the design").click()
+    expect(page.locator(".st-blocks")).to_contain_text("task-1")
+    assert serious_problems(page) == []
+    page.goto("/studio/picture/odd")
+    page.locator(".st-block", has_text="large").locator(".st-block-item").click()
+    expect(page.locator(".st-attributes")).to_be_visible()

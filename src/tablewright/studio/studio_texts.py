@@ -183,4 +183,11 @@ _ITEMS = {
     ),
 }
 
-texts = Catalogue("studio", {**_FRAME, **_WRITES, **_TABLES, **_ITEMS})
+_PICTURE = {
+    "single_table": ("Single table", "Tabella unica"),
+    "real_items": ("Real items", "Item reali"),
+    "samples": ("Samples of the design", "Esempi del design"),
+    "cut": ("there are more", "ce ne sono altri"),
+}
+
+texts = Catalogue("studio", {**_FRAME, **_WRITES, **_TABLES, **_ITEMS, **_PICTURE})

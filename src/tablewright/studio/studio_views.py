@@ -5,6 +5,7 @@ from __future__ import annotations
 from tablewright.studio.observe.observe_views import OBSERVE_VIEWS
 from tablewright.studio.studio_view import StudioView
 from tablewright.studio.views.items_view import items_view
+from tablewright.studio.views.single_table_view import single_table_view
 from tablewright.studio.views.tables_view import tables_view
 from tablewright.studio.views.writes_view import writes_view
 
@@ -13,6 +14,7 @@ __all__ = ["HIDDEN_VIEWS", "VIEWS"]
 VIEWS: tuple[StudioView, ...] = (
     StudioView(("/tables", "/tables/{table}"), "studio.tables", "database", tables_view),
     StudioView(("/items", "/items/{table}"), "studio.items", "table", items_view),
+    StudioView(("/picture", "/picture/{table}"), "studio.single_table", "blocks", single_table_view),
     *OBSERVE_VIEWS,
 )
 
