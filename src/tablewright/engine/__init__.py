@@ -35,8 +35,9 @@ from tablewright.engine.storage.data_folder import (
     holds_database,
     resolve_folder,
 )
+from tablewright.engine.storage.durable_commit import Commit
 from tablewright.engine.storage.folder_lock import FolderLock
-from tablewright.engine.storage.group_commit import Commit, StorageFigures
+from tablewright.engine.storage.group_commit import StorageFigures
 from tablewright.engine.verify_folder import VerifyReport
 
 __all__ = [

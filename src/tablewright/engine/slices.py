@@ -26,7 +26,8 @@ import orjson
 
 from tablewright.dynamo import DynamoError, InternalServerError
 from tablewright.engine.requests import worded
-from tablewright.engine.storage.group_commit import Commit, Storage, Turn
+from tablewright.engine.storage.durable_commit import Commit
+from tablewright.engine.storage.group_commit import Storage, Turn
 
 __all__ = ["SLICE_BYTES", "Outcome", "Response", "Sliced", "Steps", "Unfinished", "finished", "in_one_go", "slice_end"]
 

@@ -51,6 +51,7 @@ from tablewright.engine.storage.data_folder import (
     forget_end,
 )
 from tablewright.engine.storage.disk_health import DiskHealth
+from tablewright.engine.storage.durable_commit import Commit
 from tablewright.engine.storage.folder_lock import FolderLock
 from tablewright.engine.storage.reserve import Reserve, pages_for_log
 
@@ -75,43 +76,6 @@ _FAST_SYNC = 0.004
 _STEPS_BETWEEN_CALLS = 1_000_000
 
 _log = logging.getLogger("tablewright.engine")
-
-
-class Commit:
-    """Writes of any number of operations that become durable together, or not at all.
-
-    ``done`` is true once they are durable, or were refused; ``error`` says why they were refused.
-    """
-
-    __slots__ = ("_callbacks", "_lock", "done", "error", "touched")
-
-    def __init__(self, *, notes_rows: bool = False) -> None:
-        # The rows that it touches, by table and key; None: it may have touched anything.
-        self.touched: set[tuple[int, bytes]] | None = set() if notes_rows else None
-        self.done = False
-        self.error: InternalServerError | None = None
-        self._callbacks: list[Callable[[InternalServerError | None], None]] = []
-        self._lock = threading.Lock()
-
-    def when_durable(self, callback: Callable[[InternalServerError | None], None]) -> None:
-        """Call back once the commit is on disk, or was refused; from whichever thread commits it."""
-        with self._lock:
-            if not self.done:
-                self._callbacks.append(callback)
-                return
-        callback(self.error)
-
-    def finish(self, error: InternalServerError | None) -> None:
-        """Mark the commit as durable, or as refused, and call everyone back who waits for it."""
-        with self._lock:
-            self.done = True
-            self.error = error
-            callbacks, self._callbacks = self._callbacks, []
-        for callback in callbacks:
-            try:
-                callback(error)
-            except Exception:
-                _log.exception("a callback of a commit failed")
 
 
 class Turn:

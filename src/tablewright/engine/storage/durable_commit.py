@@ -1,0 +1,53 @@
+"""A commit: the writes that become durable together, and what every response that could have seen them waits for.
+
+    commit.when_durable(callback)       called once they are on disk, or were refused
+
+``group_commit`` opens commits and finishes them.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+
+from tablewright.dynamo import InternalServerError
+
+_log = logging.getLogger("tablewright.engine")
+
+
+class Commit:
+    """Writes of any number of operations that become durable together, or not at all.
+
+    ``done`` is true once they are durable, or were refused; ``error`` says why they were refused.
+    """
+
+    __slots__ = ("_callbacks", "_lock", "done", "error", "touched")
+
+    def __init__(self, *, notes_rows: bool = False) -> None:
+        # The rows that it touches, by table and key; None: it may have touched anything.
+        self.touched: set[tuple[int, bytes]] | None = set() if notes_rows else None
+        self.done = False
+        self.error: InternalServerError | None = None
+        self._callbacks: list[Callable[[InternalServerError | None], None]] = []
+        self._lock = threading.Lock()
+
+    def when_durable(self, callback: Callable[[InternalServerError | None], None]) -> None:
+        """Call back once the commit is on disk, or was refused; from whichever thread commits it."""
+        with self._lock:
+            if not self.done:
+                self._callbacks.append(callback)
+                return
+        callback(self.error)
+
+    def finish(self, error: InternalServerError | None) -> None:
+        """Mark the commit as durable, or as refused, and call everyone back who waits for it."""
+        with self._lock:
+            self.done = True
+            self.error = error
+            callbacks, self._callbacks = self._callbacks, []
+        for callback in callbacks:
+            try:
+                callback(error)
+            except Exception:
+                _log.exception("a callback of a commit failed")
