@@ -18,6 +18,7 @@ from pydantic import ValidationError
 
 from tablewright.model import (
     CollectionSelection,
+    Entity,
     FieldChange,
     FieldCondition,
     Lookup,
@@ -171,3 +172,33 @@ def test_help_shows_what_a_pattern_takes_and_returns() -> None:
     assert "-> 'CollectionSelection[Account]'" in pydoc.plain(pydoc.render_doc(Account.of_customer))
     with pytest.raises(TypeError, match=r"^Order.of_customer\(\) got an unexpected keyword argument 'custmer'"):
         Order.of_customer(custmer="c")  # type: ignore[call-arg]
+
+
+# -- comparisons that were made before --------------------------------------------------------------------------------
+
+
+def test_equal_values_of_different_types_are_not_taken_for_each_other() -> None:
+    class Reading(Entity, table=Table("readings", "id")):
+        id: str
+        number: int = 0
+        flag: bool = False
+        anything: Any = None
+
+    for _ in range(2):
+        assert (attr(Reading.anything) == 1).node != (attr(Reading.anything) == True).node  # noqa: E712
+        assert (attr(Reading.anything) == "1").node != (attr(Reading.anything) == 1).node
+        with pytest.raises(ModelError):
+            assert attr(Reading.flag) == "maybe"
+
+
+def test_comparisons_are_remembered_up_to_a_bound() -> None:
+    class Row(Entity, table=Table("remembered", "id")):
+        id: str
+        name: str = ""
+
+    field = attr(Row.name)
+    assert (field == "a") is (field == "a")
+    for number in range(1000):
+        assert (field == str(number)).text == f"name = {number}"
+        assert (field > "x" * 1000).text
+    assert len(field._made) <= 128

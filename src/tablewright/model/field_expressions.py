@@ -19,6 +19,7 @@ import builtins
 import operator as operators
 from dataclasses import replace
 from decimal import Decimal
+from enum import Enum
 from typing import Any, Generic, Literal, TypeVar, overload
 
 from pydantic import ValidationError
@@ -80,10 +81,13 @@ def present(field: T | None) -> T:
 class Attr(Generic[T]):
     """A field in conditions and changes: ``attr(Ticket.status)``."""
 
-    __slots__ = ("_default", "_entity", "_location", "_path", "_place", "_refusal")
+    __slots__ = ("_default", "_entity", "_location", "_made", "_parsed", "_path", "_place", "_refusal")
 
     def __init__(self, entity: Any, path: str) -> None:
         schema = schema_of(entity)
+        # Comparisons that have been made before, as programs compare with few values; and the path, once it is parsed.
+        self._made: dict[tuple[str, type, Any], FieldCondition] = {}
+        self._parsed: Path | None = None
         self._entity = entity
         self._path = path
         self._place = place_of(entity, path)
@@ -305,9 +309,11 @@ class Attr(Generic[T]):
         return f"{self._entity.__name__}.{self._path}"
 
     def _node(self) -> Path:
-        if self._place.path in schema_of(self._entity).unstored.names:
-            raise ModelError(f"{self._name} {self._refusal}")
-        return parse_path(self._place.path)
+        if self._parsed is None:
+            if self._place.path in schema_of(self._entity).unstored.names:
+                raise ModelError(f"{self._name} {self._refusal}")
+            self._parsed = parse_path(self._place.path)
+        return self._parsed
 
     def _exists(self) -> Condition:
         self._node()
@@ -357,6 +363,19 @@ class Attr(Generic[T]):
         return Function("if_not_exists", (self._node(), LiteralValue(self._default)))
 
     def _compared(self, operator: str, value: Any) -> FieldCondition:
+        kind = type(value)
+        if (kind not in _REMEMBERED and not isinstance(value, Enum)) or (kind is str and len(value) > _LONG):
+            return self._comparison(operator, value)
+        # 1 and True are equal, and so are an enum and its text.
+        made = self._made.get((operator, kind, value))
+        if made is None:
+            made = self._comparison(operator, value)
+            if len(self._made) >= _MAX_REMEMBERED:
+                self._made.clear()
+            self._made[operator, kind, value] = made
+        return made
+
+    def _comparison(self, operator: str, value: Any) -> FieldCondition:
         if isinstance(value, Attr):
             return self._compared_with_field(operator, value)
         if isinstance(value, FilterParameter):
@@ -405,8 +424,8 @@ class Attr(Generic[T]):
         if default is not None and not is_missing_known and not _has_parameters(node):
             if _is_met(node, default, self._place.path):
                 node = Or((self._missing(), node))
-            # Nothing equals what is not there.
-            elif getattr(node, "operator", None) != "=" and holds(node, {}):
+            # What is not there is neither equal to anything nor in any order.
+            elif getattr(node, "operator", None) not in _NEVER_OF_MISSING and holds(node, {}):
                 node = And((self._exists(), node))
         return self._said(node, text)
 
@@ -437,15 +456,24 @@ def _placeholder(parameter: FilterParameter) -> Placeholder:
     return Placeholder(f":{parameter.name}")
 
 
+# The types whose comparisons are remembered, and how many of one field.
+_REMEMBERED = frozenset([str, int, bool, type(None)])
+_MAX_REMEMBERED = 128
+_LONG = 64
+# Comparisons that do not hold of a missing attribute.
+_NEVER_OF_MISSING = frozenset(["=", "<", "<=", ">", ">="])
 # What a value is compared as by its text alone.
 _PLAIN = frozenset(["S", "N", "BOOL"])
 
 
 def _is_met(condition: Condition, value: AttributeValue, path: str) -> bool:
     """Whether a value meets a condition; most are equalities, which need not be compiled for that."""
-    if value.keys() <= _PLAIN and isinstance(condition, Compare) and condition.operator == "=":
-        right = condition.right
-        return isinstance(right, LiteralValue) and bool(right.value == value)
+    if isinstance(condition, Compare) and isinstance(condition.right, LiteralValue):
+        right = condition.right.value
+        if value.keys() <= _PLAIN and condition.operator == "=":
+            return bool(right == value)
+        if "N" in value and "N" in right:
+            return bool(_COMPARISONS[condition.operator](Decimal(value["N"]), Decimal(right["N"])))
     return holds(condition, {path: value})
 
 

@@ -242,6 +242,7 @@ def _paths_in(operand: Operand) -> list[Path]:
     return []
 
 
+@lru_cache(maxsize=4096)
 def attribute_of(path: str) -> str:
     """The attribute that a path starts from."""
     return str(parse_path(path).parts[0])

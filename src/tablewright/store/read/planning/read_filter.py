@@ -6,7 +6,6 @@ not have, the service cannot filter by: that is evaluated here, on the item from
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from tablewright.dynamo import Item
@@ -50,7 +49,7 @@ def filtered(plan: ReadPlan, where: FieldCondition | None) -> ReadPlan:
         def accepts(item: Item) -> bool:
             return holds(node, item)
 
-        return replace(plan, checks=[*plan.checks, accepts])
+        return ReadPlan(target, plan.bodies, [*plan.checks, accepts], plan.partitions, plan.is_chain, plan.is_parallel)
     # Partitions differ in their values only.
     names, values = body.get("ExpressionAttributeNames", {}), body.get("ExpressionAttributeValues", {})
     placeholders = Placeholders(dict(names), dict(values), {name: placeholder for placeholder, name in names.items()})
@@ -62,4 +61,4 @@ def filtered(plan: ReadPlan, where: FieldCondition | None) -> ReadPlan:
     if placeholders.values:
         for each in bodies:
             each["ExpressionAttributeValues"] = placeholders.values | each.get("ExpressionAttributeValues", {})
-    return replace(plan, bodies=bodies)
+    return ReadPlan(target, bodies, plan.checks, plan.partitions, plan.is_chain, plan.is_parallel)
