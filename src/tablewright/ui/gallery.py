@@ -39,6 +39,7 @@ from tablewright.ui.components import (
 from tablewright.ui.data_list import DataList
 from tablewright.ui.feedback import confirm, dialog, toast
 from tablewright.ui.forms import Form
+from tablewright.ui.funnel import Step, funnel
 from tablewright.ui.icons import ICONS
 from tablewright.ui.screen_page import Page
 
@@ -67,6 +68,9 @@ async def gallery(page: Page) -> None:
             figure("Satisfaction", "4.4 / 5", "412 ratings", "info")
         with _card("Table"):
             _table(page)
+        with _card("Funnel"):
+            filtered = Step("Eligibility", 7_300, note="-2,700 the rule is not met")
+            funnel(page.t, [Step("Read", 10_000), filtered, Step("E-mail", 5_100, "good"), Step("Push", 0, "good")])
         with _card("Board"), box("tw-board").style("padding: 0; height: 260px"):
             _board()
         with _card("Icons"), box("tw-row tw-wrap").style("gap: 14px; font-size: 18px"):

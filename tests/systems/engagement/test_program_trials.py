@@ -74,6 +74,18 @@ def test_all_that_is_wrong_is_told_at_its_field(served: Served, admin: httpx.Cli
     assert "cannot be parsed" in found["dataConnectors.1.query"]
 
 
+def test_a_part_of_the_wrong_form_hides_nothing_else(
+    served: Served, admin: httpx.Client, marketer: httpx.Client
+) -> None:
+    connectors = [{"type": "files", "tables": {"c": "missing.csv"}, "query": "SELECT * FROM c"}]
+    for changes, wrong in (
+        ({"scoringModels": [{"modelId": "test-points", "weight": "lots"}]}, "scoringModels.0.weight"),
+        ({"channels": [{"channelId": "email", "priority": 0}]}, "channels.0.priority"),
+        ({"filterChain": {"filters": "none"}}, "filterChain.filters"),
+    ):
+        assert set(problems(marketer, dataConnectors=connectors, **changes)) == {wrong, "dataConnectors.0.tables"}
+
+
 def test_what_a_check_says_is_what_a_put_says(served: Served, admin: httpx.Client, marketer: httpx.Client) -> None:
     for changes in (
         {},

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from typing import Any
 
 from tablewright.runtime import (
     Background,
@@ -64,6 +65,13 @@ _DEMO = {
 }
 
 
+# Programs that are on their way: one waits for approval, one is a draft.
+_OTHERS: tuple[tuple[str, str, Mapping[str, Any], bool], ...] = (
+    ("grinders", "EU", {"programName": "Grinders for home baristas", "candidateTTLDays": 14}, True),
+    ("win-back", "US", {"programName": "We miss you", "batchSchedule": None, "timeZone": "America/New_York"}, False),
+)
+
+
 def _background(runtime: Runtime, platform: Platform) -> Sequence[Background]:
     return [platform.runner]
 
@@ -87,6 +95,12 @@ async def _demo(runtime: Runtime, platform: Platform, on_progress: OnProgress) -
         configuration = Configuration.model_validate(_DEMO)
         await platform.engagement.put_program("coffee", "EU", configuration, expected=0, by="marketer")
     program = await _approved(platform, await platform.engagement.program("coffee", "EU", consistent=True))
+    for program_id, marketplace_id, changes, is_requested in _OTHERS:
+        with suppress(StateConflict):
+            other = Configuration.model_validate({**_DEMO, **changes})
+            await platform.engagement.put_program(program_id, marketplace_id, other, expected=0, by="marketer")
+            if is_requested:
+                await platform.engagement.request_approval(program_id, marketplace_id, by="marketer")
     if runtime.settings.is_embedded:
         await asyncio.to_thread(platform.runs.free_slots)
     unfinished = await asyncio.to_thread(platform.unfinished, program)
@@ -115,6 +129,7 @@ system = System(
     background=_background,
     demo=_demo,
     search=SEARCH,
+    screens="tablewright.systems.engagement.app.engagement_app",
     demo_users=(
         DemoUser("marketer", (MARKETERS,), "configures programs, and runs them", "marketer@example.org"),
         DemoUser("paola", (APPROVERS,), "approves programs that others have changed", "paola@example.org"),

@@ -29,8 +29,8 @@ __all__ = ["FieldError", "ProgramChecks", "Review"]
 # What stands in for a part that has the wrong form, where there has to be one.
 _STAND_INS: Mapping[str, Any] = {
     "programName": "-",
-    "scoringModels": [{"modelId": "-", "weight": 1}],
-    "channels": [{"channelId": "-", "priority": 1}],
+    "scoringModels": [{"modelId": "none", "weight": 1}],
+    "channels": [{"channelId": "none", "priority": 1}],
 }
 _MAX_PROBLEMS = 100
 

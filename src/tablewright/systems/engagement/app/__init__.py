@@ -1,0 +1,1 @@
+"""The screens of Engagement (``engagement_app``)."""

@@ -1,0 +1,95 @@
+"""What the views of Engagement share: a program as the API shows it, its pill, its addresses, what changes concern."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+from urllib.parse import quote
+
+from tablewright.model import Entity
+from tablewright.store import AnyChange, Change
+from tablewright.ui.components import Tone, pill
+from tablewright.ui.screen_page import Page
+from tablewright.ui.texts import Texts
+
+__all__ = [
+    "Body",
+    "changed_of",
+    "configuration_of",
+    "key_of",
+    "number",
+    "parsed",
+    "path_of",
+    "place_of",
+    "state_of",
+    "state_pill",
+    "subject_name",
+]
+
+Body = dict[str, Any]
+"""Something as the API shows it."""
+
+_TONES: dict[str, Tone] = {
+    "draft": "neutral",
+    "requested": "warn",
+    "declined": "bad",
+    "disabled": "neutral",
+    "enabled": "good",
+}
+# What of a program is not its configuration.
+_NOT_SET = frozenset({"programId", "marketplaceId", "version", "approval"})
+
+
+def parsed(value: str | None) -> datetime | None:
+    return datetime.fromisoformat(value) if value else None
+
+
+def number(t: Texts, value: float) -> str:
+    """A number as it is read: four digits of a score, whole numbers as they are."""
+    return t.number(int(value) if value == int(value) else round(value, 4))
+
+
+def state_of(program: Body) -> str:
+    """Where a program is on its way: draft, requested, declined, disabled or enabled."""
+    state = str(program["approval"]["state"])
+    return state if state != "approved" else "enabled" if program["enabled"] else "disabled"
+
+
+def state_pill(t: Texts, program: Body) -> None:
+    state = state_of(program)
+    pill(t(f"engagement.{state}"), _TONES[state])
+
+
+def place_of(program: Body) -> dict[str, Any]:
+    """The parameters of a call about a program."""
+    return {"program_id": program["programId"], "marketplace_id": program["marketplaceId"]}
+
+
+def key_of(program: Body) -> str:
+    return f"{program['marketplaceId']}/{program['programId']}"
+
+
+def path_of(page: Page, program: Body, *steps: str, **query: str | None) -> str:
+    """The address of a program, or of a part of it."""
+    parts = [program["marketplaceId"], program["programId"], *steps]
+    return page.path("/programs/" + "/".join(quote(step, safe="") for step in parts), **query)
+
+
+def configuration_of(program: Body) -> Body:
+    """What can be put of a program."""
+    return {name: value for name, value in program.items() if name not in _NOT_SET}
+
+
+def subject_name(program_id: str, subject: Body) -> str:
+    """What a candidate is about; nothing, if it is the program itself."""
+    is_own = subject["type"] == "program" and subject["id"] == program_id
+    return "" if is_own else f"{subject['type']} {subject['id']}"
+
+
+def changed_of(changes: Sequence[AnyChange] | None, *kinds: type[Entity]) -> list[Any] | None:
+    """The latest state of what changed, of some entities; None if that is not known."""
+    if changes is None:
+        return None
+    found = [each for each in changes if isinstance(each, Change) and each.entity in kinds]
+    return [each.after if each.after is not None else each.before for each in found]

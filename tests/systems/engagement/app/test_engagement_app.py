@@ -1,0 +1,176 @@
+"""The screens of Engagement, as marketers, approvers, viewers and admins use them."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.ui.screen_browser import PHONE, Screens, overflow, serious_problems
+
+pytestmark = pytest.mark.requirement("AP6")
+
+PROGRAMS = "/engagement/programs"
+
+
+def unique(name: str) -> str:
+    return f"{name}-{uuid4().hex[:6]}"
+
+
+def field(page: Page, name: str) -> Any:
+    return page.locator(f"[name='{name}']")
+
+
+def write_program(page: Page, program_id: str, name: str) -> None:
+    """Fill in the editor of a new program, over the customers of the demo."""
+    page.goto("/app/engagement/new")
+    expect(page.locator("[data-checked]")).to_be_visible()
+    field(page, "programId").fill(program_id)
+    field(page, "marketplaceId").fill("EU")
+    field(page, "programName").fill(name)
+    field(page, "dataConnectors.0.query").fill("SELECT * FROM customers WHERE age >= 18")
+    field(page, "channels.0.config.subject").fill("For $first_name")
+    expect(page.locator("[data-checked]:has-text('Everything is valid')")).to_be_visible()
+
+
+def open_program(screens: Screens, user: str, program_id: str, section: str = "", **options: Any) -> Page:
+    page = screens.sign_in(user, f"{PROGRAMS}/EU/{program_id}{section}", **options)
+    expect(page.locator(".tw-thing-head h2")).to_be_visible()
+    return page
+
+
+def test_a_program_from_its_first_line_to_its_run(screens: Screens) -> None:
+    """A marketer writes, an approver reads, tries out and approves, and the marketer sees it at once and runs it."""
+    program_id, name = unique("p"), "<b>Beans</b> & more"
+    mark = screens.sign_in("marketer", PROGRAMS)
+    write_program(mark, program_id, name)
+    # It is checked as it is written, each problem at its field.
+    field(mark, "channels.0.config.text").fill("Hello $city")
+    wrong = mark.locator(".tw-field:has([name='channels.0.config.text']) .tw-field-error")
+    expect(wrong).to_contain_text("nothing is known as $city")
+    field(mark, "scoringModels.0.weight").fill("lots")
+    expect(mark.locator("[data-checked]:has-text('problem')")).to_be_visible()
+    field(mark, "scoringModels.0.weight").fill("0.5")
+    field(mark, "channels.0.config.text").fill("Hello $first_name")
+    expect(mark.locator("[data-checked]:has-text('Everything is valid')")).to_be_visible()
+    mark.click("[data-submit]")
+    expect(mark.locator(".tw-thing-head h2")).to_have_text(name)
+    expect(mark.locator(".tw-thing-head .tw-pill")).to_have_text("Draft")
+    paola = screens.sign_in("paola", PROGRAMS)
+    mark.click("button:has-text('Ask for approval')")
+    # Whoever approves is told, without looking again.
+    expect(paola.locator(f".tw-toast:has-text('{name}')")).to_be_visible()
+    paola.click(f".tw-item[href*='{program_id}']")
+    paola.click("[data-dry-run]")
+    expect(paola.locator(".tw-funnel dt")).to_have_text(
+        ["Read", "preference", "Scored", "frequency", "eligibility", "email"]
+    )
+    expect(paola.locator(".tw-funnel-bar .tw-num").first).to_have_text("292")
+    field(paola, "previewed").fill("c-0000064")
+    field(paola, "previewed").press("Enter")
+    expect(paola.locator(".tw-letter:has-text('ada.64@example.org')")).to_contain_text("For Ada")
+    paola.click("button:has-text('Approve')")
+    expect(mark.locator(".tw-thing-head .tw-pill")).to_have_text("Enabled")
+    mark.click("button:has-text('Run now')")
+    expect(mark.locator("[data-run][data-state=completed]")).to_be_visible()
+    expect(mark.locator("[data-run]")).to_contain_text("292 of 292")
+    # It needs another approval as soon as it is another program.
+    mark.click("a:has-text('Edit')")
+    field(mark, "candidateTTLDays").fill("7")
+    mark.click("[data-submit]")
+    expect(mark.locator(".tw-thing-head .tw-pill")).to_have_text("Draft")
+    expect(mark.locator("button:has-text('Run now')")).to_have_count(0)
+
+
+def test_nobody_is_offered_the_approval_of_what_they_changed_and_a_program_is_sent_back(screens: Screens) -> None:
+    program_id = unique("p")
+    enzo = screens.sign_in("enzo", PROGRAMS)
+    write_program(enzo, program_id, program_id)
+    enzo.click("[data-submit]")
+    enzo.click("button:has-text('Ask for approval')")
+    expect(enzo.locator(".tw-thing-head .tw-pill")).to_have_text("Waits for approval")
+    # An admin may approve, but not this one.
+    expect(enzo.locator("button:has-text('Approve')")).to_have_count(0)
+    paola = open_program(screens, "paola", program_id)
+    paola.click("button:has-text('Send back')")
+    field(paola, "reason").fill("<i>too often</i>")
+    paola.click("[role=dialog] [data-submit]")
+    expect(enzo.locator(".tw-banner")).to_contain_text("<i>too often</i>")
+    expect(enzo.locator(".tw-thing-head .tw-pill")).to_have_text("Declined")
+    start = screens.sign_in("enzo", "/")
+    expect(start.locator(".tw-card:has-text('Engagement')")).to_contain_text("Programs that were sent back")
+
+
+def test_two_browsers_see_a_rejection_and_why_a_candidate_is_there(screens: Screens) -> None:
+    mark = open_program(screens, "marketer", "coffee", "/candidates")
+    viewer = open_program(screens, "viewer", "coffee", "/candidates")
+    last = mark.locator(".tw-list-card [data-row]").nth(20)
+    customer = last.locator(".tw-item-title").inner_text()
+    last.click()
+    drawer = mark.locator(".tw-drawer")
+    expect(drawer.locator("h2")).to_have_text(customer)
+    expect(drawer).to_contain_text("weight 0.7")
+    expect(drawer.locator(".tw-pill:has-text('eligibility')")).to_be_visible()
+    expect(viewer.locator(f".tw-list-card .tw-item-title:text-is('{customer}')")).to_be_visible()
+    drawer.locator("button:has-text('Reject')").click()
+    field(mark, "reason").fill("is a colleague")
+    mark.click("[role=dialog] [data-submit]")
+    expect(drawer.locator(".tw-pill:has-text('rejected')")).to_be_visible()
+    expect(viewer.locator(f".tw-list-card .tw-item-title:text-is('{customer}')")).to_have_count(0)
+    mark.keyboard.press("Escape")
+    expect(drawer).to_be_hidden()
+
+
+def test_deliveries_and_consent(screens: Screens) -> None:
+    enzo = open_program(screens, "enzo", "coffee", "/deliveries")
+    enzo.click("button:has-text('Deliver now')")
+    expect(enzo.locator(".tw-toast:has-text('sent')")).to_be_visible()
+    expect(enzo.locator(".tw-list-card .tw-pill:has-text('sent')").first).to_be_visible()
+    customer = unique("c")
+    other = screens.sign_in("viewer", f"/engagement/customers/{customer}")
+    enzo.goto("/app/engagement/customers")
+    field(enzo, "customer").fill(customer)
+    enzo.click("[data-submit]")
+    enzo.click("button:has-text('Opt out')")
+    expect(other.locator(".tw-pill:has-text('opted out of everything')")).to_be_visible(timeout=3_000)
+    expect(other.locator(".tw-item:has-text('enzo')")).to_contain_text("no → yes")
+    expect(other.locator("button:has-text('Opt in')")).to_have_count(0)
+    enzo.click(".tw-toast-undo")
+    expect(other.locator(".tw-pill:has-text('wants to be reached')")).to_be_visible()
+    expect(other.locator(".tw-item:has-text('enzo')")).to_have_count(2)
+
+
+def test_a_viewer_looks_and_is_offered_nothing_else(screens: Screens) -> None:
+    page = open_program(screens, "viewer", "coffee")
+    expect(page.locator(".tw-check").first).to_be_visible()
+    for label in ("New program", "Edit", "Run now", "Disable", "Dry run", "Pause"):
+        expect(page.locator(f":is(a, button):has-text('{label}')")).to_have_count(0)
+    for address in ("new", "edit/EU/coffee"):
+        page.goto(f"/app/engagement/{address}")
+        expect(page.locator(".tw-state")).to_contain_text("This is not open to you")
+
+
+SCREENS = {
+    "light": [
+        (PROGRAMS, ".tw-item"),
+        (f"{PROGRAMS}/EU/coffee/candidates", ".tw-list-card [data-row]"),
+        ("/engagement/edit/EU/coffee", "[data-checked]"),
+    ],
+    "dark": [
+        (f"{PROGRAMS}/EU/coffee", ".tw-check"),
+        (f"{PROGRAMS}/EU/coffee/runs", "[data-run]"),
+        ("/engagement/customers/c-1", ".tw-facts"),
+    ],
+}
+
+
+@pytest.mark.parametrize("theme", SCREENS)
+def test_every_screen_fits_a_phone_and_axe_finds_nothing_serious(screens: Screens, theme: str) -> None:
+    page = screens.sign_in("marketer", PROGRAMS, viewport=PHONE, color_scheme=theme, locale="it-IT")
+    for path, there in SCREENS[theme]:
+        page.goto(f"/app{path}")
+        expect(page.locator(there).first).to_be_visible()
+        assert (path, overflow(page), serious_problems(page)) == (path, 0, [])
+    expect(page.locator(".tw-tab").first).to_have_text("Programmi")
