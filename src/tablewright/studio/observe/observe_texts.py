@@ -81,6 +81,10 @@ _SQL = {
     "unreadable": ("{number} items unreadable as {entity}", "{number} item illeggibili come {entity}"),
     "chart": ("Chart", "Grafico"),
     "result": ("Result", "Risultato"),
+    "too_large": (
+        "The file is larger than 200 MB: write it with `tablewright sql ... --output FILE`",
+        "Il file supera 200 MB: scrivilo con `tablewright sql ... --output FILE`",
+    ),
     "exported": ("{kind} exported", "{kind} esportato"),
 }
 _STREAMS = {
@@ -105,12 +109,24 @@ _STREAMS = {
     "consumers": ("Consumers", "Consumatori"),
     "consumer": ("Consumer", "Consumatore"),
     "no_consumers": (
-        "No design here has a consumer with a checkpoint.",
-        "Nessun design qui ha un consumatore con un checkpoint.",
+        "No consumer of this stream has a checkpoint in an internal table of a design.",
+        "Nessun consumatore di questo stream ha un checkpoint in una tabella interna di un design.",
     ),
-    "position": ("Position", "Posizione"),
-    "attempts": ("Attempts", "Tentativi"),
-    "error": ("Error", "Errore"),
+    "behind": ("Behind", "In ritardo"),
+    "caught_up": ("caught up", "al passo"),
+    "seconds_behind": ("{seconds} s behind", "{seconds} s di ritardo"),
+    "behind_unknown": ("not known", "non noto"),
+    "rebuilding": ("rebuilding", "in ricostruzione"),
+    "lease": ("Run by", "Eseguito da"),
+    "nobody_runs": ("nobody at the moment", "nessuno al momento"),
+    "dead_letters": ("Dead letters", "Dead letter"),
+    "dead_letter": ("dead letter", "dead letter"),
+    "tried": ("attempts: {number}", "tentativi: {number}"),
+    "images": ("The change", "La modifica"),
+    "consumers_cut": (
+        "The internal table is large; these are the consumers on its first pages.",
+        "La tabella interna è grande; questi sono i consumatori delle sue prime pagine.",
+    ),
     "replay_about": (
         "Dead letters are tried again where their consumer runs: in Admin, or by `consumer.replay`.",
         "Le dead letter si riprovano dove gira il loro consumatore: in Admin, o con `consumer.replay`.",

@@ -32,12 +32,14 @@ __all__ = ["sql_view"]
 _ROWS = 1000
 _LONGEST_QUERY = 20_000
 _EVERY = 0.3
+# A file goes to the browser through memory; the command line writes larger ones.
+_LARGEST_FILE = 200_000_000
 _FILES = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet", "xlsx": "application/octet-stream"}
 _sessions: WeakKeyDictionary[Any, SqlSession] = WeakKeyDictionary()
 
 
 def _session(database: StudioDatabase) -> SqlSession:
-    """The session of a studio, which all of its windows share; it goes with its backend."""
+    """The session of a studio, which all of its windows share for as long as it runs."""
     found = _sessions.get(database.backend)
     if found is None:
         names = {table.name: database.name_of(table) for design in database.designs for table in design.tables}
@@ -234,6 +236,8 @@ class _Sql:
             with tempfile.TemporaryDirectory(prefix="tablewright-sql-") as folder:
                 path = Path(folder) / f"result.{kind}"
                 self._session.export(query, path, on_progress=self._note)
+                if path.stat().st_size > _LARGEST_FILE:
+                    raise SqlError(self._page.t("observe.too_large"))
                 return path.read_bytes()
 
         content = await self._working(made)

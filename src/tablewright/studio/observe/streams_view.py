@@ -4,13 +4,14 @@
 
 The tail reads the stream by DescribeStream, GetShardIterator and GetRecords, from the moment on at which the view is
 opened, with no checkpoint, so that it is in nobody's way. Consumers are those whose checkpoints and dead letters are in
-the tables of a design.
+the internal tables of a design (``stream_consumers``).
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
@@ -18,8 +19,9 @@ from urllib.parse import quote
 from nicegui import ui
 
 from tablewright.dynamo import Item
-from tablewright.model import schemas_of
+from tablewright.store import DeadLetter
 from tablewright.studio.observe.item_differences import differences, short_value
+from tablewright.studio.observe.stream_consumers import ConsumerState, FoundConsumers, consumers_of, images_of
 from tablewright.studio.studio_page import StudioPage
 from tablewright.studio.studio_parts import entity_pill, key_names
 from tablewright.ui.api_calls import Refused
@@ -34,7 +36,7 @@ _KEPT = 200
 _SHOWN = 50
 _SHARDS = 50
 _LOOK_EVERY = 30
-_LETTERS = 50
+_CONSUMERS_EVERY = 5.0
 _TONES: dict[str, Any] = {"INSERT": "good", "MODIFY": "warn", "REMOVE": "bad"}
 
 
@@ -120,9 +122,11 @@ class _Streams:
         self._view_type = description["StreamSpecification"]["StreamViewType"]
         self._names = [schema.entity.__name__ for schema in page.database.schemas(table)]
         self._entity = page.query.get("entity", "")
+        self._arn = arn
         self._tail = _Tail(page, arn)
         self._records: deque[dict[str, Any]] = deque(maxlen=_KEPT)
         self._is_paused = False
+        self._found: FoundConsumers | None = None
         t = page.t
         with box("tw-body st-streams"):
             with box("tw-row tw-wrap"):
@@ -144,8 +148,9 @@ class _Streams:
         # From here on, nothing is missed.
         await self._tail.read()
         self._draw()
-        await self._draw_consumers()
+        await self._look_at_consumers()
         ui.timer(_EVERY, self._follow)
+        ui.timer(_CONSUMERS_EVERY, self._follow_consumers)
 
     async def _follow(self) -> None:
         if self._is_paused:
@@ -158,6 +163,11 @@ class _Streams:
         if records:
             self._records.extendleft(records)
             self._draw()
+
+    async def _follow_consumers(self) -> None:
+        if not self._is_paused:
+            with suppress(Refused):
+                await self._look_at_consumers()
 
     def _choose(self, entity: str) -> None:
         self._entity = entity
@@ -218,7 +228,7 @@ class _Streams:
 
     def _draw_image(self, title: str, item: Item | None, changed: set[str], classes: str) -> None:
         with box("st-image"):
-            text(title, "tw-section-title")
+            text(title, "tw-section-title", "div")
             if item is None:
                 text("—", "tw-mute")
                 return
@@ -231,40 +241,70 @@ class _Streams:
 
     # -- consumers --------------------------------------------------------------------------------------------------
 
-    async def _draw_consumers(self) -> None:
-        """Checkpoints and dead letters, as items of the internal tables of a design."""
+    async def _look_at_consumers(self) -> None:
+        found = await consumers_of(self._page.database, self._page.tables, self._arn)
+        if found == self._found:
+            return
+        self._found = found
         t = self._page.t
-        found: list[tuple[str, str, Item]] = []
-        for design in self._page.database.designs:
-            for each in design.all_tables:
-                names = {schema.entity.__name__ for schema in schemas_of(each)}
-                name = self._page.database.name_of(each)
-                if {"Checkpoint", "DeadLetter"} <= names and name in self._page.tables:
-                    answer = await self._page.database.call("Scan", TableName=name, Limit=_LETTERS * 4)
-                    for item in answer["Items"]:
-                        schema = self._page.database.schema_of_item(name, item)
-                        kind = "" if schema is None else schema.entity.__name__
-                        if kind in ("Checkpoint", "DeadLetter"):
-                            found.append((kind, name, item))
         self._consumers.clear()
         with self._consumers:
             text(t("observe.consumers"), "tw-h2", "h2")
-            if not found:
+            if not found.consumers:
                 text(t("observe.no_consumers"), "tw-mute")
                 return
-            columns: list[Column[tuple[str, str, Item]]] = [
-                Column(t("observe.consumer"), lambda row: text(_attribute(row[2], "consumer"), "tw-mono tw-strong")),
+            columns: list[Column[ConsumerState]] = [
+                Column(t("observe.consumer"), lambda state: text(state.name, "tw-mono tw-strong")),
+                Column(t("observe.behind"), self._behind),
+                Column(t("observe.lease"), self._lease),
                 Column(
-                    t("studio.what"),
-                    lambda row: pill(row[0], "bad" if row[0] == "DeadLetter" else "good"),
+                    t("observe.dead_letters"),
+                    lambda state: (
+                        pill(f"{len(state.letters)}{'+' if state.has_more else ''}", "bad")
+                        if state.letters
+                        else pill("0", "good")
+                    ),
                 ),
-                Column(t("observe.position"), lambda row: text(_attribute(row[2], "sequence"), "tw-mono tw-clip")),
-                Column(t("observe.attempts"), lambda row: _attribute(row[2], "attempts"), end=True),
-                Column(t("observe.error"), lambda row: text(_attribute(row[2], "error"), "tw-clip")),
             ]
-            draw_table(columns, found[:_LETTERS], caption=t("observe.consumers"))
-            text(t("observe.replay_about"), "tw-mute tw-small", "p")
+            draw_table(columns, found.consumers, caption=t("observe.consumers"))
+            for state in found.consumers:
+                for letter in state.letters:
+                    self._draw_letter(letter)
+            if any(state.letters for state in found.consumers):
+                text(t("observe.replay_about"), "tw-mute tw-small", "p")
+            if not found.is_complete:
+                text(t("observe.consumers_cut"), "tw-mute tw-small", "p")
 
+    def _behind(self, state: ConsumerState) -> object:
+        t = self._page.t
+        if state.is_rebuilding:
+            return pill(t("observe.rebuilding"), "info")
+        if state.behind is None:
+            return pill(t("observe.behind_unknown"), "warn")
+        if not state.behind:
+            return pill(t("observe.caught_up"), "good")
+        return pill(t("observe.seconds_behind", seconds=f"{state.behind:,.0f}"), "warn")
 
-def _attribute(item: Item, name: str) -> str:
-    return short_value(item[name]) if name in item else ""
+    def _lease(self, state: ConsumerState) -> object:
+        t = self._page.t
+        if state.owner is None or state.leased_until is None or state.leased_until < datetime.now(UTC):
+            return text(t("observe.nobody_runs"), "tw-mute")
+        return text(state.owner, "tw-mono tw-small")
+
+    def _draw_letter(self, letter: DeadLetter) -> None:
+        t = self._page.t
+        with box("st-record"):
+            with box("tw-row tw-wrap"):
+                pill(t("observe.dead_letter"), "bad")
+                text(letter.consumer, "tw-mono tw-strong")
+                text(t("observe.tried", number=letter.attempts), "tw-mute tw-small")
+                box("st-grow")
+                text(letter.failed_at.strftime("%Y-%m-%d %H:%M:%S"), "tw-mute tw-small tw-num")
+            text(letter.error, "st-error tw-mono tw-small")
+            before, after = images_of(letter)
+            changed = {each.name for each in differences(before, after)} if before and after else set()
+            with box("", "details"):
+                text(t("observe.images"), "tw-small tw-link", "summary")
+                with box("st-images"):
+                    self._draw_image(t("observe.before"), before, changed, "st-diff-old")
+                    self._draw_image(t("observe.after"), after, changed, "st-diff-new")

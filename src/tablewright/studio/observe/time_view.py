@@ -19,6 +19,7 @@ from nicegui import ui
 from nicegui.events import GenericEventArguments
 
 from tablewright.dynamo import Item
+from tablewright.engine import ItemVersion
 from tablewright.studio.observe.item_differences import Difference, differences, short_item, short_value
 from tablewright.studio.observe.past_reads import PastReads, engine_of
 from tablewright.studio.studio_page import StudioPage
@@ -30,6 +31,7 @@ from tablewright.ui.forms import Form
 __all__ = ["time_view"]
 
 _SHOWN = 25
+_VERSION_PAGES = 6
 _STEPS = (("observe.day_back", -86_400.0), ("observe.hour_back", -3600.0), ("observe.minute_back", -60.0))
 _STEPS_ON = (("observe.minute_on", 60.0), ("observe.hour_on", 3600.0), ("observe.day_on", 86_400.0))
 
@@ -149,7 +151,7 @@ class _Time:
             slider.on("change", guarded_value(self._moved), js_handler="(event) => emit(event.target.value)")
             with box("tw-row tw-wrap tw-small tw-mute st-time-row"):
                 text(_exact(self._earliest), "tw-num")
-                box("st-grow")
+                box("st-spacer")
                 text(_exact(self._latest), "tw-num")
             with box("tw-row tw-wrap st-time-row"):
                 wanted = ui.input(placeholder=t("observe.partition_value", name=self._key[0]))
@@ -267,15 +269,26 @@ class _Time:
             if not isinstance(key, dict):
                 text(t("observe.choose_item"), "tw-mute")
                 return
-            page = await self._past.versions(key, self._earliest, self._latest)
+            versions, is_all = await self._versions(key)
             text(self._key_text(key), "tw-mono tw-strong")
-            versions = page.versions
-            if page.next is not None:
+            if not is_all:
                 text(t("observe.first_of", number=len(versions)), "tw-mute tw-small")
             for number in range(len(versions) - 1, -1, -1):
                 version = versions[number]
                 before = versions[number - 1].item if number else None
                 self._draw_version(key, version.at, before, version.item, is_first=number == 0)
+
+    async def _versions(self, key: Item) -> tuple[list[ItemVersion], bool]:
+        """The versions of an item from the moment on, and whether those are all."""
+        found: list[ItemVersion] = []
+        after: int | None = None
+        for _ in range(_VERSION_PAGES):
+            page = await self._past.versions(key, self._at, self._latest, after)
+            found += page.versions
+            after = page.next
+            if after is None:
+                return found, True
+        return found, False
 
     def _draw_version(self, key: Item, at: float, before: Item | None, item: Item | None, *, is_first: bool) -> None:
         t = self._page.t
