@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from typing import Any
 
 import httpx
 
+from tablewright.systems.calls.model import Reminder
+from tablewright.systems.calls.reminders import ReminderTurns
 from tests.systems import keyed_posts as posts
 from tests.systems import tagged_changes as changes
 from tests.systems.calls.planner import changed, schedule
@@ -101,6 +104,35 @@ def calls(served: Served) -> None:
     changed(staff, call, "status", status="COMPLETED")
     for path in (f"{user}/completed", f"{user}/last-completed", f"/providers/{call['providerId']}/calls"):
         ok(staff.get(path))
+    _reminded(served, staff)
+
+
+def _reminded(served: Served, staff: httpx.Client) -> None:
+    store, now = served.runtime.consumer_store, served.runtime.now()
+    soon = int((now + timedelta(minutes=30)).timestamp() * 1000)
+    call = schedule(staff, scheduledFor=soon)
+    path = f"/users/{call['userId']}/calendar"
+    ok(staff.get(path))
+    address = httpx.URL(ok(staff.post(f"{path}/address"))["url"]).path
+    assert served.client().get(address).status_code == 200
+    ok(staff.delete(f"{path}/address"))
+    waiting = Reminder.due_between(since=now - timedelta(hours=1), until=now + timedelta(hours=1))
+    # Twice: what was sent before is not sent again.
+    for _ in range(2):
+        ok(staff.put(path, json={"email": "ada@example.org", "remindMinutes": 60}))
+        wait_for(lambda: store.query(waiting, limit=1).items)
+        ReminderTurns(store, served.runtime.now).turn()
+        ok(staff.put(path, json={"email": None, "remindMinutes": None}))
+    # One that is not wanted any more.
+    ok(staff.put(path, json={"email": "ada@example.org", "remindMinutes": 50}))
+    wait_for(lambda: store.query(waiting, limit=1).items)
+    changed(staff, call, "status", status="COMPLETED")
+    ReminderTurns(store, served.runtime.now).turn()
+    later = schedule(staff, userId=call["userId"], scheduledFor=soon + 3_600_000)
+    wait_for(lambda: store.query(waiting, limit=1).items)
+    assert later["userId"] == call["userId"]
+    root = served.client("root", "Admins")
+    wait_for(lambda: ok(root.get("/runtime/events/calls"))["events"])
 
 
 def tasks(served: Served) -> None:

@@ -141,10 +141,9 @@ def dialog(title: str) -> Iterator[ui.dialog]:
     """
     with (
         ui.context.client,
-        ui.dialog(value=True) as made,
-        ui.element("div")
-        .classes("tw-dialog")
-        .props(f'role="dialog" aria-modal="true" aria-label="{_attribute(title)}"'),
+        # It has the role of a dialog by itself, and no name.
+        ui.dialog(value=True).props(f'aria-label="{_attribute(title)}"') as made,
+        ui.element("div").classes("tw-dialog"),
     ):
         heading = ui.label(title)
         heading.tag = "h2"
@@ -157,7 +156,7 @@ async def confirm(title: str, about: str, action: str) -> bool:
     t = _voices[ui.context.client].t
     with (
         ui.context.client,
-        ui.dialog() as made,
+        ui.dialog().props(f'aria-label="{_attribute(title)}"') as made,
         ui.element("div")
         .classes("tw-dialog")
         .props(f'role="alertdialog" aria-modal="true" aria-label="{_attribute(title)}"'),

@@ -48,6 +48,7 @@ ICONS: dict[str, str] = {
     "filter": "M4 5.5h16l-6.2 7.5v5.5l-3.6 1.5v-7z",
     "more": "M6 12h.01M12 12h.01M18 12h.01",
     "bolt": "M13 3 5 13.5h6L10.5 21 19 10.5h-6z",
+    "bell": "M6 16.5V11a6 6 0 0 1 12 0v5.5l1.5 2h-15zM10 21h4",
     "copy": "M9 9h10.5v11.5H9zM15 9V4.5H4.5V16H9",
     "table": "M4 5.5h16v13H4zM4 10h16M9.5 10v8.5",
     "blocks": "M4 4.5h7v6H4zM4 13.5h7v6H4zM14 4.5h6v3h-6zM14 10h6v3h-6zM14 16h6v3.5h-6z",

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from typing import Annotated, Any, NotRequired
+from urllib.parse import quote
 
-from fastapi import Depends, Path, Query
-from pydantic import BaseModel, ConfigDict, Field, with_config
+from fastapi import Depends, Path, Query, Request
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, with_config
 from pydantic.alias_generators import to_camel
 from starlette.responses import Response
 from typing_extensions import TypedDict
@@ -28,17 +29,30 @@ from tablewright.runtime import (
     IdempotencyKey,
     Invalid,
     Limit,
+    Public,
     Reading,
     Responder,
     allow,
     documented,
+    runtime_of,
     service_of,
 )
 from tablewright.runtime.audit import AuditPage
+from tablewright.runtime.mail.mail_addresses import MAX_ADDRESS_LENGTH, checked_address
 from tablewright.runtime.parameter_texts import matching
 from tablewright.store import TolerantPage
+from tablewright.systems.calls.calendar_settings import SECRET_LENGTH
 from tablewright.systems.calls.icalendar import MEDIA_TYPE
-from tablewright.systems.calls.model import DEFAULT_MINUTES, MAX_MINUTES, MAX_VERSIONS, Call, Status
+from tablewright.systems.calls.model import (
+    DEFAULT_MINUTES,
+    MAX_MINUTES,
+    MAX_REMIND_MINUTES,
+    MAX_VERSIONS,
+    MIN_REMIND_MINUTES,
+    CalendarSettings,
+    Call,
+    Status,
+)
 from tablewright.systems.calls.roles import ADMINS, CUSTOMERS, SCHEDULERS
 from tablewright.systems.calls.service import Basis, Bounds, Calls, NewCall
 from tablewright.systems.key_times import EPOCH, LAST_MILLIS
@@ -69,6 +83,17 @@ BasedOn = Annotated[int | None, Field(ge=0, le=MAX_VERSIONS, description=_VERSIO
 CallId = Annotated[str, Path(alias="callId", min_length=1, max_length=_MAX_ID_LENGTH, pattern=_ID, examples=["call-9"])]
 ProviderId = Annotated[
     str, Path(alias="providerId", min_length=1, max_length=_MAX_ID_LENGTH, pattern=_ID, examples=["p-1"])
+]
+SubscribedUser = Annotated[
+    str, Path(alias="userId", min_length=1, max_length=_MAX_ID_LENGTH, pattern=_ID, examples=["ada"])
+]
+CalendarSecret = Annotated[
+    str,
+    Path(
+        min_length=SECRET_LENGTH,
+        max_length=SECRET_LENGTH,
+        pattern=matching(r"^[A-Za-z0-9_-]+$", "use the address as it was given"),
+    ),
 ]
 Since = Annotated[
     int | None, Query(ge=0, le=LAST_MILLIS, description="only calls at this time or later, in milliseconds since 1970")
@@ -164,6 +189,30 @@ class CallPage(TypedDict):
     calls: list[CallView]
     cursor: NotRequired[Annotated[str | None, Field(description="for the next page; null when there are no more")]]
     unreadable: list[UnreadableItem]
+
+
+class RemindersBody(Body):
+    email: Annotated[str, Field(max_length=MAX_ADDRESS_LENGTH), AfterValidator(checked_address)] | None = Field(
+        examples=["ada@example.org"]
+    )
+    remind_minutes: Annotated[int, Field(ge=MIN_REMIND_MINUTES, le=MAX_REMIND_MINUTES)] | None = Field(
+        description="how many minutes before a call", examples=[60]
+    )
+
+
+class CalendarView(TypedDict):
+    """How a user follows their calls."""
+
+    userId: str
+    email: str | None
+    remindMinutes: Annotated[int | None, Field(description="how many minutes before a call")]
+    hasAddress: Annotated[bool, Field(description="whether there is a secret address of the user's calendar")]
+
+
+class CalendarAddress(TypedDict):
+    """The secret address of a calendar."""
+
+    url: str
 
 
 # -- one call -------------------------------------------------------------------------------------------------------
@@ -283,6 +332,51 @@ async def calendar_of_user(user_id: UserId, service: Service) -> Response:
     return Response(content, media_type=MEDIA_TYPE, headers={"Content-Disposition": 'attachment; filename="calls.ics"'})
 
 
+@router.get("/users/{userId}/calendar", tags=["calendars"])
+async def calendar_settings(user_id: UserId, service: Service, reading: Reading) -> CalendarView:
+    """How a user follows their calls: reminders by mail, and a calendar with an address of its own."""
+    return _settings_view(reading.of(await service.settings.get(user_id)))
+
+
+@router.put("/users/{userId}/calendar", responses=documented(409), tags=["calendars"])
+async def change_calendar_settings(
+    user_id: UserId, body: RemindersBody, service: Service, changing: Changing
+) -> CalendarView:
+    """Be reminded of calls by mail, so many minutes before they begin; null for either ends it."""
+    if (body.email is None) != (body.remind_minutes is None):
+        message = "give an address and how many minutes before, or null for both"
+        errors = [{"field": "body.email", "message": message}]
+        raise Invalid(f"body.email: {message}", kind="invalid-request", errors=errors)
+    changed = await service.settings.remind(user_id, body.email, body.remind_minutes, seen=changing.seen)
+    return _settings_view(changing.of(changed))
+
+
+@router.post("/users/{userId}/calendar/address", status_code=201, tags=["calendars"])
+async def new_calendar_address(user_id: UserId, service: Service, request: Request) -> CalendarAddress:
+    """A secret address of a user's calls, for calendars to subscribe to. It is shown once; one before it ends."""
+    secret = await service.settings.new_feed(user_id)
+    base = runtime_of(request).public_url or ""
+    return {"url": f"{base.rstrip('/')}/calls/calendars/{quote(user_id, safe='')}/{secret}.ics"}
+
+
+@router.delete("/users/{userId}/calendar/address", status_code=204, responses=documented(409), tags=["calendars"])
+async def end_calendar_address(user_id: UserId, service: Service, changing: Changing) -> None:
+    """Have no such address any more."""
+    await service.settings.end_feed(user_id, seen=changing.seen)
+
+
+@router.get(
+    "/calendars/{userId}/{secret}.ics",
+    response_class=Response,
+    responses={200: {"content": {"text/calendar": {}}, "description": "an iCalendar (RFC 5545)"}, **documented(404)},
+    tags=["calendars"],
+)
+async def subscribed_calendar(user_id: SubscribedUser, secret: CalendarSecret, service: Service, _: Public) -> Response:
+    """The calls of a user, by the secret address of their calendar; for everybody who knows it."""
+    await service.settings.require_secret(user_id, secret)
+    return Response(await service.icalendar(user_id), media_type=MEDIA_TYPE)
+
+
 @router.get("/users/{userId}/calls/upcoming", responses=documented(400), tags=["users"])
 async def upcoming_calls(
     user_id: UserId,
@@ -375,6 +469,15 @@ def _view(call: Call) -> CallView:
         "scheduledFor": (call.scheduled_for - EPOCH) // _MILLISECOND,
         "durationMinutes": call.duration_minutes,
         "version": call.version,
+    }
+
+
+def _settings_view(settings: CalendarSettings) -> CalendarView:
+    return {
+        "userId": settings.person_id,
+        "email": settings.email,
+        "remindMinutes": settings.remind_minutes,
+        "hasAddress": settings.feed_digest is not None,
     }
 
 

@@ -6,8 +6,10 @@ from datetime import timedelta
 
 from tablewright.runtime import DemoUser, OnProgress, ResourceNotFound, Runtime, System
 from tablewright.runtime.idempotency import UNKEYED
+from tablewright.runtime.mail.event_mail import MailRetries
 from tablewright.systems.calls.api import router
 from tablewright.systems.calls.model import Status, design
+from tablewright.systems.calls.reminders import ReminderTurns, consumers
 from tablewright.systems.calls.roles import ADMINS, CUSTOMERS, ROLES, SCHEDULERS
 from tablewright.systems.calls.service import Basis, Calls, NewCall
 from tablewright.systems.unreadable_log import UnreadableLog
@@ -52,6 +54,11 @@ system = System(
     router,
     service=_service,
     roles=ROLES,
+    consumers=lambda runtime, service: consumers(runtime),
+    background=lambda runtime, service: [
+        ReminderTurns(runtime.consumer_store, runtime.now),
+        MailRetries(runtime.mailer.on(runtime.consumer_store), name="calls.mail-retries", role="notifications"),
+    ],
     demo=_demo,
     demo_users=(
         DemoUser("ada", (CUSTOMERS,), "a customer, who sees her own calls"),

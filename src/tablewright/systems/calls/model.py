@@ -6,6 +6,9 @@ unique in the whole table. Who reschedules or reassigns a call moves it, in one 
 
 Nobody has two calls at one time: a user and a provider have an item for each day with the times that are booked, which
 changes in the transaction that changes a call. Such an item is in no index.
+
+Who wants to be reminded of calls by mail, or to have them in a calendar of their own, has settings for it. A reminder
+waits in the hour in which it is due; a stream consumer puts it there, and a schedule looks at what is due.
 """
 
 from __future__ import annotations
@@ -23,7 +26,9 @@ from tablewright.model import (
     GlobalIndex,
     ItemWrite,
     Keys,
+    Personal,
     Query,
+    Reaction,
     Table,
     Traffic,
     Unique,
@@ -32,10 +37,12 @@ from tablewright.model import (
     Write,
     camel_case,
 )
+from tablewright.runtime import Event
 from tablewright.runtime.audit import AUDITED, READ_AUDIT
 from tablewright.runtime.idempotency import KEEP_RESPONSE
 from tablewright.runtime.identity.deny_list import CHECK_CALLER
-from tablewright.runtime.internal_tables import internal_table
+from tablewright.runtime.internal_tables import events_table, internal_table
+from tablewright.runtime.mail.mail_records import CLAIM_MAIL, COMPLETE_MAIL, QUEUE_MAIL, RECORD_MAIL, SETTLE_MAIL
 from tablewright.systems.key_times import KeyMillis
 
 MAX_VERSIONS = 10**15
@@ -143,6 +150,44 @@ _CALL = [Call.by_id]
 _DAY = [BookedDay.of_day]
 
 
+# How long before a call somebody can be reminded of it.
+MIN_REMIND_MINUTES = 5
+MAX_REMIND_MINUTES = 7 * 24 * 60
+
+
+class CalendarSettings(Entity, table=calls, naming=camel_case):
+    """How a user follows their calls outside of the application."""
+
+    person_id: str
+    # Of the secret in the address of their calendar; without one there is no such address.
+    feed_digest: str | None = None
+    email: Annotated[str | None, Personal()] = None
+    remind_minutes: Annotated[int | None, Field(ge=MIN_REMIND_MINUTES, le=MAX_REMIND_MINUTES)] = None
+    version: Version = 0
+
+    keys = Keys(userId="CALENDAR#{person_id}", sk="SETTINGS")
+
+    @Get(consistent=True)
+    def of_user(self, person_id: str) -> None:
+        """The settings of a user."""
+
+
+class Reminder(Entity, table=calls, naming=camel_case):
+    """Somebody is to be reminded of a call: whether that still holds is looked at when it is due."""
+
+    # When it is sent: as it is due, or at once where a call is scheduled later than that.
+    at: datetime
+    due: datetime
+    reminded_call: str
+    reminded_user: str
+
+    keys = Keys(userId="REMINDERS#{at:hour}", sk="{at}#{reminded_call}#{reminded_user}")
+
+    @Query(range="at", expected=20)
+    def due_between(self, since: datetime, until: datetime) -> None:
+        """Reminders that are due, in order of time."""
+
+
 def _booking(days: int) -> ItemWrite:
     """The days that a write changes, of the user and of the provider."""
     return ItemWrite(BookedDay, "put", count=days)
@@ -152,7 +197,7 @@ design = Design(
     "Calls",
     about=__doc__,
     tables=[calls],
-    internal_tables=[internal_table],
+    internal_tables=[events_table, internal_table],
     writes=[
         Write("create call", ItemWrite(Call, "create"), _booking(2), AUDITED, reads=2 * _DAY),
         Write("complete", ItemWrite(Call, "update", sets=["status"]), AUDITED, reads=_CALL),
@@ -190,7 +235,35 @@ design = Design(
             about="the user is the partition",
         ),
         Write("delete call", ItemWrite(Call, "delete"), _booking(2), AUDITED, reads=[*_CALL, *(2 * _DAY)]),
+        Write(
+            "change calendar settings", ItemWrite(CalendarSettings, "put"), AUDITED, reads=[CalendarSettings.of_user]
+        ),
+        Write("note reminder", ItemWrite(Reminder, "put"), about="by the consumer of the table's stream"),
+        Write(
+            "remind",
+            ItemWrite(Reminder, "delete"),
+            ItemWrite(Event, "put"),
+            reads=[Call.by_id, CalendarSettings.of_user],
+            about="when it is due",
+        ),
+        CLAIM_MAIL,
+        RECORD_MAIL,
+        QUEUE_MAIL,
+        SETTLE_MAIL,
+        COMPLETE_MAIL,
         KEEP_RESPONSE,
+    ],
+    reactions=[
+        Reaction("reminder of a call", Call, consumer="reminders", write="note reminder"),
+        Reaction("reminders of calls that are there", CalendarSettings, consumer="reminders", write="note reminder"),
+        Reaction(
+            "mail about a call",
+            Event,
+            events=frozenset(["INSERT"]),
+            effect="notify",
+            consumer="notifications",
+            write="complete mail",
+        ),
     ],
     roles={
         "api": [
@@ -209,9 +282,33 @@ design = Design(
             "reschedule",
             "reassign",
             "delete call",
+            "CalendarSettings.of_user",
+            "change calendar settings",
+        ],
+        "reminders": [
+            "CalendarSettings.of_user",
+            "Call.by_id",
+            "Call.upcoming",
+            "Reminder.due_between",
+            "Event.by_id",
+            "note reminder",
+            "remind",
+        ],
+        "notifications": [
+            "CalendarSettings.of_user",
+            "Call.by_id",
+            "MailRecord.by_recipient",
+            "MailRecord.by_recipients",
+            "MailCompleted.by_event",
+            "QueuedMail.waiting",
+            "DeadMail.newest",
+            "claim mail",
+            "record mail",
+            "queue mail",
+            "settle mail",
         ],
         "customer": ["Call.of_user", "Call.upcoming", "Call.completed"],
-        "runtime": [CHECK_CALLER, READ_AUDIT, "keep response"],
+        "runtime": [CHECK_CALLER, READ_AUDIT, "Event.of_source", "keep response"],
     },
     tenants={"customer": "user_id"},
     volume={
@@ -219,6 +316,8 @@ design = Design(
             items=1_000_000, size=350, distinct={"userId": 50_000, "providerId": 2_000, "userStatus": 100_000}
         ),
         BookedDay: Volume(items=1_200_000, size=300, distinct={"userId": 52_000}),
+        CalendarSettings: Volume(items=10_000, size=200),
+        Reminder: Volume(items=5_000, size=150, distinct={"userId": 168}),
     },
     traffic={
         "create call": Traffic(per_second=2, peak=20),
@@ -236,5 +335,8 @@ design = Design(
         "Call.completed": Traffic(per_second=5, peak=40),
         "Call.next_scheduled": Traffic(per_second=20, peak=100),
         "Call.last_completed": Traffic(per_second=2, peak=20),
+        "CalendarSettings.of_user": Traffic(per_second=2, peak=20),
+        "note reminder": Traffic(per_second=0.5, peak=5),
+        "remind": Traffic(per_second=0.3, peak=5),
     },
 )

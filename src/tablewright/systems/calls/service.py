@@ -56,6 +56,7 @@ from tablewright.store import (
     Update,
 )
 from tablewright.systems.calls.bookings import TimeTaken, days_to_write, people_of
+from tablewright.systems.calls.calendar_settings import CalendarSettingsService
 from tablewright.systems.calls.icalendar import icalendar
 from tablewright.systems.calls.model import DEFAULT_MINUTES, Call, Status
 from tablewright.systems.key_times import EPOCH
@@ -126,6 +127,7 @@ class Calls:
         self._clock = clock
         self._idempotency = Idempotency("calls")
         self._audit = Audit("calls", clock)
+        self.settings = CalendarSettingsService(store, clock)
 
     # -- reading ------------------------------------------------------------------------------------------------
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date, timedelta
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 import pytest
@@ -351,3 +353,22 @@ def test_somebodys_calls_are_taken_along_as_an_icalendar(screens: Screens) -> No
     assert downloaded.value.suggested_filename == "calls.ics"
     assert content.startswith("BEGIN:VCALENDAR")
     assert "ada with p-garcia" in content
+
+
+def test_somebody_follows_their_calls_by_mail_and_in_a_calendar(screens: Screens) -> None:
+    page = screens.sign_in("ada", "/calls", timezone_id=ROME)
+    page.click("button:has-text('Reminders by mail')")
+    page.select_option("[role=dialog] select", "60")
+    page.fill("[role=dialog] input[name=email]", "nobody")
+    page.click("[role=dialog] [data-submit]")
+    page.wait_for_selector("[role=dialog] .tw-invalid")
+    page.fill("[role=dialog] input[name=email]", "ada@example.org")
+    page.click("[role=dialog] [data-submit]")
+    page.wait_for_selector(".tw-toast:has-text('Reminders are on')")
+    page.click("button:has-text('Subscribe in a calendar')")
+    page.click("[role=dialog] [data-submit]")
+    address = page.locator("[role=dialog] input[readonly]")
+    expect(address).to_have_value(re.compile(r"/calls/calendars/ada/.{32}\.ics$"))
+    assert serious_problems(page) == []
+    content = page.context.request.get(urlsplit(address.input_value()).path)
+    assert content.text().startswith("BEGIN:VCALENDAR")

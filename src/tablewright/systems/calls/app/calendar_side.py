@@ -9,6 +9,7 @@ from typing import Any
 from nicegui import ui
 
 from tablewright.systems.calls.app.calendar_days import Span, days_of, step
+from tablewright.systems.calls.app.calendar_follow import address_dialog, followed, reminders_dialog
 from tablewright.systems.calls.app.call_parts import Times, Whose, as_whose
 from tablewright.systems.calls.model import Side
 from tablewright.ui.api_calls import Refused
@@ -78,9 +79,7 @@ class CalendarSide:
         if page.may("calls_of_provider"):
             self._draw_people()
         self._draw_zone()
-        button(page.t("calls.download"), self._download, kind="quiet", icon_name="download", small=True).set_visibility(
-            any(each.side is Side.USER for each in who)
-        )
+        self._draw_elsewhere()
 
     def _draw_month(self) -> None:
         """A small month, to go to any of its days."""
@@ -159,6 +158,29 @@ class CalendarSide:
             text(t("calls.zone"), "tw-section-title", "h3")
             select(options, zone, choose, label=t("calls.zone"))
 
+    def _draw_elsewhere(self) -> None:
+        """How the calls of the user who is shown are followed outside of here."""
+        page, user = self._page, followed(self._who)
+        if user is None:
+            return
+        with box("tw-stack-tight", "section"):
+            text(page.t("calls.elsewhere"), "tw-section-title", "h3")
+            button(
+                page.t("calls.reminders"),
+                lambda: reminders_dialog(page, user),
+                kind="quiet",
+                icon_name="bell",
+                small=True,
+            )
+            button(
+                page.t("calls.subscribe"),
+                lambda: address_dialog(page, user),
+                kind="quiet",
+                icon_name="calendar",
+                small=True,
+            )
+            button(page.t("calls.download"), self._download, kind="quiet", icon_name="download", small=True)
+
     def add_dialog(self) -> None:
         """Add somebody's calendar to those that are shown."""
         t = self._page.t
@@ -180,7 +202,6 @@ class CalendarSide:
             form.end()
 
     async def _download(self) -> None:
-        """The calls of the first user who is shown, for other calendars."""
-        user = next(each for each in self._who if each.side is Side.USER)
-        answer = await self._page.api.call("calendar_of_user", userId=user.person_id)
+        """The calls of the user who is shown, for other calendars."""
+        answer = await self._page.api.call("calendar_of_user", userId=followed(self._who))
         ui.download.content(answer.body, "calls.ics", "text/calendar")
