@@ -133,10 +133,12 @@ def test_people_see_who_may_do_what_and_why(capsys: pytest.CaptureFixture[str]) 
 
 @pytest.mark.requirement("SD9", "X3")
 def test_policies_are_written_by_role(capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, err = run(capsys, "iam", DESK, "--json", "--account", "123456789012", "--environment", "dev")
+    consumer = ("--stream-label", "poc-itsm-tickets=2026-01-15T09:30:00.000", "--checkpoints", "tablewright-internal")
+    common = ("iam", DESK, "--json", "--account", "123456789012", "--environment", "dev")
+    status, out, err = run(capsys, *common, *consumer)
     assert (status, err) == (0, "")
     policies = json.loads(out)
-    assert list(policies) == ["api", "desk", "runtime"]
+    assert list(policies) == ["api", "desk", "runtime", "search"]
     policy = policies["api"]
     table = "arn:aws:dynamodb:us-east-1:123456789012:table/dev-itsm-tickets"
     assert [(statement["Action"], statement["Resource"]) for statement in policy["Statement"]] == [

@@ -84,6 +84,7 @@ async def use_calls(calls: ChargedCalls) -> None:
     await calls.of("delete call", service.cancel("c-1", basis=Basis(call.version), may_delete=True))
     another = await service.create(new, UNKEYED)
     await calls.of("cancel", service.cancel("c-1", basis=Basis(another.version)))
+    await calls.of("change calendar settings", service.settings.remind("u-1", "u-1@example.org", 60))
 
 
 async def use_tasks(calls: ChargedCalls) -> None:
@@ -142,7 +143,16 @@ USES: dict[str, Callable[[ChargedCalls], Awaitable[None]]] = {
 ELSEWHERE: dict[str, set[str]] = {
     "servicedesk": {"keep response"},
     "support": {"count"},
-    "calls": {"keep response"},
+    "calls": {
+        "note reminder",
+        "remind",
+        "claim mail",
+        "record mail",
+        "queue mail",
+        "settle mail",
+        "complete mail",
+        "keep response",
+    },
     "tasks": {
         "publish event",
         "claim mail",
