@@ -34,6 +34,7 @@ from tablewright.store import (
 
 # What other packages use.
 __all__ = [
+    "KEPT_FOR",
     "PUBLISH_EVENT",
     "event_filter",
     "events_in",
