@@ -88,6 +88,8 @@ def support(served: Served) -> None:
         "/escalations?engineer=eng_7",
         "/operators/op_1/feedback",
         "/metrics",
+        "/metrics/trends",
+        "/metrics/operators",
     ):
         ok(staff.get(path))
 

@@ -60,6 +60,20 @@ def test_what_was_masked_is_found_masked_and_not_by_the_secret(served: Served) -
     assert found(sam, "Tr0ub4dor") == []
 
 
+@pytest.mark.requirement("AP5")
+def test_a_customer_finds_a_ticket_by_no_note_and_by_no_reason_of_an_escalation(served: Served) -> None:
+    customer = served.client("s-eve", "Customers", path="/support")
+    operator = served.client("op_9", "Operators", path="/support")
+    path = f"/tickets/{customer.post('/tickets', json={'symptom_text': 'the numbatvalve sticks'}).json()['ticket_id']}"
+    operator.post(f"{path}/escalate", json={"reason": "the bilbyreason", "engineer": "eng_7"})
+    operator.post(f"{path}/notes", json={"text": "the echidnanote"})
+    assert soon(operator, "echidnanote")[0]["kind"] == "message"
+    assert soon(customer, "numbatvalve")[0]["kind"] == "ticket"
+    for query in ("echidnanote", "bilbyreason"):
+        assert found(customer, query) == []
+    assert "bilbyreason" not in str(found(customer, "numbatvalve"))
+
+
 def test_each_role_finds_what_it_may_read_and_no_more(served: Served) -> None:
     def support(role: str, user: str) -> httpx.Client:
         return served.client(user, role, path="/support")

@@ -1,5 +1,5 @@
-"""Long-running jobs of Support: ``support rebuild-metrics``, ``verify``, ``migrate-shards``, ``collect-orphans``,
-``export``.
+"""Long-running jobs of Support: ``support rebuild-metrics``, ``verify-metrics``, ``verify``, ``migrate-shards``,
+``collect-orphans``, ``export``.
 
 A data folder is open in one process only. While ``tablewright up`` is running, ``--url`` has that process run the job,
 and shows its progress.
@@ -18,6 +18,7 @@ from tablewright.cli.argument_parser import Commands, UsageError, refused
 if TYPE_CHECKING:
     from tablewright.cli.progress import StepProgress
     from tablewright.runtime import Runtime, Settings
+    from tablewright.store import Store
     from tablewright.systems.support.maintenance_jobs import ReportProgress
 
 _POLL_EVERY = 0.3
@@ -37,6 +38,12 @@ def register(commands: Commands) -> None:
     rebuild = inner.add_parser("rebuild-metrics", help="rebuild all metrics from the table, while it is in use")
     _add_place(rebuild, online=True)
     rebuild.set_defaults(command=_job, job="rebuild-metrics", parser=rebuild)
+
+    check = inner.add_parser(
+        "verify-metrics", help="count all metrics from the table, and compare, while the table is in use"
+    )
+    _add_place(check, online=True)
+    check.set_defaults(command=_job, job="verify-metrics", parser=check)
 
     verify = inner.add_parser(
         "verify", help="compare all that is stored with the model, and read every payload, while the table is in use"
@@ -100,16 +107,21 @@ def _done(settings: Settings, steps: StepProgress, job: str, *, dry_run: bool) -
     def work(runtime: Runtime, report: ReportProgress) -> str:
         from tablewright.systems.support import maintenance_jobs
         from tablewright.systems.support.support_system import settle_of
+        from tablewright.systems.support.trends.metric_check import verify_metrics
 
         if job == "rebuild-metrics":
             alone = settings.is_embedded
             return maintenance_jobs.rebuild_metrics(
                 runtime.maintenance_store, report, settle=settle_of(runtime), alone=alone
             )
-        if job in ("verify", "migrate-shards"):
-            run = maintenance_jobs.verify if job == "verify" else maintenance_jobs.migrate_shards
+        checks: dict[str, Callable[[Store, ReportProgress], str]] = {
+            "verify": maintenance_jobs.verify,
+            "verify-metrics": verify_metrics,
+            "migrate-shards": maintenance_jobs.migrate_shards,
+        }
+        if job in checks:
             try:
-                return run(runtime.maintenance_store, report)
+                return checks[job](runtime.maintenance_store, report)
             except maintenance_jobs.Unfinished as error:
                 raise FoundError(str(error)) from None
         return maintenance_jobs.collect_orphans(runtime.maintenance_store, report, dry_run=dry_run)

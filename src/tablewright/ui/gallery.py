@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from tablewright.ui.api_calls import Refused
+from tablewright.ui.charts.svg_charts import Bar, Series, bar_list, line_chart
 from tablewright.ui.components import (
     Column,
     Tone,
@@ -61,6 +62,7 @@ async def gallery(page: Page) -> None:
             _form(page)
             await _list(page)
             _conversation()
+            _charts()
             _states()
         with box("tw-grid"):
             figure("Open tickets", "1,284", "6 % since yesterday", "bad")
@@ -203,6 +205,15 @@ def _conversation() -> None:
         message("tw-message-mine", "Sam R.", "The recovery key is on its way. שלום, and some right-to-left.")
         message("tw-message-note", "Internal note", "Third call this week.")
         text("Sam R. took the ticket · 14:04", "tw-event")
+
+
+def _charts() -> None:
+    with _card("Charts"):
+        places = [f"{hour}:00" for hour in range(8, 20)]
+        opened = Series("opened", "accent", [2, 5, 9, 8, 6, 7, 11, 9, 8, 5, 4, 1])
+        solved = Series("solved", "good", [0, 3, 4, 7, 7, 6, 8, 9, 9, 7, 5, 3])
+        line_chart("Tickets by hour: 75 opened, 68 solved", places, [opened, solved], table_label="As a table", every=3)
+        bar_list("By status", [Bar("new", 412, "412"), Bar("ready", 9_120, "9,120", "good", "/app/gallery")])
 
 
 def _states() -> None:

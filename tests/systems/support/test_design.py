@@ -54,6 +54,9 @@ async def _use(store: AsyncStore) -> None:
         support.feedback_by_operator("op_1"),
         support.case(ticket_id),
         support.dashboard(),
+        support.reports.hours(24),
+        support.reports.days(30),
+        support.reports.operators(None, None),
     )
     session = await support.begin_session("u")
     await support.session(session.session_id)

@@ -484,6 +484,33 @@ async def metrics(here: Here, _: Staff, consistent: Consistent = False) -> views
     return views.Metrics.of(await here.support.dashboard(consistent=consistent))
 
 
+@router.get("/metrics/trends", tags=["metrics"])
+async def trends(
+    here: Here,
+    _: Staff,
+    hours: Annotated[int, Query(ge=1, le=168, description="how many hours, this one included")] = 24,
+    days: Annotated[int, Query(ge=1, le=92, description="how many days, today included")] = 30,
+) -> views.Trends:
+    """What was opened, resolved and rated in each of the last hours and days: two queries."""
+    reports = here.support.reports
+    return views.Trends(
+        hours=[views.TrendView.of(each) for each in await reports.hours(hours)],
+        days=[views.TrendView.of(each) for each in await reports.days(days)],
+    )
+
+
+@router.get("/metrics/operators", tags=["metrics"], responses=documented(400))
+async def operator_metrics(here: Here, caller: Reviewed, since: Since = None, until: Until = None) -> views.Operators:
+    """What each operator resolved and how their help was rated, in the last seven days or others.
+
+    Operators and Engineers see themselves.
+    """
+    found = await here.support.reports.operators(since, until)
+    if not caller.has(SERVICES, ADMINS):
+        found = [each for each in found if each.operator_id == caller.user_id]
+    return views.Operators(operators=[views.OperatorView.of(each) for each in found])
+
+
 @router.get("/metrics/live", tags=["metrics"], response_class=StreamingResponse)
 async def live(request: Request, here: Here, caller: Staff) -> StreamingResponse:
     """The metrics whenever they change, as server-sent events, until the server stops or the caller is deactivated."""
@@ -521,12 +548,12 @@ async def rebuild_state(here: Here, _: Admin) -> views.JobView:
 
 # -- maintenance -------------------------------------------------------------------------------------------------------
 
-MaintenanceJob = Literal["verify", "migrate-shards", "collect-orphans", "count-orphans"]
+MaintenanceJob = Literal["verify", "verify-metrics", "migrate-shards", "collect-orphans", "count-orphans"]
 
 
 @router.post("/maintenance/{job}", status_code=202, tags=["maintenance"], responses=documented(409))
 async def start_maintenance(job: MaintenanceJob, here: Here, _: Admin) -> views.JobView:
-    """Begin a maintenance job: verify all that is stored, move tickets to their shards, or remove or count orphans."""
+    """Begin a job: verify all that is stored, or the metrics; move tickets to their shards; remove or count orphans."""
     return views.JobView.of(here.begin(job))
 
 

@@ -11,6 +11,7 @@ from tablewright.systems.support import maintenance_jobs
 from tablewright.systems.support.maintenance_jobs import Job, JobState, ReportProgress
 from tablewright.systems.support.service import Support
 from tablewright.systems.support.training_export import Export
+from tablewright.systems.support.trends.metric_check import verify_metrics
 from tablewright.systems.unreadable_log import UnreadableLog
 
 
@@ -40,6 +41,7 @@ class SupportFacade:
             "rebuild-metrics": partial(
                 maintenance_jobs.rebuild_metrics, store, settle=settle, unreadable_log=unreadable_log
             ),
+            "verify-metrics": partial(verify_metrics, store, pause=settle or 1),
             "migrate-shards": partial(maintenance_jobs.migrate_shards, store),
             "verify": partial(maintenance_jobs.verify, store),
             "collect-orphans": partial(maintenance_jobs.collect_orphans, store),

@@ -16,14 +16,15 @@ from datetime import datetime, timedelta
 from tablewright.runtime import StateConflict
 from tablewright.runtime.internal_tables import internal_table
 from tablewright.store import BlobUsage, CheckpointTable, Consumer, Finding, RebuildProgress, Remedy, Store
-from tablewright.systems.support.metric_counters import COUNTED, count
-from tablewright.systems.support.model import Metric, Ticket, tickets
+from tablewright.systems.support.metric_counters import COUNTED, WRITTEN, count
+from tablewright.systems.support.model import Ticket, tickets
 from tablewright.systems.support.readable_filter import ReadableFilter
 from tablewright.systems.unreadable_log import UnreadableLog
 
 # What other packages use.
 __all__ = [
     "ReportProgress",
+    "Unfinished",
 ]
 
 CONSUMER = "support.metrics"
@@ -66,7 +67,7 @@ def rebuild_metrics(
     consumer = Consumer(store, tickets, count, name=CONSUMER, checkpoints=internal_table, change_filter=readable)
     if alone:
         consumer.take_over()
-    done = consumer.rebuild([Metric], on_progress=on_progress, settle=settle)
+    done = consumer.rebuild(WRITTEN, on_progress=on_progress, settle=settle)
     left_out = f"; {readable.summary}" if readable.left_out else ""
     return f"the metrics were rebuilt from {done.items} items{left_out}"
 

@@ -19,7 +19,8 @@
     assignee-index           tickets that are not READY, of whoever they are assigned to; keys only
     unanswered-index         tickets whose customer wrote last, the longest wait first; spread over shards
 
-A second table, ``prod-metrics``, has what is counted from the stream.
+A second table, ``prod-metrics``, has what is counted from the stream, and a third one the same over time
+(``trend_entities``).
 """
 
 from __future__ import annotations
@@ -62,6 +63,7 @@ from tablewright.runtime.audit import AUDITED, READ_AUDIT
 from tablewright.runtime.identity.deny_list import CHECK_CALLER
 from tablewright.runtime.internal_tables import internal_table
 from tablewright.store import IdempotencyRecord
+from tablewright.systems.support.trends.trend_entities import OperatorDay, Trend, trends
 
 STATUS_SHARDS = 8
 ESCALATION_SHARDS = 4
@@ -119,7 +121,11 @@ tickets = Table(
     tags={"Environment": "production", "Application": "ai-technical-support"},
 )
 metrics = Table(
-    "prod-metrics", "metric_name", tags={"Environment": "production", "Application": "ai-technical-support"}
+    "prod-metrics",
+    "metric_name",
+    # A dashboard that is open is told when to read again.
+    stream="NEW_AND_OLD_IMAGES",
+    tags={"Environment": "production", "Application": "ai-technical-support"},
 )
 
 
@@ -442,7 +448,7 @@ CHANGED = [Ticket.summary, Ticket.by_id, Ticket.summary]
 design = Design(
     "Support",
     about=__doc__,
-    tables=[tickets, metrics],
+    tables=[tickets, metrics, trends],
     internal_tables=[internal_table],
     collections=[Case],
     writes=[
@@ -514,7 +520,13 @@ design = Design(
         Write("cache", ItemWrite(CacheEntry, "put")),
         Write("forget", ItemWrite(CacheEntry, "delete")),
         # A ticket that changes its status is counted down in one metric and up in another.
-        Write("count", ItemWrite(Metric, "update", adds=["count_value", "total_time", "total_ratings"], count=2)),
+        # Its hour, its day and its operator are counted with it.
+        Write(
+            "count",
+            ItemWrite(Metric, "update", adds=["count_value", "total_time", "total_ratings"], count=3),
+            ItemWrite(Trend, "update", adds=["opened", "resolved", "total_time", "ratings", "total_ratings"], count=2),
+            ItemWrite(OperatorDay, "update", adds=["resolved", "total_time", "ratings", "total_ratings"]),
+        ),
     ],
     reactions=[
         Reaction("metrics", Ticket, effect="count", consumer="metrics", write="count"),
@@ -548,6 +560,8 @@ design = Design(
             "CacheEntry.by_key",
             "Case.of_ticket",
             "Metric.by_name",
+            "Trend.between",
+            "OperatorDay.between",
             "create ticket",
             "change status",
             "escalate",
@@ -577,7 +591,9 @@ design = Design(
         Feedback: Volume(items=300_000, size=500),
         Session: Volume(items=5_000, size=250),
         CacheEntry: Volume(items=2_000, size=1_000),
-        Metric: Volume(items=10, size=100),
+        Metric: Volume(items=20, size=100),
+        Trend: Volume(items=10_000, size=150),
+        OperatorDay: Volume(items=20_000, size=150),
     },
     traffic={
         "create ticket": Traffic(per_second=20, peak=100),
@@ -587,5 +603,7 @@ design = Design(
         "Ticket.by_status": Traffic(per_second=5, peak=20),
         "Ticket.recent": Traffic(per_second=1, peak=5),
         "give feedback": Traffic(per_second=5, peak=20),
+        # Changes are counted in batches of a hundred, and an item is written once for all of them.
+        "count": Traffic(per_second=1, peak=5),
     },
 )

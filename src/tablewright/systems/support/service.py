@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -61,6 +61,7 @@ from tablewright.systems.support.model import (
 )
 from tablewright.systems.support.short_lived_items import ShortLivedItems
 from tablewright.systems.support.ticket_lock import TicketLocks
+from tablewright.systems.support.trends.trend_reports import TrendReports
 from tablewright.systems.unreadable_log import UnreadableLog
 
 # How often an event is tried that others keep crowding out; the store tries each time for a while.
@@ -70,6 +71,15 @@ _ATTEMPTS = 5
 _AUDITED = ("assigned_to", "escalation_reason")
 
 R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class PriorityMetrics:
+    """The tickets of a priority: how many are not READY, and those that are."""
+
+    open: int
+    resolved: int
+    average_resolution_seconds: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +94,7 @@ class Dashboard:
     ratings: int
     average_operator_rating: float | None
     operator_ratings: int
+    by_priority: dict[Priority, PriorityMetrics]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +119,7 @@ class Support(ShortLivedItems):
         self._locks = TicketLocks()
         self._idempotency = Idempotency("support", TicketIdempotency)
         self._audit = Audit("support", clock)
+        self.reports = TrendReports(reader, self.now)
 
     # -- tickets ------------------------------------------------------------------------------------------------
 
@@ -602,6 +614,7 @@ class Support(ShortLivedItems):
             ratings=satisfaction.count_value,
             average_operator_rating=_average(Decimal(operators.total_ratings), operators.count_value),
             operator_ratings=operators.count_value,
+            by_priority={priority: _of_priority(by_name, priority) for priority in Priority},
         )
 
 
@@ -628,6 +641,15 @@ def _why_no_feedback(cancelled: Cancelled, ticket_id: str, about: str | None) ->
             f"feedback on {about} for ticket {ticket_id} has already been given", kind="already-exists"
         )
     return cancelled
+
+
+def _of_priority(by_name: Mapping[str, Metric], priority: Priority) -> PriorityMetrics:
+    resolution = by_name[metric_counters.resolution_of(priority)]
+    return PriorityMetrics(
+        by_name[metric_counters.open_of(priority)].count_value,
+        resolution.count_value,
+        _average(resolution.total_time, resolution.count_value),
+    )
 
 
 def _average(total: Decimal, number: int) -> float | None:

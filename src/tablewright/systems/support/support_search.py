@@ -12,7 +12,8 @@ SEARCH = (
         "ticket",
         Ticket.summary,
         title="symptom_text",
-        texts=["escalation_reason", "ticket_id", "customer_id", "assigned_to"],
+        # Not by the reason of an escalation, which customers do not see.
+        texts=["ticket_id", "customer_id", "assigned_to"],
         readers=[CUSTOMERS.own, *STAFF],
         owners=["customer_id"],
     ),

@@ -10,16 +10,15 @@ from tablewright.runtime import (
     ConsumerSpec,
     DemoUser,
     OnProgress,
-    Responder,
     Runtime,
     System,
 )
-from tablewright.runtime.idempotency import UNKEYED
 from tablewright.systems.support.api import router
+from tablewright.systems.support.demo_tickets import fill
 from tablewright.systems.support.facade import SupportFacade
 from tablewright.systems.support.maintenance_jobs import CONSUMER, OrphanCollector
 from tablewright.systems.support.metric_counters import COUNTED, count
-from tablewright.systems.support.model import Priority, Status, Ticket, design, tickets
+from tablewright.systems.support.model import design, tickets
 from tablewright.systems.support.roles import ADMINS, CUSTOMERS, ENGINEERS, OPERATORS, ROLES, SERVICES
 from tablewright.systems.support.service import Support
 from tablewright.systems.support.support_search import SEARCH
@@ -31,14 +30,6 @@ __all__ = ["settle_of", "system"]
 
 # How far Amazon's streams may be behind their table.
 _SETTLE = 5.0
-
-_SYMPTOMS = (
-    ("cust_1", "The pump stops after ten minutes", Priority.HIGH),
-    ("cust_1", "Display shows E42 after the update", Priority.MEDIUM),
-    ("cust_2", "No reading from the second sensor", Priority.LOW),
-    ("cust_2", "The controller restarts at night", Priority.CRITICAL),
-    ("cust_3", "How do I reset the filter counter?", Priority.LOW),
-)
 
 
 def _service(runtime: Runtime) -> SupportFacade:
@@ -95,29 +86,8 @@ def _background(runtime: Runtime, facade: SupportFacade) -> Sequence[Background]
     return found
 
 
-def _ticket_id(ticket: Ticket) -> str:
-    return ticket.ticket_id
-
-
 async def _demo(runtime: Runtime, facade: SupportFacade, on_progress: OnProgress) -> None:
-    support = facade.support
-    for number, (customer, symptom, priority) in enumerate(_SYMPTOMS, 1):
-        responder = Responder(_ticket_id, "demo", f"demo-{number}")
-        made = await support.create_ticket(customer, symptom, responder, priority=priority)
-        ticket = await support.ticket(made, consistent=True)
-        if ticket.status is Status.NEW and number < 5:
-            ticket = await support.change_status(ticket.ticket_id, Status.PROCESSING, expected=Status.NEW, by="op_9")
-            if number == 1:
-                await support.change_status(ticket.ticket_id, Status.READY, expected=Status.PROCESSING, by="op_9")
-                await support.give_feedback(
-                    ticket.ticket_id, UNKEYED, about="op_9", rating=5, was_helpful=True, by=customer
-                )
-                await support.give_feedback(
-                    ticket.ticket_id, UNKEYED, about=None, rating=4, was_helpful=True, by="op_9"
-                )
-            if number == 4:
-                await support.escalate(ticket.ticket_id, reason="It is a safety device", engineer="eng_7", by="op_9")
-        on_progress("tickets", number, len(_SYMPTOMS))
+    await fill(runtime, facade.support, on_progress)
 
 
 system = System(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import date, datetime
-from typing import Annotated, NotRequired
+from typing import Annotated, NotRequired, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
@@ -309,6 +309,38 @@ class SessionView(BaseModel):
     expires_at: datetime
 
 
+class PriorityView(EntityView):
+    open: int = Field(description="tickets that are not READY")
+    resolved: int
+    average_resolution_seconds: float | None
+
+
+class TrendView(EntityView):
+    start: datetime = Field(description="when the hour or the day begins; days are those of UTC")
+    opened: int
+    resolved: int
+    average_resolution_seconds: float | None = Field(description="of those that were resolved in it")
+    ratings: int
+    average_rating: float | None
+
+
+class Trends(BaseModel):
+    hours: list[TrendView] = Field(description="in their order, this one last")
+    days: list[TrendView] = Field(description="in their order, today last")
+
+
+class OperatorView(EntityView):
+    operator_id: str
+    resolved: int = Field(description="tickets that this operator made READY, and that still are")
+    average_resolution_seconds: float | None
+    ratings: int = Field(description="of customers, on this operator's help")
+    average_rating: float | None
+
+
+class Operators(BaseModel):
+    operators: list[OperatorView] = Field(description="those who resolved most first")
+
+
 class Metrics(EntityView):
     tickets_by_status: dict[Status, int]
     average_resolution_seconds: float | None
@@ -317,6 +349,13 @@ class Metrics(EntityView):
     ratings: int
     average_operator_rating: float | None = Field(description="of operators, on the help that tickets got")
     operator_ratings: int
+    by_priority: dict[Priority, PriorityView]
+
+    @classmethod
+    def of(cls, entity: object) -> Self:
+        values = {name: getattr(entity, name) for name in cls.model_fields if name != "by_priority"}
+        priorities = getattr(entity, "by_priority")  # noqa: B009
+        return cls(**values, by_priority={name: PriorityView.of(each) for name, each in priorities.items()})
 
 
 class JobView(EntityView):

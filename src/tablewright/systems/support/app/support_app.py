@@ -1,10 +1,11 @@
-"""The screens of Support (``app``): inbox, portal; and what waits for somebody, for the start page."""
+"""The screens of Support (``app``): inbox, dashboard, portal; and what waits for somebody, for the start page."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+from tablewright.systems.support.app.dashboard_view import dashboard
 from tablewright.systems.support.app.inbox_view import inbox
 from tablewright.systems.support.app.portal_view import portal
 from tablewright.systems.support.app.support_parts import title_of
@@ -21,6 +22,7 @@ _MOST = 100
 
 app = Application("support", title="support.title", icon="lifebuoy", texts=texts)
 app.view("/inbox", "/inbox/{ticket_id}", title="support.inbox", tab=True, needs=["tickets"])(inbox)
+app.view("/dashboard", title="support.dashboard", tab=True, needs=["metrics", "trends", "escalations"])(dashboard)
 app.view("/mine", "/mine/{ticket_id}", title="support.portal", tab=True, needs=["my_tickets"])(portal)
 _TICKET = ("/inbox/{ticket_id}", "/mine/{ticket_id}")
 app.search = {"ticket": _TICKET, "comment": _TICKET, "message": _TICKET}

@@ -1,0 +1,135 @@
+"""What the dashboard shows over time and of each operator, read from what was counted: never from the tickets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+
+from tablewright.runtime import Invalid
+from tablewright.store import AsyncTolerantReader
+from tablewright.systems.support.trends.trend_counters import period_of
+from tablewright.systems.support.trends.trend_entities import OperatorDay, Trend, Unit
+
+__all__ = ["OperatorReport", "TrendReport", "TrendReports"]
+
+_MAX_DAYS = 92
+# As many days of operators as one report adds up.
+_MAX_OPERATOR_DAYS = 10_000
+_PAGE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class TrendReport:
+    """An hour or a day, by when it begins."""
+
+    start: datetime
+    opened: int = 0
+    resolved: int = 0
+    average_resolution_seconds: float | None = None
+    ratings: int = 0
+    average_rating: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorReport:
+    """What somebody resolved, and how their help was rated."""
+
+    operator_id: str
+    resolved: int = 0
+    average_resolution_seconds: float | None = None
+    ratings: int = 0
+    average_rating: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Sum:
+    resolved: int = 0
+    total_time: Decimal = Decimal(0)
+    ratings: int = 0
+    total_ratings: int = 0
+
+
+class TrendReports:
+    """Reports on what was counted."""
+
+    def __init__(self, reader: AsyncTolerantReader, now: Callable[[], datetime]) -> None:
+        self._reader = reader
+        self._now = now
+
+    async def hours(self, number: int) -> list[TrendReport]:
+        """The last hours, this one included, in their order; those in which nothing happened too."""
+        return await self._trend(Unit.HOUR, timedelta(hours=1), number)
+
+    async def days(self, number: int) -> list[TrendReport]:
+        """The last days (UTC), today included, in their order; those on which nothing happened too."""
+        return await self._trend(Unit.DAY, timedelta(days=1), number)
+
+    async def _trend(self, unit: Unit, step: timedelta, number: int) -> list[TrendReport]:
+        last = self._now().astimezone(UTC).replace(minute=0, second=0, microsecond=0)
+        if unit is Unit.DAY:
+            last = last.replace(hour=0)
+        starts = [last - step * back for back in range(number - 1, -1, -1)]
+        periods = [period_of(unit, start) for start in starts]
+        selection = Trend.between(unit, since=periods[0], until=periods[-1])
+        page = await self._reader.page(selection, limit=number)
+        found = {trend.period: trend for trend in page.items}
+        return [_report(start, found.get(period)) for start, period in zip(starts, periods, strict=True)]
+
+    async def operators(self, since: date | None, until: date | None) -> list[OperatorReport]:
+        """Who resolved something or was rated on some days, most first; the last seven days without any given."""
+        last = until or self._now().date()
+        first = since or last - timedelta(days=6)
+        if first > last:
+            raise Invalid("since is after until", field="since")
+        if (last - first).days >= _MAX_DAYS:
+            raise Invalid(f"a report is of {_MAX_DAYS} days at most", field="since")
+        sums: dict[str, _Sum] = {}
+        read, cursor = 0, None
+        while True:
+            page = await self._reader.page(OperatorDay.between(since=first, until=last), limit=_PAGE, cursor=cursor)
+            for each in page.items:
+                before = sums.get(each.operator_id, _Sum())
+                sums[each.operator_id] = replace(
+                    before,
+                    resolved=before.resolved + each.resolved,
+                    total_time=before.total_time + each.total_time,
+                    ratings=before.ratings + each.ratings,
+                    total_ratings=before.total_ratings + each.total_ratings,
+                )
+            read, cursor = read + len(page.items), page.cursor
+            if cursor is None:
+                break
+            if read >= _MAX_OPERATOR_DAYS:
+                raise Invalid("too many operators on so many days: ask for fewer days", field="since")
+        reports = [
+            OperatorReport(
+                operator_id,
+                each.resolved,
+                _average(each.total_time, each.resolved),
+                each.ratings,
+                _average(Decimal(each.total_ratings), each.ratings),
+            )
+            for operator_id, each in sums.items()
+            # What was taken back is nothing.
+            if each.resolved or each.ratings
+        ]
+        return sorted(reports, key=lambda each: (-each.resolved, -each.ratings, each.operator_id))
+
+
+def _report(start: datetime, trend: Trend | None) -> TrendReport:
+    if trend is None:
+        return TrendReport(start)
+    return TrendReport(
+        start,
+        trend.opened,
+        trend.resolved,
+        _average(trend.total_time, trend.resolved),
+        trend.ratings,
+        _average(Decimal(trend.total_ratings), trend.ratings),
+    )
+
+
+def _average(total: Decimal, number: int) -> float | None:
+    return float(total / number) if number else None
