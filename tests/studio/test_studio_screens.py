@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import pytest
+from moto.server import ThreadedMotoServer
 from playwright.sync_api import Dialog, expect
 
-from tests.studio.studio_browser import RunningStudio, fill, studio
+from tablewright.engine import Engine
+from tablewright.store import EndpointBackend, Request
+from tablewright.wire import serve_in_thread
+from tests.studio.studio_browser import RunningStudio, fill, odd_requests, studio
 from tests.ui.screen_browser import PHONE, overflow, serious_problems
 
 
@@ -132,3 +137,66 @@ def test_the_picture_shows_partitions_of_items_and_of_samples(desk: RunningStudi
     page.goto("/studio/picture/odd")
     page.locator(".st-block", has_text="large").locator(".st-block-item").click()
     expect(page.locator(".st-attributes")).to_be_visible()
+
+
+@pytest.mark.requirement("ST4", "ST9")
+def test_somebody_runs_a_pattern_and_looks_at_the_design(desk: RunningStudio) -> None:
+    page = desk.open("/patterns")
+    page.get_by_role("link", name="Task.by_status").click()
+    page.get_by_label("status").select_option("COMPLETED")
+    page.get_by_role("button", name="Run").click()
+    result = page.locator(".tw-thing-body")
+    expect(result).to_contain_text("Query on GSI2-TaskStatusIndex where GSI2PK")
+    expect(result).to_contain_text("planned")
+    expect(result.locator("tbody tr")).to_have_count(2)
+    expect(result).to_contain_text("store.query(Task.by_status(status=Status.COMPLETED), limit=25)")
+    assert serious_problems(page) == []
+    page.goto("/studio/design/Tasks")
+    expect(page.get_by_role("button", name="Findings")).to_have_attribute("aria-pressed", "true")
+    page.get_by_role("button", name="Files").click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download Terraform").click()
+    assert download.value.suggested_filename == "tasks.tf.json"
+    page.get_by_role("button", name="Document").click()
+    expect(page.locator(".st-document svg").first).to_be_visible()
+    assert serious_problems(page) == []
+
+
+def endpoint_with_odd_values(kind: str, stack: ExitStack) -> str:
+    """An endpoint with the table of odd values: our server, or moto's."""
+    if kind == "moto":
+        server = ThreadedMotoServer(port=0, verbose=False)
+        server.start()
+        stack.callback(server.stop)
+        _, port = server.get_host_and_port()
+        url = f"http://127.0.0.1:{port}"
+    else:
+        engine = stack.enter_context(Engine.open(None))
+        url = stack.enter_context(serve_in_thread(engine))
+    keys = {"aws_access_key_id": "any", "aws_secret_access_key": "any"}
+    backend = EndpointBackend("us-east-1", url, keys)
+    stack.callback(backend.close)
+    for operation, body in odd_requests():
+        backend.call(Request(operation, body))
+    return url
+
+
+@pytest.mark.slow
+@pytest.mark.requirement("ST2")
+@pytest.mark.parametrize("kind", ["our server", "moto"])
+def test_it_is_the_same_on_an_endpoint_until_the_table_is_deleted_under_it(kind: str) -> None:
+    with ExitStack() as stack:
+        url = endpoint_with_odd_values(kind, stack)
+        page = stack.enter_context(studio(url)).open("/items/odd")
+        expect(page.locator(".tw-top")).to_contain_text("read-only")
+        expect(page.get_by_role("button", name="New item")).to_have_count(0)
+        page.get_by_label("Conditions").fill("pk = sets")
+        page.get_by_label("Conditions").press("Enter")
+        expect(page.locator(".st-table tbody tr")).to_have_count(1)
+        page.get_by_role("link", name="sets").click()
+        expect(page.locator(".st-attributes")).to_contain_text("colours")
+        keys = {"aws_access_key_id": "any", "aws_secret_access_key": "any"}
+        EndpointBackend("us-east-1", url, keys).call(Request("DeleteTable", {"TableName": "odd"}))
+        page.get_by_role("button", name="Run").click()
+        page.goto("/studio/tables/odd")
+        expect(page.get_by_role("alert")).to_contain_text("not found")

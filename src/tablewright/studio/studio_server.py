@@ -23,6 +23,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp
 
 from tablewright.runtime import Runtime, System
+from tablewright.studio.designs.design_texts import texts as design_texts
 from tablewright.studio.observe.observe_texts import observe_texts
 from tablewright.studio.studio_access import SESSION_HOURS, OneTimeToken, StudioAccess, StudioSignIn
 from tablewright.studio.studio_database import StudioDatabase
@@ -60,7 +61,7 @@ class Studio:
         """``hosts`` are names that it is reached by, beside addresses and ``localhost``."""
         self.database = database
         self.token = OneTimeToken()
-        self._texts = {**shell_texts.texts, **texts.texts, **observe_texts.texts}
+        self._texts = {**shell_texts.texts, **texts.texts, **observe_texts.texts, **design_texts.texts}
         sessions = Sessions(secrets.token_bytes(32), SESSION_HOURS)
         application = Application("", title="studio.title", icon="database", texts=texts)
         for view in (*VIEWS, *HIDDEN_VIEWS):

@@ -8,7 +8,7 @@ charts          bar charts as SVG
 number_format   units, money, sizes
 """
 
-from tablewright.design.report.html_report import to_html
+from tablewright.design.report.html_report import to_html, to_html_body
 from tablewright.design.report.report_blocks import (
     Block,
     Bullets,
@@ -33,5 +33,6 @@ __all__ = [
     "Heading",
     "Text",
     "to_html",
+    "to_html_body",
     "to_markdown",
 ]

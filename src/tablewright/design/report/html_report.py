@@ -20,7 +20,7 @@ from tablewright.design.report.report_blocks import (
     Text,
 )
 
-__all__ = ["to_html"]
+__all__ = ["to_html", "to_html_body"]
 
 _STYLE = """
 :root { color-scheme: light dark; --line: #8884; --soft: #8881; }
@@ -46,7 +46,7 @@ def to_html(page: DesignReport) -> str:
         for block in page.blocks
         if isinstance(block, Heading) and block.level == 2
     )
-    body = "\n".join(_html(block) for block in page.blocks)
+    body = to_html_body(page)
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -54,6 +54,11 @@ def to_html(page: DesignReport) -> str:
         + (f"<nav><ul>{contents}</ul></nav>\n" if contents else "")
         + f"{body}\n</body>\n</html>\n"
     )
+
+
+def to_html_body(page: DesignReport) -> str:
+    """The blocks of a report as HTML, for a page that has a style of its own; all text is escaped."""
+    return "\n".join(_html(block) for block in page.blocks)
 
 
 def _html(block: Block) -> str:

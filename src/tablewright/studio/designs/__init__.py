@@ -1,0 +1,1 @@
+"""What the studio shows of designs: access patterns that can be run, findings, documents, files."""

@@ -1,0 +1,56 @@
+"""The words of the views of designs."""
+
+from __future__ import annotations
+
+from tablewright.ui.texts import Catalogue
+
+__all__ = ["texts"]
+
+texts = Catalogue(
+    "designs",
+    {
+        "patterns": ("Patterns", "Pattern"),
+        "design": ("Design", "Design"),
+        "choose_pattern": ("Choose a pattern", "Scegli un pattern"),
+        "choose_pattern_about": (
+            "Each access pattern of the design can be run here, as a program runs it.",
+            "Ogni pattern di accesso del design può essere eseguito qui, come lo esegue un programma.",
+        ),
+        "write": ("Write", "Scrittura"),
+        "planned": ("{units} units planned", "{units} unità previste"),
+        "optional": ("optional", "facoltativo"),
+        "several": ("several, with commas", "più valori, con virgole"),
+        "plan": ("Plan", "Piano"),
+        "units": ("Units", "Unità"),
+        "units_against": ("{units} of {planned} planned", "{units} di {planned} previste"),
+        "took": ("Took", "Durata"),
+        "as_python": ("As Python", "In Python"),
+        "requests.one": ("{number} request", "{number} richiesta"),
+        "requests.many": ("{number} requests", "{number} richieste"),
+        "history": ("Before this", "Prima di questo"),
+        "findings": ("Findings", "Rilievi"),
+        "document": ("Document", "Documento"),
+        "diff": ("Changes", "Modifiche"),
+        "files": ("Files", "File"),
+        "no_findings": ("Lint finds nothing", "Lint non rileva nulla"),
+        "no_findings_about": (
+            "No mistake that it knows is in this design.",
+            "Nessun errore che conosce è in questo design.",
+        ),
+        "accepted": ("Accepted", "Accettati"),
+        "diff_about": (
+            "Compare this design with a snapshot of an earlier version: what changed, and how to migrate.",
+            "Confronta questo design con uno snapshot di una versione precedente: che cosa è cambiato, e come migrare.",
+        ),
+        "compare": ("Compare with a snapshot", "Confronta con uno snapshot"),
+        "take_snapshot": ("Take a snapshot", "Crea uno snapshot"),
+        "the_file": ("the file", "il file"),
+        "not_in_snapshot": ("The snapshot has no design {name}", "Lo snapshot non ha il design {name}"),
+        "no_changes": ("Nothing has changed", "Non è cambiato nulla"),
+        "files_about": (
+            "Made from the model, as `tablewright infra`, `iam`, `docs` and `workbench` make them.",
+            "Prodotti dal modello, come fanno `tablewright infra`, `iam`, `docs` e `workbench`.",
+        ),
+        "download": ("Download {name}", "Scarica {name}"),
+    },
+)

@@ -1,0 +1,269 @@
+"""Access patterns, run with what somebody typed: their parameters with types, the requests that they made, the units.
+
+    parameters_of(design, "Call.upcoming")           name, type, whether it is needed, choices
+    await run_pattern(database, design, name, texts)  PatternRun: entities, requests, units, cursor, Python call
+
+A run goes through a store on the studio's own backend, so that it sends what a program sends; the requests are recorded
+on their way.
+"""
+
+from __future__ import annotations
+
+import time
+import typing
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from enum import Enum
+from typing import Any, Literal, Union, get_args, get_origin
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from tablewright.design.cost import CapacityEstimate
+from tablewright.model import Collection, CollectionQuery, Design, Get, ModelError, Query, Schema
+from tablewright.model.patterns import BOUNDS
+from tablewright.store import AsyncStore, Backend, Request, Response, ServiceError, StoreError
+from tablewright.studio.studio_database import READS, StudioDatabase, refusal
+from tablewright.ui.api_calls import Refused
+
+__all__ = ["Parameter", "PatternRun", "RecordedRequest", "parameters_of", "planned_units", "run_pattern"]
+
+_PAGE = 25
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """What a pattern takes: its name and type, and what can be chosen, where that is known."""
+
+    name: str
+    annotation: Any
+    is_required: bool
+    takes_several: bool = False
+    choices: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        """The type in a word, for people."""
+        kind = _plain_type(self.annotation)
+        return getattr(kind, "__name__", "text")
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRequest:
+    """A request as it was sent, and the units that it took."""
+
+    operation: str
+    body: Mapping[str, Any]
+    units: float
+
+
+@dataclass(slots=True)
+class PatternRun:
+    """What came of a pattern."""
+
+    name: str
+    entities: list[BaseModel]
+    requests: list[RecordedRequest]
+    milliseconds: float
+    call: str
+    cursor: str | None = None
+    at: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+    @property
+    def units(self) -> float:
+        return sum(each.units for each in self.requests)
+
+    @property
+    def plan(self) -> str:
+        """Which index was read, by which condition, in a sentence."""
+        parts = []
+        for each in self.requests:
+            place = (
+                each.body.get("IndexName") or each.body.get("TableName") or ", ".join(each.body.get("RequestItems", ()))
+            )
+            condition = each.body.get("KeyConditionExpression", "")
+            names = each.body.get("ExpressionAttributeNames", {})
+            for mark in sorted(names, key=len, reverse=True):
+                condition = condition.replace(mark, names[mark])
+            parts.append(f"{each.operation} on {place}" + (f" where {condition}" if condition else ""))
+        return "; ".join(dict.fromkeys(parts))
+
+
+def planned_units(design: Design, name: str) -> float:
+    """The read units that the design plans for one call."""
+    return float(sum(each.read for each in CapacityEstimate(design).of(name)))
+
+
+def parameters_of(design: Design, name: str) -> list[Parameter]:
+    """The parameters of a pattern, in their order."""
+    owner, pattern = design.patterns[name]
+    signature = pattern.signature
+    assert signature is not None, "a pattern of a design is declared"
+    hints = _hints(signature.declaration)
+    schema = owner if isinstance(owner, Schema) else owner.members_[0].schemas[0]
+    found = []
+    for each in signature.names:
+        annotation = hints.get(each)
+        if annotation is None:
+            annotation = _of_field(schema, pattern, each)
+        found.append(
+            Parameter(each, annotation, each in signature.required, each in signature.several, _choices(annotation))
+        )
+    return found
+
+
+def _hints(declaration: Any) -> dict[str, Any]:
+    try:
+        return typing.get_type_hints(declaration, include_extras=True)
+    except (NameError, TypeError):
+        # Types that are imported for type checkers only.
+        return {}
+
+
+def _of_field(schema: Schema, pattern: Get | Query | CollectionQuery, name: str) -> Any:
+    """The type of a parameter that is called as a field is, or that bounds one."""
+    if name in BOUNDS and isinstance(pattern, Query) and pattern.range is not None:
+        name = pattern.range
+    info = schema.entity.model_fields.get(name)
+    return str if info is None else info.annotation
+
+
+def _plain_type(annotation: Any) -> Any:
+    """A type without None, several, and what is annotated."""
+    origin = get_origin(annotation)
+    if origin is typing.Annotated:
+        return _plain_type(get_args(annotation)[0])
+    arguments = [each for each in get_args(annotation) if each is not type(None)]
+    if origin is Literal or not arguments:
+        return annotation
+    if origin is Union or str(origin) == "<class 'types.UnionType'>" or isinstance(origin, type):
+        return _plain_type(arguments[0])
+    return annotation
+
+
+def _choices(annotation: Any) -> tuple[str, ...]:
+    kind = _plain_type(annotation)
+    if get_origin(kind) is Literal:
+        return tuple(map(str, get_args(kind)))
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return tuple(str(each.value) for each in kind)
+    return ("true", "false") if kind is bool else ()
+
+
+def values_of(parameters: Sequence[Parameter], texts: Mapping[str, str]) -> dict[str, Any]:
+    """What was typed, as values; Refused names each field that is wrong."""
+    values: dict[str, Any] = {}
+    wrong: dict[str, str] = {}
+    for each in parameters:
+        text = texts.get(each.name, "").strip()
+        if not text:
+            if each.is_required:
+                wrong[each.name] = "Field required"
+            continue
+        given: Any = [part.strip() for part in text.split(",") if part.strip()] if each.takes_several else text
+        try:
+            values[each.name] = TypeAdapter(each.annotation).validate_strings(given)
+        except ValidationError as error:
+            wrong[each.name] = error.errors()[0]["msg"]
+    if wrong:
+        raise Refused(400, "invalid", "; ".join(wrong.values()), wrong)
+    return values
+
+
+def call_text(name: str, pattern: Get | Query | CollectionQuery, values: Mapping[str, Any]) -> str:
+    """The call of the store in Python."""
+    arguments = ", ".join(f"{each}={_literal(value)}" for each, value in values.items())
+    if isinstance(pattern, Get):
+        return f"found = store.get({name}({arguments}))"
+    if isinstance(pattern, CollectionQuery):
+        return f"found = store.collect({name}({arguments}))"
+    return f"page = store.query({name}({arguments}), limit={_PAGE})"
+
+
+def _literal(value: Any) -> str:
+    if isinstance(value, Enum):
+        return f"{type(value).__name__}.{value.name}"
+    if isinstance(value, datetime):
+        return f'datetime.fromisoformat("{value.isoformat()}")'
+    if isinstance(value, date):
+        return f"date({value.year}, {value.month}, {value.day})"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_literal, value)) + "]"
+    return repr(value)
+
+
+async def run_pattern(
+    database: StudioDatabase, design: Design, name: str, texts: Mapping[str, str], cursor: str | None = None
+) -> PatternRun:
+    """Run a pattern with what was typed; Refused if that is wrong, or the service refuses it."""
+    owner, pattern = design.patterns[name]
+    values = values_of(parameters_of(design, name), texts)
+    backend = _Recording(database.backend)
+    names = {table.name: database.name_of(table) for each in database.designs for table in each.tables}
+    # Cursors are good in this studio, whichever run made them.
+    store = AsyncStore(backend, table_names=names, cursor_secret=b"studio of one process, reads only")
+    began = time.perf_counter()
+    entities: list[BaseModel]
+    try:
+        made = _selection(owner, name, values)
+        after = None
+        if isinstance(pattern, Get):
+            found = await store.get(made)
+            entities = [] if found is None else [found]
+        elif isinstance(pattern, CollectionQuery):
+            collection = await store.collect(made)
+            entities = [] if collection is None else _members(collection)
+        else:
+            page = await store.query(made, limit=_PAGE, cursor=cursor)
+            entities, after = list(page.items), page.cursor
+    except ServiceError as error:
+        raise refusal(error, database.name) from None
+    except (StoreError, ModelError, ValueError, TypeError) as error:
+        raise Refused(400, "pattern", str(error), {}) from None
+    took = (time.perf_counter() - began) * 1000
+    return PatternRun(name, entities, backend.requests, took, call_text(name, pattern, values), after)
+
+
+def _selection(owner: Schema | type[Collection], name: str, values: Mapping[str, Any]) -> Any:
+    declared = owner.entity if isinstance(owner, Schema) else owner
+    return getattr(declared, name.partition(".")[2])(**values)
+
+
+def _members(collection: Collection) -> list[BaseModel]:
+    """The entities of a collection, in the order of its members."""
+    found: list[BaseModel] = []
+    for member in type(collection).model_fields:
+        value = getattr(collection, member)
+        found += value if isinstance(value, list) else [value] if value is not None else []
+    return found
+
+
+class _Recording:
+    """A backend that keeps what it sends; it sends reads only."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self.requests: list[RecordedRequest] = []
+
+    def call(self, request: Request) -> Response:
+        self._prepare(request)
+        return self._noted(request, self._backend.call(request))
+
+    async def call_async(self, request: Request) -> Response:
+        self._prepare(request)
+        return self._noted(request, await self._backend.call_async(request))
+
+    def close(self) -> None:
+        """The backend is the studio's."""
+
+    def _prepare(self, request: Request) -> None:
+        if request.operation not in READS:
+            raise ServiceError("ReadOnly", f"{request.operation} changes something, and patterns only read")
+        request.body = {**request.body, "ReturnConsumedCapacity": "INDEXES"}
+
+    def _noted(self, request: Request, response: Response) -> Response:
+        consumed = response.get("ConsumedCapacity") or []
+        parts = consumed if isinstance(consumed, list) else [consumed]
+        units = sum(float(part.get("CapacityUnits", 0)) for part in parts)
+        self.requests.append(RecordedRequest(request.operation, request.body, units))
+        return response

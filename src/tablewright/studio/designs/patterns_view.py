@@ -1,0 +1,218 @@
+"""Patterns: every access pattern of the design as a form that runs it, and what its writes do.
+
+/patterns                                  all of them, by design
+/patterns/{design}/{pattern}?status=open   one, with its values; run=1 runs it at once
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from html import escape
+from typing import Any
+from urllib.parse import quote
+from weakref import WeakKeyDictionary
+
+import orjson
+from nicegui import Client, ui
+from pydantic import BaseModel
+
+from tablewright.model import Design, Get, Query
+from tablewright.studio.designs.pattern_runs import (
+    PatternRun,
+    RecordedRequest,
+    parameters_of,
+    planned_units,
+    run_pattern,
+)
+from tablewright.studio.studio_page import StudioPage
+from tablewright.studio.studio_parts import code_block, entity_pill, units_text
+from tablewright.ui.api_calls import Refused
+from tablewright.ui.components import Tone, banner, box, button, card, empty, fact, facts, pill, section, text
+from tablewright.ui.forms import Form
+
+__all__ = ["patterns_view"]
+
+_KEPT = 30
+_SHOWN = 12
+# What was run in a browser tab, the last first: its address with it.
+_history: WeakKeyDictionary[Client, deque[tuple[PatternRun, str]]] = WeakKeyDictionary()
+
+
+async def patterns_view(page: StudioPage, design: str = "", pattern: str = "") -> None:
+    t = page.t
+    await page.look_at("")
+    if not page.database.designs:
+        empty(t("studio.no_design"), t("studio.no_design_about"), "bolt")
+        return
+    found = next((each for each in page.database.designs if each.name == design), None)
+    if pattern and (found is None or pattern not in found.patterns):
+        empty(t("shell.not_found"), t("shell.not_found_about"))
+        return
+    with box("tw-columns"):
+        with box("tw-col-list", "section", aria_label=t("designs.patterns")), box("tw-col-scroll"):
+            # The one that is open first, so that its patterns are in sight.
+            for each in sorted(page.database.designs, key=lambda each: each is not found):
+                _draw_list(page, each, pattern if each is found else "")
+        with box("tw-col-thing", "section") as thing:
+            if found is None or not pattern:
+                empty(t("designs.choose_pattern"), t("designs.choose_pattern_about"), "bolt")
+            else:
+                await _Pattern(page, found, pattern).draw()
+        if found is not None and pattern:
+            thing.parent_slot.parent.props["data-open"] = "thing"  # type: ignore[union-attr]
+
+
+def _address(page: StudioPage, design: Design, pattern: str, **values: str) -> str:
+    return page.path(f"/patterns/{quote(design.name, safe='')}/{quote(pattern, safe='')}", **values)
+
+
+def _draw_list(page: StudioPage, design: Design, current: str) -> None:
+    t = page.t
+    text(design.name, "tw-section-title st-list-title", "h2")
+    for name, (_, pattern) in design.patterns.items():
+        is_open = "true" if name == current else None
+        with box("tw-item", "a", href=_address(page, design, name), data_go=True, data_row=True, aria_current=is_open):
+            with box("tw-row-between"):
+                text(name, "tw-mono tw-strong tw-clip")
+                kind = "Get" if isinstance(pattern, Get) else "Query" if isinstance(pattern, Query) else "Collection"
+                pill(kind, "info" if kind == "Query" else "neutral")
+            text(pattern.index or t("studio.the_table"), "tw-mute tw-small tw-clip")
+    for name, write in design.writes.items():
+        with box("tw-item"):
+            with box("tw-row-between"):
+                text(name, "tw-mono tw-strong tw-clip")
+                pill(t("designs.write"), "violet")
+            actions = ", ".join(f"{each.action} {each.entity.__name__}" for each in write.item_writes)
+            text(actions, "tw-mute tw-small tw-clip")
+
+
+class _Pattern:
+    """One pattern in one browser tab."""
+
+    def __init__(self, page: StudioPage, design: Design, name: str) -> None:
+        self._page = page
+        self._design = design
+        self._name = name
+        self._pattern = design.patterns[name][1]
+
+    async def draw(self) -> None:
+        page, t = self._page, self._page.t
+        with box("tw-thing-head"):
+            text(self._name, "tw-mono-title", "h2")
+            pill(self._pattern.index or t("studio.the_table"), "info")
+            text(t("designs.planned", units=units_text(planned_units(self._design, self._name))), "tw-mute tw-small")
+        with box("tw-thing-body"):
+            with card(classes="st-parameters"):
+                form = Form(t, submit=self._submit, action=t("studio.run"))
+                for each in parameters_of(self._design, self._name):
+                    value = page.query.get(each.name, "")
+                    hint = each.kind + ("" if each.is_required else f" · {t('designs.optional')}")
+                    if each.takes_several:
+                        hint += f" · {t('designs.several')}"
+                    if each.choices and not each.takes_several:
+                        options = {} if each.is_required else {"": "·"}
+                        options |= {choice: choice for choice in each.choices}
+                        form.choice(each.name, each.name, options, value=value or None, hint=hint)
+                    else:
+                        form.text(each.name, each.name, value=value, hint=hint, most=2000)
+                form.end()
+            self._result = box("tw-stack", aria_live="polite")
+        if page.query.get("run"):
+            values = {name: each for name, each in page.query.items() if name not in ("run", "after")}
+            await self._run(values, page.query.get("after"))
+
+    async def _submit(self, values: dict[str, Any], _: str) -> None:
+        texts = {name: str(value) for name, value in values.items() if value}
+        await self._run(texts)
+        # The address is that of what is shown.
+        address = _address(self._page, self._design, self._name, run="1", **texts)
+        self._page.client.run_javascript(f"tw.push({orjson.dumps(address).decode()})")
+
+    async def _run(self, texts: dict[str, str], cursor: str | None = None) -> None:
+        page, t = self._page, self._page.t
+        try:
+            run = await run_pattern(page.database, self._design, self._name, texts, cursor)
+        except Refused as error:
+            self._result.clear()
+            if error.fields:
+                raise
+            with self._result:
+                banner(error.detail, "bad")
+            return
+        kept = _history.setdefault(page.client, deque(maxlen=_KEPT))
+        kept.appendleft((run, _address(page, self._design, self._name, run="1", **texts)))
+        self._result.clear()
+        with self._result:
+            self._draw_run(run)
+            if run.cursor is not None:
+                after = run.cursor
+                button(t("studio.next"), lambda: self._run(texts, after), icon_name="forward", small=True, key="]")
+            self._draw_details(run)
+            if len(kept) > 1:
+                self._draw_history(kept)
+
+    def _draw_run(self, run: PatternRun) -> None:
+        t = self._page.t
+        planned = planned_units(self._design, self._name)
+        with card(), facts():
+            fact(t("designs.plan"), run.plan)
+            tone: Tone = "good" if run.units <= planned else "warn"
+            fact(
+                t("designs.units"),
+                lambda: pill(
+                    t("designs.units_against", units=units_text(run.units), planned=units_text(planned)), tone
+                ),
+            )
+            fact(t("designs.took"), f"{run.milliseconds:.1f} ms")
+            fact(t("studio.items"), t.number(len(run.entities)))
+        if not run.entities:
+            empty(t("studio.no_items"), t("studio.no_items_here"))
+            return
+        by_entity: dict[str, list[BaseModel]] = {}
+        for each in run.entities:
+            by_entity.setdefault(type(each).__name__, []).append(each)
+        names = [schema.entity.__name__ for schema in self._design.schemas]
+        for name, entities in by_entity.items():
+            with box("tw-row"):
+                entity_pill(name, names)
+            made = ui.html(entities_html(entities), sanitize=False).classes("st-grid tw-card")
+            # It scrolls, so that keys have to get there.
+            made.props["tabindex"] = "0"
+
+    def _draw_details(self, run: PatternRun) -> None:
+        t = self._page.t
+        with section(t("designs.as_python")):
+            code_block(run.call, t)
+        with section(t.count("designs.requests", len(run.requests))):
+            for each in run.requests[:_SHOWN]:
+                code_block(_request_text(each), t)
+
+    def _draw_history(self, kept: deque[tuple[PatternRun, str]]) -> None:
+        t = self._page.t
+        with section(t("designs.history")), box("tw-stack-tight"):
+            for run, address in list(kept)[1:]:
+                with box("tw-row"):
+                    with box("tw-link tw-mono tw-clip", "a", href=address, data_go=True):
+                        text(run.call.partition("(")[2].rstrip(")"))
+                    text(f"{units_text(run.units)} · {run.milliseconds:.0f} ms", "tw-mute tw-small")
+
+
+def _request_text(request: RecordedRequest) -> str:
+    body = orjson.dumps(request.body, option=orjson.OPT_INDENT_2).decode()
+    return f"{request.operation} {body}"
+
+
+def entities_html(entities: list[BaseModel]) -> str:
+    """Entities as a table of their fields; every value is escaped."""
+    names = list(type(entities[0]).model_fields)
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in names)
+    rows = []
+    for entity in entities:
+        cells = (_cell(getattr(entity, name, None)) for name in names)
+        rows.append(f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
+    return f'<table class="st-table"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
+
+
+def _cell(value: object) -> str:
+    shown = "" if value is None else str(getattr(value, "value", value))
+    return escape(shown if len(shown) <= 80 else shown[:79] + "…")

@@ -1,0 +1,98 @@
+"""Access patterns as forms: parameters with their types, runs with their requests and units, and the Python call."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tablewright.design import load
+from tablewright.model import Design
+from tablewright.store import AsyncStore, Store
+from tablewright.studio.designs.design_view import files_of
+from tablewright.studio.designs.pattern_runs import parameters_of, planned_units, run_pattern
+from tablewright.studio.studio_database import StudioDatabase
+from tablewright.systems.tasks.model import Priority, Status, Task, task_management
+from tablewright.ui.api_calls import Refused
+
+pytestmark = pytest.mark.requirement("ST4")
+
+SYSTEMS = ("servicedesk", "support", "engagement", "calls", "tasks")
+DESIGN = load("tablewright.systems.tasks")[0]
+
+
+@pytest.fixture
+def database() -> Iterator[StudioDatabase]:
+    with Store.open() as store:
+        store.ensure_tables(task_management)
+        for number in range(30):
+            task = Task(
+                task_id=f"t-{number}",
+                title=f"Task {number}",
+                description="...",
+                priority=Priority.LOW,
+                status=Status.OPEN,
+                created_by="ada",
+                updated_by="ada",
+            )
+            store.put(task)
+        yield StudioDatabase("memory", store.backend, [DESIGN])
+
+
+def run(database: StudioDatabase, name: str, **texts: str) -> Any:
+    cursor = texts.pop("cursor", None)
+    return asyncio.run(run_pattern(database, DESIGN, name, texts, cursor))
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_every_pattern_of_the_systems_is_a_form_with_types(system: str) -> None:
+    for design in load(f"tablewright.systems.{system}"):
+        for name in design.patterns:
+            for each in parameters_of(design, name):
+                assert each.kind
+            assert planned_units(design, name) > 0
+
+
+def test_a_pattern_runs_as_a_program_runs_it(database: StudioDatabase) -> None:
+    found = run(database, "Task.by_id", task_id="t-7")
+    assert [task.title for task in found.entities] == ["Task 7"]
+    assert found.call == "found = store.get(Task.by_id(task_id='t-7'))"
+    assert (found.requests[0].operation, found.units) == ("GetItem", 0.5)
+
+
+def test_a_page_has_a_next_one_and_units_beside_the_planned_ones(database: StudioDatabase) -> None:
+    first = run(database, "Task.by_status", status="OPEN")
+    assert len(first.entities) == 25
+    assert "GSI2-TaskStatusIndex where GSI2PK = " in first.plan
+    assert first.call == "page = store.query(Task.by_status(status=Status.OPEN), limit=25)"
+    assert first.units > 0
+    second = run(database, "Task.by_status", status="OPEN", cursor=first.cursor)
+    assert (len(second.entities), second.cursor) == (5, None)
+
+
+def test_what_is_typed_wrong_is_said_at_its_field(database: StudioDatabase) -> None:
+    with pytest.raises(Refused) as missing:
+        run(database, "Task.by_id")
+    assert missing.value.fields == {"task_id": "Field required"}
+    with pytest.raises(Refused) as wrong:
+        run(database, "Task.by_status", status="SLEEPING")
+    assert "status" in wrong.value.fields
+
+
+def test_a_table_that_is_not_there_is_said() -> None:
+    empty = AsyncStore.open()
+    database = StudioDatabase("memory", empty.backend, [DESIGN])
+    with pytest.raises(Refused, match="does not exist"):
+        run(database, "Task.by_id", task_id="t-1")
+
+
+@pytest.mark.requirement("ST9")
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_every_file_of_a_design_can_be_made(system: str) -> None:
+    design: Design
+    for design in load(f"tablewright.systems.{system}"):
+        for title, (name, make) in files_of(design).items():
+            assert len(make()) > 100, title
+            assert "/" not in name
