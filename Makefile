@@ -5,6 +5,7 @@
 # make format  rewrite the sources in the house format  make bench      docs/benchmarks.md (PART=http: one part)
 # make docs    docs/systems and docs/roles.md            make requirements   docs/requirements.md, from the tests
 # make site    the documentation site, in ./site        make coverage   the tests, and which lines they reach
+# make screenshots   the pictures in docs/images
 # make dist    sdist and wheel, in ./dist               make generate   the synchronous store, from the asynchronous
 #
 # One virtual environment, three stamps: `up` needs the systems' dependencies only, `site` those of the site, the rest
@@ -28,7 +29,7 @@ SYSTEMS := $(patsubst src/tablewright/systems/%/model.py,tablewright.systems.%,$
 # The tests start a hundred interpreters: they read bytecode instead of compiling the sources again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: up test test-slow check coverage format docs requirements generate site dist bench clean
+.PHONY: up test test-slow screenshots check coverage format docs requirements generate site dist bench clean
 .DELETE_ON_ERROR:
 
 # In the environment, for the shell to hand on as they are, quotes included.
@@ -46,6 +47,10 @@ test-slow: $(DEV)
 # Branches are followed, also in processes that tests start; that makes the tests slower, so they may take longer.
 coverage: $(DEV)
 	$(BIN)/pytest -n $(WORKERS) --timeout 600 --cov --cov-report=term --cov-report=xml --cov-report=html $(TESTS)
+
+# The pictures of the documentation, made of the demo in a browser.
+screenshots: $(DEV)
+	WRITE_SCREENSHOTS=1 $(BIN)/pytest -m slow tests/ui/test_screenshots.py
 
 check: $(DEV)
 	$(BIN)/ruff format --check
