@@ -20,7 +20,7 @@ import pytest
 from tablewright.engine import Engine
 from tablewright.model import Design
 from tablewright.sql import LoadProgress, SqlError, SqlLimits, SqlSession, relation_rows, workbook
-from tablewright.store import EmbeddedBackend, Store
+from tablewright.store import EmbeddedBackend, Request, Store
 from tests.clocks import Clock
 from tests.engine.table_requests import on_demand
 from tests.store import endpoints
@@ -308,6 +308,16 @@ def test_a_server_is_read_in_parallel_segments(engine: Engine) -> None:
     with endpoints.started("own_server", engine) as backend, SqlSession(backend, segments=4) as sql:
         assert sql.query("SELECT count(*), count(DISTINCT pk) FROM music").rows == [(2000, 2000)]
         assert sql.read_at("music") is not None
+
+
+@pytest.mark.requirement("ST5")
+def test_another_implementation_is_read_too() -> None:
+    with endpoints.moto_server() as backend, SqlSession(backend, segments=3) as sql:
+        backend.call(Request("CreateTable", on_demand(TableName="from-moto")))
+        for number in range(30):
+            item = {"pk": {"S": f"i-{number}"}, "n": {"N": str(number)}}
+            backend.call(Request("PutItem", {"TableName": "from-moto", "Item": item}))
+        assert sql.query('SELECT count(*), sum(n) FROM "from-moto"').rows == [(30, 435)]
 
 
 @pytest.mark.requirement("ST5")

@@ -300,6 +300,30 @@ def test_a_read_of_the_past_costs_what_was_changed_and_not_what_there_is(engine:
 
 
 @pytest.mark.requirement("ST7")
+def test_what_is_known_of_trimmed_changes_is_forgotten(
+    engine: Engine, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(changes_by_key, "_KEPT_TRIMMED", 10)
+    create(engine)
+    then = clock.now
+    for step in range(60):
+        clock.now += 1
+        put(engine, step % 5, v={"N": str(step)})
+    assert scan(engine.at(then)) == []
+    # All but the last of these are older than the recovery period.
+    clock.now = then + 35 * 24 * 3600 + 55.5
+    engine.sweep()
+    put(engine, 0, v={"N": "99"})
+    before = scan(engine.at(clock.now - 0.25))
+    assert len(before) == 5
+    assert {"N": "99"} not in [item["v"] for item in before]
+    known = engine._database.changes_by_key
+    assert isinstance(known, changes_by_key.ChangesByKey)
+    (covered,) = (covered for of in known._of.values() for covered in of.covered.values())
+    assert covered.last - covered.first < 10
+
+
+@pytest.mark.requirement("ST7")
 def test_a_write_that_fails_makes_what_was_known_of_the_past_void(tmp_path: Path, clock: Clock) -> None:
     with Engine.open(tmp_path / "data", clock=clock) as engine:
         create(engine)

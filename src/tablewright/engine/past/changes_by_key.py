@@ -32,6 +32,8 @@ __all__ = ["Changed", "ChangesByKey", "changes_by_key"]
 # The changes that are looked at without a look at the clock.
 _AT_ONCE = 100
 _BLOCK = 1024
+# Of changes that have been trimmed, some are kept: to find each of them by its number would take longer.
+_KEPT_TRIMMED = 10_000
 # Pages of 4 KB; what is more goes to a temporary file.
 _CACHED_PAGES = 2000
 
@@ -139,6 +141,7 @@ class ChangesByKey:
     def look_at_some(self, db: Database, table: Table, index: Index | None, point: int) -> bool:
         """Look at a few changes after a point; whether that were all."""
         covered = self._covered(table, index)
+        self._leave_trimmed(db, table, covered)
         key_of = _key_of(table, index)
         newest = newest_change(db, table)
         if covered.first == 0:
@@ -152,6 +155,14 @@ class ChangesByKey:
             self._note(db, table, covered, key_of, first, covered.first - 1)
             covered.first = first
         return covered.last == newest and covered.first <= point + 1
+
+    def _leave_trimmed(self, db: Database, table: Table, covered: _Covered) -> None:
+        """Begin anew where most of what was noted is of changes that the history has no more."""
+        (oldest,) = db.storage.execute(f"SELECT coalesce(min(sequence), 0) FROM {table.history}").fetchone()
+        trimmed = oldest - covered.first
+        if covered.first and trimmed > _KEPT_TRIMMED and trimmed > covered.last - oldest:
+            self._connection.execute(f"DELETE FROM {covered.name}")
+            covered.first = covered.last = 0
 
     def first_change(self, table: Table, key: bytes, point: int) -> int | None:
         """The first change of a key of the table after a point."""
