@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from decimal import Decimal
 from typing import Any
 from urllib.parse import quote
 from uuid import uuid4
@@ -9,8 +11,13 @@ from uuid import uuid4
 import httpx
 import pytest
 
+from tablewright.store import AsyncStore
+from tablewright.store.backends.embedded_backend import EmbeddedBackend
+from tablewright.store.flow.driver import Request, Response
+from tablewright.systems.engagement.model import ApprovalState, ChannelEntry, Subject
 from tablewright.systems.engagement.model import candidates as candidates_table
-from tests.systems.engagement.workshop import Programme, write
+from tablewright.systems.engagement.service import Engagement
+from tests.systems.engagement.workshop import Programme, Workshop, program, write
 from tests.systems.harness import Served, wait_for
 from tests.systems.raw import items
 
@@ -201,3 +208,53 @@ def test_the_best_of_a_channel_are_listed_by_marketplace(served: Served, admin: 
     # All of them, as the document has it.
     assert listed(f"/programs/{made.id}") == ["c-2", "e-9", "c-1", "e-2", "c-0"]
     assert listed(f"/programs/{made.id}/marketplaces/JP") == []
+
+
+class Counted(EmbeddedBackend):
+    """The embedded backend, counting requests and the items that come back."""
+
+    requests = 0
+    found = 0
+
+    async def call_async(self, request: Request) -> Response:
+        response = await super().call_async(request)
+        self.requests += 1
+        self.found += len(response.get("Items", ()))
+        return response
+
+
+@pytest.mark.requirement("AP6", "CE2")
+def test_what_the_first_screen_asks_for_does_not_grow_with_the_candidates(workshop: Workshop) -> None:
+    """Ten thousand candidates take the same requests to the database as thirty, and the items of one page."""
+    backend = Counted(workshop.engine, owned=False)
+    service = Engagement(AsyncStore(backend, clock=workshop.seconds), workshop.seconds, lambda configuration: None)
+    write(workshop.folder / "customers.csv", rows(*range(30)))
+    workshop.run(workshop.put(program()))
+
+    async def look() -> tuple[int, int, int]:
+        backend.requests = backend.found = 0
+        for state in ApprovalState:
+            await service.in_state(state, limit=25)
+        await service.program("p", "US", consistent=True)
+        await service.versions("p", "US", limit=8)
+        await service.runs("p", "US", limit=10)
+        page = await service.top("p", "email", marketplace_id="US", limit=25)
+        return backend.requests, backend.found, len(page.items)
+
+    few = asyncio.run(look())
+    subject = Subject(type="program", id="p")
+    entries = [
+        ChannelEntry(
+            customer_id=f"many-{number}",
+            program_id="p",
+            marketplace_id="US",
+            subject=subject,
+            channel_id="email",
+            score=Decimal(number),
+            created=workshop.now,
+        )
+        for number in range(10_000)
+    ]
+    workshop.store.write_many(entries)
+    assert asyncio.run(look()) == few
+    assert few[2] == 25

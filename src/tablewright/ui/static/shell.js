@@ -68,8 +68,9 @@
       if (menu) { menu.open = false; menu.querySelector("summary").focus(); return; }
       if (typing(event.target)) { event.target.blur(); return; }
       if (document.querySelector(".q-dialog, dialog[open]")) return;
-      const back = document.querySelector("a[data-back]");
-      if (back) back.click();
+      // Of several ways back, that of what is on top: the last that is seen, or one that only a phone shows.
+      const ways = [...document.querySelectorAll("a[data-back]")];
+      (ways.filter((each) => each.offsetParent !== null).pop() ?? ways.pop())?.click();
       return;
     }
     if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return;
