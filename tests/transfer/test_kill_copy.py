@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import signal
 import subprocess
@@ -13,32 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.commands import ROOT
 from tests.examples import THOROUGH
+from tests.transfer.copy_commands import ENVIRONMENT, command, killed
 from tests.transfer.samples import data_folder, folder_items
 
 pytestmark = pytest.mark.requirement("SH5")
 
 ITEMS = 4000
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-
-
-def command(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "tablewright", "copy", *arguments]
-
-
-def killed(arguments: list[str], folder: Path, delay: float) -> bool:
-    """Run a copy and kill it a while after it has begun; whether it was still at it."""
-    process = subprocess.Popen(arguments, cwd=folder, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    until = time.monotonic() + 60
-    while not (folder / "state.json").exists() and process.poll() is None and time.monotonic() < until:
-        time.sleep(0.01)
-    time.sleep(delay)
-    in_time = process.poll() is None
-    process.send_signal(signal.SIGKILL)
-    _, error = process.communicate(timeout=60)
-    assert in_time or process.returncode == 0, error
-    return in_time
 
 
 def noted(folder: Path) -> int:

@@ -5,6 +5,7 @@
                      state file: what is done, with counts and checksums ──▶ verification
 
 copying             the copy itself: segments, read-ahead, state
+blob_copies         large values, which items refer to, from one blob store to another
 copy_state          the state file, from which a copy that was stopped goes on
 item_digests        counts and checksums that do not depend on any order
 comparing           verification: what is in the target, and which items differ
@@ -21,6 +22,7 @@ from tablewright.transfer.acceptance.endpoint_check import (
     EndpointReport,
     check_endpoint,
 )
+from tablewright.transfer.blob_copies import BlobCopies
 from tablewright.transfer.changes.item_changes import ItemChanges
 from tablewright.transfer.changes.pseudonyms import Pseudonyms
 from tablewright.transfer.copying import CopyOptions, CopyProgress, TableCopy, copy_tables
@@ -32,6 +34,7 @@ from tablewright.transfer.places.table_place import endpoint_backend
 
 __all__ = [
     "CAPABILITIES",
+    "BlobCopies",
     "CapabilityResult",
     "CopyOptions",
     "CopyProgress",

@@ -1,6 +1,6 @@
 """The copy of tables: each in segments that are read in parallel, one page ahead of what is being written.
 
-    source.page ──▶ changes ──▶ target.write ──▶ counts, checksums, position in the state ──▶ the next page
+    source.page ──▶ changes ──▶ blobs ──▶ target.write ──▶ counts, checksums, position in the state ──▶ the next page
 
 Tables come one after the other. When all segments of one have ended, the target is compared with what was written, and
 what a table has besides items (a stream, time to live) is turned on.
@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 from tablewright.dynamo import Item
 from tablewright.model.declarations import BLOB_REFERENCES
+from tablewright.transfer.blob_copies import BlobCopies
 from tablewright.transfer.changes.item_changes import ItemChanges
 from tablewright.transfer.comparing import MAX_LISTED, absent_or_different, differences, digests_in
 from tablewright.transfer.copy_state import CopyState, SegmentState, TableState
@@ -73,8 +74,9 @@ class TableCopy:
     differing_parts: int = 0
     # What the target cannot do.
     lacking: list[str] = field(default_factory=list)
-    # Items that refer to values in a blob store, which is not copied.
+    # Items that refer to values in a blob store, and whether those were copied.
     with_blobs: int = 0
+    has_blobs: bool = False
 
     @property
     def ok(self) -> bool:
@@ -90,8 +92,12 @@ async def copy_tables(
     options: CopyOptions,
     changes: ItemChanges | None = None,
     on_progress: OnProgress = lambda _: None,
+    blobs: BlobCopies | None = None,
 ) -> list[TableCopy]:
-    """Copy tables, or go on with a copy that was stopped; what became of each."""
+    """Copy tables, or go on with a copy that was stopped; what became of each.
+
+    With ``blobs``, the large values that items refer to are copied along.
+    """
     changes = changes or ItemChanges()
     names = await _chosen(source, target, options)
     identity = {
@@ -99,6 +105,7 @@ async def copy_tables(
         "target": target.place,
         "tables": dict(names),
         "into_existing": options.into_existing,
+        "blobs": None if blobs is None else blobs.identity,
         **changes.identity,
     }
     path = options.state or default_state(source.place, target.place)
@@ -107,7 +114,7 @@ async def copy_tables(
     try:
         done = []
         for name, renamed in names:
-            copy = _TableCopying(source, target, (name, renamed), options, changes, state, on_progress)
+            copy = _TableCopying(source, target, (name, renamed), options, changes, state, on_progress, blobs)
             done.append(await copy.run())
         finished = all(table.ok for table in done)
         return done
@@ -157,8 +164,10 @@ class _TableCopying:
         changes: ItemChanges,
         state: CopyState,
         on_progress: OnProgress,
+        blobs: BlobCopies | None,
     ) -> None:
         self._source, self._target = source, target
+        self._blobs = blobs
         self._names = names
         self._options, self._changes, self._state = options, changes, state
         self._on_progress = on_progress
@@ -180,6 +189,7 @@ class _TableCopying:
                 table.digests.count,
                 verified=self._options.verify,
                 with_blobs=table.with_blobs,
+                has_blobs=self._blobs is not None,
             )
         self._expected = await self._source.expected_items(name)
         there = await self._target.existing(renamed)
@@ -190,7 +200,14 @@ class _TableCopying:
         key = self._key(there, definition)
         await self._copy(table, key)
         await self._target.assemble(renamed, len(table.segments), definition)
-        result = TableCopy(name, renamed, table.read, table.digests.count, with_blobs=table.with_blobs)
+        result = TableCopy(
+            name,
+            renamed,
+            table.read,
+            table.digests.count,
+            with_blobs=table.with_blobs,
+            has_blobs=self._blobs is not None,
+        )
         if self._options.verify:
             await self._verify(result, table, key)
         if result.ok:
@@ -211,7 +228,11 @@ class _TableCopying:
         return result
 
     def _changed(self, items: list[Item]) -> list[Item]:
-        return self._changes.apply(self._modelled, items)
+        """What is written for items that were read."""
+        return self._with_own_blobs(self._changes.apply(self._modelled, items))
+
+    def _with_own_blobs(self, items: list[Item]) -> list[Item]:
+        return items if self._blobs is None else self._blobs.renamed(self._names[1], items)
 
     async def _definition(self) -> TableDefinition | None:
         """What the table is created from: as the source has it, or else the design."""
@@ -268,7 +289,10 @@ class _TableCopying:
                 pending = None
                 if page.position is not None:
                     pending = asyncio.ensure_future(self._source.page(name, number, total, page.position))
-                items = self._changed(page.items)
+                changed = self._changes.apply(self._modelled, page.items)
+                if self._blobs is not None:
+                    await self._blobs.copy(renamed, changed, key)
+                items = self._with_own_blobs(changed)
                 mark = await self._target.write(renamed, number, items)
                 # Without a pause in between, so that a state that is saved has all of it or nothing.
                 table.digests.add(self._target.comparable(renamed, items), key)
@@ -291,6 +315,9 @@ class _TableCopying:
                 found = await absent_or_different(
                     self._source, self._target, names, key, self._changed, options.segments
                 )
+                if self._blobs is not None and table.with_blobs:
+                    source = self._source
+                    found += await self._blobs.verified(source, names[0], key, options.segments, self._changed)
                 result.differences = found[:MAX_LISTED]
                 return
             seen = 0
@@ -311,6 +338,9 @@ class _TableCopying:
                 sums = table.digests, there
                 listed = await differences(self._source, target, names, key, written, sums, options.segments)
                 result.differences = listed[:MAX_LISTED]
+            if self._blobs is not None and table.with_blobs:
+                lost = await self._blobs.verified(target, names[1], key, options.segments, list)
+                result.differences = [*result.differences, *lost][:MAX_LISTED]
         except BaseExceptionGroup as failed:
             raise _first(failed) from None
 

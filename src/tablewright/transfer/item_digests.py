@@ -25,18 +25,19 @@ PARTS = 256
 _DIGEST_BYTES = 16
 _MODULUS = 1 << (8 * _DIGEST_BYTES)
 
-Kind = Literal["missing", "extra", "different", "twice"]
+Kind = Literal["missing", "extra", "different", "twice", "blob"]
 _WORDS = {
     "missing": "is not in the target",
     "extra": "is in the target only",
     "different": "is not the same in the target",
     "twice": "is the key of two items that were copied",
+    "blob": "has a large value that the target's blob store does not have as it was",
 }
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class ItemDifference:
-    """An item that is not in the target as it should be: ``missing``, ``extra``, ``different``, or ``twice``."""
+    """An item that is not in the target as it should be: ``missing``, ``extra``, ``different``, ``twice``, ``blob``."""
 
     # In DynamoDB's JSON.
     key: str

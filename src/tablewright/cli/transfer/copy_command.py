@@ -72,6 +72,16 @@ def register(commands: Commands) -> None:
         action="store_true",
         help="with --pseudonymize, leave out items and attributes that the model does not know",
     )
+    copy.add_argument(
+        "--source-blobs",
+        metavar="PLACE",
+        help="blob store of the source, a folder or s3://bucket/prefix (default: that of a data folder)",
+    )
+    copy.add_argument(
+        "--target-blobs",
+        metavar="PLACE",
+        help="blob store of the target, a folder or s3://bucket/prefix (default: that of a data folder)",
+    )
     copy.add_argument("--into-existing", action="store_true", help="write into tables that have items already")
     copy.add_argument("--no-verify", action="store_false", dest="verify", help="do not compare the target afterwards")
     copy.add_argument(
@@ -110,7 +120,7 @@ def _copy(options: argparse.Namespace) -> int:
     import asyncio
 
     from tablewright.store import StoreError
-    from tablewright.transfer import CopyOptions, ItemChanges, TransferError, copy_tables, open_places
+    from tablewright.transfer import BlobCopies, CopyOptions, ItemChanges, TransferError, copy_tables, open_places
 
     try:
         asked = CopyOptions(
@@ -137,8 +147,9 @@ def _copy(options: argparse.Namespace) -> int:
                 pseudonyms=_pseudonyms(options),
                 drop_unknown=options.drop_unknown,
             )
+            blobs = BlobCopies.between(options.source, options.target, options.source_blobs, options.target_blobs)
             shown = _ShownProgress(steps)
-            done = asyncio.run(copy_tables(source, target, asked, changes, shown.update))
+            done = asyncio.run(copy_tables(source, target, asked, changes, shown.update, blobs))
     except (TransferError, StoreError) as error:
         raise UsageError(str(error)) from None
     return _report(done, verified=options.verify)
@@ -191,7 +202,13 @@ def _report(done: list[TableCopy], *, verified: bool) -> int:
             print(f"  not turned on, since the target refuses it: {each}")
         if table.with_blobs:
             items = counted(table.with_blobs, "item")
-            print(f"  large values of {items} are in a blob store, which is not copied: copy its folder or bucket, too")
+            if table.has_blobs:
+                print(f"  with the large values of {items}")
+            else:
+                print(
+                    f"  large values of {items} are in a blob store, which is not copied: name both blob stores with "
+                    "--source-blobs and --target-blobs"
+                )
         for difference in table.differences:
             print(f"  {difference}")
         if not table.ok:
