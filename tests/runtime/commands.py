@@ -29,17 +29,22 @@ def up(*arguments: str, cwd: Path, **environment: str) -> Iterator[tuple[subproc
         text=True,
     )
     try:
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        if line.startswith("DynamoDB endpoint: "):
-            line = process.stdout.readline()
-        found = ADDRESS.search(line)
-        assert found, process.communicate(timeout=10)
-        yield process, found[1]
+        address = announced(process)
+        assert address, process.communicate(timeout=10)
+        yield process, address
     finally:
         if process.poll() is None:
             process.kill()
         process.communicate(timeout=30)
+
+
+def announced(process: subprocess.Popen[str]) -> str | None:
+    """The address that a process says it is up at, after what else it says; None if it ends before."""
+    assert process.stdout is not None
+    while line := process.stdout.readline():
+        if found := ADDRESS.search(line):
+            return found[1]
+    return None
 
 
 def run(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
