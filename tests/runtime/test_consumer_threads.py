@@ -46,6 +46,7 @@ def state(admin: httpx.Client) -> dict[str, object]:
     (found,) = admin.get("/runtime/consumers").json()
     assert isinstance(found, dict)
     assert found.pop("behind_seconds") >= 0
+    assert found.pop("shards_elsewhere") == 0
     return found
 
 

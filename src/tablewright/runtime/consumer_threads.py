@@ -116,11 +116,15 @@ class ConsumerThreads:
         return {name: running.waiting for name, running in self._running.items() if running.waiting is not None}
 
     def behind(self) -> dict[str, float]:
-        """For each consumer, how many seconds ago it had handled all changes that there were; 0 for up to one."""
+        """For each consumer, how many seconds ago it had handled all changes of its shards; 0 for up to one."""
         now = time.monotonic()
         ages = {name: now - running.caught_up for name, running in self._running.items()}
         # The stream is asked several times a second.
         return {name: 0.0 if age <= 1.0 else round(age, 1) for name, age in ages.items()}
+
+    def elsewhere(self) -> dict[str, int]:
+        """For each consumer, how many shards other processes have."""
+        return {name: running.elsewhere for name, running in self._running.items()}
 
     @property
     def names(self) -> list[str]:
@@ -140,6 +144,8 @@ class _Running:
         self.name = spec.name
         # When the consumer had last handled all that there was.
         self.caught_up = time.monotonic()
+        # Shards that other processes have.
+        self.elsewhere = 0
         self._handler = spec.handler
         self._on_lost = spec.on_lost
         self._metrics = metrics
@@ -195,6 +201,7 @@ class _Running:
     def _count(self, done: PassResult) -> None:
         self.failure = None
         self.caught_up = time.monotonic()
+        self.elsewhere = done.busy
         if done.records:
             self._metrics.records.labels(self.name).inc(done.records)
         if done.dead_letters:

@@ -67,8 +67,10 @@ class ConsumerState(BaseModel):
     waiting: str | None = Field(description="what it waits for, such as a mail server that is down", examples=[None])
     dead_letters: int = Field(description="how many there are", examples=[0])
     behind_seconds: float = Field(
-        description="how many seconds ago it had handled all changes; 0 for up to one", examples=[0]
+        description="how many seconds ago this process had handled all changes of its shards; 0 for up to one",
+        examples=[0],
     )
+    shards_elsewhere: int = Field(description="shards of the stream that other processes have", examples=[0])
 
 
 class DeadLetterView(BaseModel):
@@ -155,7 +157,7 @@ async def events(
 async def consumers(request: Request, _: Admin) -> list[ConsumerState]:
     """The consumers of this process: which are failing, which wait, how many dead letters they have."""
     threads, store = _threads(request), runtime_of(request).consumer_store
-    failing, waiting, behind = threads.failures(), threads.waiting(), threads.behind()
+    failing, waiting, behind, elsewhere = threads.failures(), threads.waiting(), threads.behind(), threads.elsewhere()
     return [
         ConsumerState(
             name=name,
@@ -163,6 +165,7 @@ async def consumers(request: Request, _: Admin) -> list[ConsumerState]:
             waiting=waiting.get(name),
             dead_letters=await asyncio.to_thread(store.count, _dead_letters_of(name), consistent=True),
             behind_seconds=behind[name],
+            shards_elsewhere=elsewhere[name],
         )
         for name in threads.names
     ]

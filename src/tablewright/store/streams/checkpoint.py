@@ -35,6 +35,8 @@ class Checkpoint(Entity):
     finished: bool = False
     owner: str | None = None
     leased_until: EpochMillis | None = None
+    # The consumer that asks for the lease, to have its share of the shards.
+    wanted_by: str | None = None
 
     @Query()
     def of_consumer(self, consumer: str) -> None:

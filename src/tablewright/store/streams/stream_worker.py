@@ -24,6 +24,7 @@ from tablewright.store.streams.checkpoint import Checkpoint, CheckpointTable
 from tablewright.store.streams.consumer_settings import Handler, PassResult
 from tablewright.store.streams.shard_leases import ShardLeases
 from tablewright.store.streams.shard_reader import Shard, ShardReader, Stream, describe_streams
+from tablewright.store.streams.shard_sharing import sharing
 
 
 def _never() -> bool:
@@ -176,7 +177,24 @@ class StreamWorker:
                 )
             yield from self.leases.delete(checkpoint)
         finished = {each.shard for each in checkpoints.values() if each.finished}
+        yield from self._share(checkpoints)
         return _View(self.context.clock(), streams, checkpoints, finished)
+
+    def _share(self, checkpoints: dict[tuple[str, str], Checkpoint]) -> Flow[None]:
+        """Hand shards over to others that have fewer, or ask for one."""
+        plan = sharing(checkpoints.values(), self.leases.owner, self.context.now())
+        for checkpoint in plan.hand_over:
+            yield from self.leases.hand_over(checkpoint)
+            self._leased.pop(checkpoint.shard, None)
+            until = self.context.now() + self._lease
+            handed = checkpoint.model_copy(
+                update={"owner": checkpoint.wanted_by, "wanted_by": None, "leased_until": until}
+            )
+            checkpoints[checkpoint.stream, checkpoint.shard] = handed
+        for checkpoint in plan.decline:
+            yield from self.leases.decline(checkpoint)
+        if plan.ask is not None:
+            yield from self.leases.ask(plan.ask)
 
     def _is_taken(self, checkpoint: Checkpoint | None) -> bool:
         """Whether another consumer had the lease of a shard when it was last read; then it is not asked for."""
