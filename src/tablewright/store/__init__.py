@@ -27,6 +27,7 @@ from tablewright.store.blobs.blob_references import offloaded_sizes
 from tablewright.store.blobs.blob_store import BlobEntry, BlobStore
 from tablewright.store.blobs.blob_store_location import blob_store_at, blob_store_of
 from tablewright.store.blobs.folder_blob_store import FolderBlobStore
+from tablewright.store.blobs.item_blobs import ItemBlobs
 from tablewright.store.blobs.memory_blob_store import MemoryBlobStore
 from tablewright.store.blobs.orphan_blobs import BlobUsage, OrphanReport
 from tablewright.store.blobs.s3_blob_store import S3BlobStore
@@ -143,6 +144,7 @@ __all__ = [
     "IdempotencyRecord",
     "InProgress",
     "InvalidCursor",
+    "ItemBlobs",
     "KeyMismatch",
     "LeaseLost",
     "LimitExceeded",

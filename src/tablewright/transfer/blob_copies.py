@@ -3,23 +3,19 @@
     item with references ──▶ each blob: read, compared with its reference, written under its name in the target
                          ──▶ then the item, which refers to blobs that are there
 
-A blob says which table and key it belongs to, so it is made anew: under a name with the target's table in place of the
-source's, which is the same however often a copy goes on. What was put is read again when the table is verified. As many
-blobs are in memory as the blob stores take calls at once.
+Blobs belong to their table (``ItemBlobs``), so in the target items refer to blobs of the target's. What was put is read
+again when the table is verified. As many blobs are in memory as the blob stores take calls at once.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import replace
 
 from tablewright.dynamo import Item
 from tablewright.engine import resolve_folder
 from tablewright.engine.storage.folder_lock import BLOBS
-from tablewright.store import BlobStore, FolderBlobStore, blob_store_at
-from tablewright.store.blobs.blob_references import Reference, make_blob, references, value_in, with_references
-from tablewright.store.blobs.blob_store import blob_prefix
+from tablewright.store import BlobStore, FolderBlobStore, ItemBlobs, blob_store_at
 from tablewright.transfer.errors import TransferError
 from tablewright.transfer.files.file_formats import format_of
 from tablewright.transfer.item_digests import ItemDifference, key_bytes
@@ -49,28 +45,20 @@ class BlobCopies:
 
     def renamed(self, table: str, items: list[Item]) -> list[Item]:
         """Items as they are written to a table of the target: they refer to the blobs of that table."""
-        return [
-            with_references(item, {name: _renamed(table, each) for name, each in found.items()})
-            if (found := references(item))
-            else item
-            for item in items
-        ]
+        return [blobs.item_in(table) if (blobs := ItemBlobs(item)).attributes else item for item in items]
 
     async def copy(self, table: str, items: Iterable[Item], key: Sequence[str]) -> None:
         """Copy the blobs of items, for a table of the target; TransferError if the source does not have one."""
 
-        def put(item: Item, attribute: str, reference: Reference) -> None:
-            data = self._source.get(reference.blob)
-            value = None if data is None else value_in(data, reference)
-            if value is None:
-                state = "is not in the source's blob store" if data is None else "is not as it was written"
-                raise TransferError(
-                    f"the large value {attribute} of the item {_text(item, key)} {state} ({reference.blob}); restore "
-                    "it, or leave the item out with --where"
-                )
+        def put(item: Item, blobs: ItemBlobs, attribute: str) -> None:
             owner = {name: item[name] for name in key if name in item}
-            blob = make_blob(_renamed(table, reference).blob, table, owner, attribute, value)
-            self._target.put(blob.reference.blob, blob.data)
+            done = blobs.copy(attribute, self._source, self._target, table=table, key=owner)
+            if done != "copied":
+                state = "is not in the source's blob store" if done == "missing" else "is not as it was written"
+                raise TransferError(
+                    f"the large value {attribute} of the item {_text(item, key)} {state}; restore it, or leave the "
+                    "item out with --where"
+                )
 
         await self._each(items, put)
 
@@ -80,9 +68,8 @@ class BlobCopies:
         """The items of a place whose blobs are not in the target as they should be; ``changed`` is what is written."""
         different: list[ItemDifference] = []
 
-        def check(item: Item, attribute: str, reference: Reference) -> None:
-            data = self._target.get(reference.blob)
-            if data is None or value_in(data, reference) is None:
+        def check(item: Item, blobs: ItemBlobs, attribute: str) -> None:
+            if not blobs.is_in(attribute, self._target):
                 different.append(ItemDifference(_text(item, key), "blob"))
 
         async def read(segment: int) -> None:
@@ -100,23 +87,20 @@ class BlobCopies:
                 group.create_task(read(segment))
         return different
 
-    async def _each(self, items: Iterable[Item], work: Callable[[Item, str, Reference], None]) -> None:
-        """Do something with each reference of items, in threads, as calls of blob stores block."""
+    async def _each(self, items: Iterable[Item], work: Callable[[Item, ItemBlobs, str], None]) -> None:
+        """Do something with each blob of items, in threads, as calls of blob stores block."""
 
-        async def done(item: Item, attribute: str, reference: Reference) -> None:
+        async def done(item: Item, blobs: ItemBlobs, attribute: str) -> None:
             async with self._turns:
-                await asyncio.to_thread(work, item, attribute, reference)
+                await asyncio.to_thread(work, item, blobs, attribute)
 
         calls: list[Awaitable[None]] = [
-            done(item, attribute, reference) for item in items for attribute, reference in references(item).items()
+            done(item, blobs, attribute)
+            for item, blobs in ((item, ItemBlobs(item)) for item in items)
+            for attribute in blobs.attributes
         ]
         if calls:
             await asyncio.gather(*calls)
-
-
-def _renamed(table: str, reference: Reference) -> Reference:
-    """A reference to the same blob as a table of the target has it."""
-    return replace(reference, blob=blob_prefix(table) + reference.blob.partition("/")[2])
 
 
 def _text(item: Item, key: Sequence[str]) -> str:

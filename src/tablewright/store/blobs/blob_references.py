@@ -32,9 +32,6 @@ from tablewright.model.declarations import BLOB_REFERENCES
 from tablewright.model.items.field_spec import FieldSpec
 from tablewright.model.items.item_decoding import keep_unknown_attributes, unknown_attributes
 
-# What other packages use.
-__all__ = ["Reference", "make_blob", "references", "value_in", "with_references"]
-
 _MAGIC = b"TBWL"
 _LENGTH = 4
 # A key has up to 3 KB, and may be written as \uXXXX; what is longer is no header.

@@ -27,9 +27,6 @@ from uuid import uuid4
 
 from tablewright.store.errors import ServiceError
 
-# What other packages use.
-__all__ = ["blob_prefix"]
-
 # The code of what a blob store cannot do, and will not be able to do a moment later.
 REFUSED = "BlobsUnavailable"
 
