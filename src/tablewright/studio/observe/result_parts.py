@@ -69,7 +69,9 @@ def result_grid(
 
 def _head(name: str, kind: str) -> str:
     end = "tw-end" if kind in _NUMBERS or kind.startswith("DECIMAL") else ""
-    return f'<th scope="col" class="{end}">{escape(name)}<span class="st-type">{escape(kind.lower())}</span></th>'
+    return (
+        f'<th scope="col" class="{end}">{escape(name)}<span class="st-column-type">{escape(kind.lower())}</span></th>'
+    )
 
 
 def bar_chart(labels: Sequence[str], values: Sequence[float], caption: str) -> ui.element:
