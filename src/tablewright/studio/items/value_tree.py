@@ -28,7 +28,7 @@ def item_html(item: Item, keys: Collection[str], more: str) -> str:
 
 def _type(value: AttributeValue) -> str:
     kind = type_of(value)
-    return f' <span class="st-type" title="{TYPES[kind]}">{kind}</span>'
+    return f' <span class="st-kind" title="{TYPES[kind]}">{kind}</span>'
 
 
 def _value(value: AttributeValue, more: str, level: int) -> str:
