@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from tablewright.design.cost import CapacityEstimate
 from tablewright.model import Design, Entity, Table, schemas_of
-from tablewright.store import AsyncStore, MemoryBlobStore
+from tablewright.store import AsyncStore, MemoryBlobStore, Store
 
 T = TypeVar("T")
 
@@ -32,6 +32,20 @@ class ChargedCalls:
         tables: Sequence[Table] = self.design.all_tables
         await store.ensure_tables(*tables)
         return store
+
+    def blocking_store(self, clock: Callable[[], float]) -> Store:
+        store = Store.open(None, on_capacity=self._count, blobs=MemoryBlobStore(), clock=clock)
+        store.ensure_tables(*self.design.all_tables)
+        return store
+
+    def of_blocking(self, write: str, call: Callable[[], T]) -> T:
+        """The same for a call that is not awaited."""
+        assert write in self.design.writes, write
+        self._name = write
+        self.read[write] = self.written[write] = Decimal(0)
+        result = call()
+        self._name = ""
+        return result
 
     def _count(self, pattern: str, operation: str, consumed: Any) -> None:
         for figures in [consumed] if isinstance(consumed, dict) else consumed:

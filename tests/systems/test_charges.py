@@ -18,7 +18,10 @@ from tablewright.systems.calls.model import Status as CallStatus
 from tablewright.systems.calls.service import Basis, Calls, NewCall
 from tablewright.systems.engagement.configuration import Configuration
 from tablewright.systems.engagement.consent.customer_preferences import patched
-from tablewright.systems.engagement.model import Candidate
+from tablewright.systems.engagement.entities.program_entities import Approval, ApprovalState
+from tablewright.systems.engagement.entities.run_entities import RunState
+from tablewright.systems.engagement.model import Candidate, Program
+from tablewright.systems.engagement.runs.run_records import Ledger
 from tablewright.systems.engagement.service import Engagement
 from tablewright.systems.servicedesk.caller_ids import CallerIds
 from tablewright.systems.servicedesk.model import Priority as TicketPriority
@@ -30,6 +33,7 @@ from tablewright.systems.support.service import Support
 from tablewright.systems.tasks.model import Group, Priority, Task, User, UserStatus
 from tablewright.systems.tasks.model import Status as TaskStatus
 from tablewright.systems.tasks.service import Tasks
+from tablewright.systems.unreadable_log import UnreadableLog
 from tests.systems.charged_calls import ChargedCalls
 from tests.systems.engagement.workshop import program
 
@@ -129,6 +133,24 @@ async def use_engagement(calls: ChargedCalls) -> None:
             await calls.of(write, engagement.delete(*place))
 
 
+def use_runs(calls: ChargedCalls) -> None:
+    """Runs of a program, which are carried out by threads."""
+    now = NOW
+    ledger = Ledger(calls.blocking_store(lambda: now.timestamp()), lambda: now, UnreadableLog("engagement"))
+    configuration = Configuration.model_validate(program())
+    values = {name: getattr(configuration, name) for name in Configuration.model_fields}
+    approved = Approval(state=ApprovalState.APPROVED)
+    ours = Program(program_id="p", marketplace_id="US", approval=approved, **(values | {"enabled": True}))
+    ledger._store.put(ours)
+    held = calls.of_blocking("begin run", lambda: ledger.begin(ours))
+    run = calls.of_blocking("ask run to end", lambda: ledger.request(held.run, "stop"))
+    now += timedelta(hours=1)
+    held = calls.of_blocking("take run over", lambda: ledger.take_over(held.slot))
+    calls.of_blocking("end run", lambda: ledger.end(held, RunState.STOPPED))
+    run = ledger.get(run)
+    calls.of_blocking("resume run", lambda: ledger.resume(run))
+
+
 USES: dict[str, Callable[[ChargedCalls], Awaitable[None]]] = {
     "servicedesk": use_service_desk,
     "support": use_support,
@@ -201,4 +223,12 @@ def test_a_call_is_charged_what_is_planned_for_its_write(system: str) -> None:
 
     asyncio.run(use())
     assert {*design.writes} - {*calls.written} <= ELSEWHERE[system]
+    calls.check()
+
+
+@pytest.mark.requirement("X5")
+def test_what_becomes_of_a_run_is_charged_as_planned() -> None:
+    (design,) = load("tablewright.systems.engagement")
+    calls = ChargedCalls(design)
+    use_runs(calls)
     calls.check()
