@@ -51,7 +51,7 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
     ),
     (
         lambda: Reaction("tell", Order, effect=cast("Any", "shout")),
-        "reaction 'tell': an effect is one of count, publish, notify, export, not 'shout'",
+        "reaction 'tell': an effect is one of count, publish, notify, export, index, not 'shout'",
     ),
     (
         lambda: Reaction("tell", Order, source=cast("Any", "cron")),
