@@ -9,9 +9,9 @@ __all__ = ["EXAMPLES", "GROUPS"]
 
 GROUPS: dict[str, tuple[str, ...]] = {
     "Design a model": ("init", "lint", "docs", "plan", "meter", "diff", "migrate", "workbench"),
-    "Ship it": ("infra", "iam", "check"),
-    "Run the systems": ("up", "token", "config", "support", "engagement", "calls"),
-    "Run the database": ("serve", "studio", "verify", "scrub", "backup", "backups", "restore", "copy"),
+    "Ship it": ("infra", "iam", "deploy", "check"),
+    "Run the systems": ("up", "token", "config", "support", "engagement", "calls", "search"),
+    "Run the database": ("serve", "studio", "sql", "verify", "scrub", "backup", "backups", "restore", "copy"),
 }
 
 # By command: what to type behind ``tablewright``.
@@ -31,23 +31,30 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "workbench import": ("workbench import model.json",),
     "infra": ("infra shop --format terraform", "infra shop --format cloudformation --environment staging"),
     "iam": ("iam shop", "iam shop --json --role api"),
+    "deploy": ("deploy tasks --out stack", "deploy shop --environment dev --region eu-west-1 --out stack"),
     "check": ("check --endpoint http://127.0.0.1:8000", "check --endpoint aws:eu-west-1 shop"),
     "up": ("up --demo", "up --memory --port 0 --system calls", "up --endpoint http://127.0.0.1:8000"),
     "token": ("token --user ada --role tasks:Admins", "token --user mia --role calls:Customers --hours 1"),
     "config": ("config", "config --json"),
     "support rebuild-metrics": ("support rebuild-metrics --url http://127.0.0.1:8080",),
+    "support verify-metrics": ("support verify-metrics --data ./data",),
     "support migrate-shards": ("support migrate-shards --data ./data",),
     "support collect-orphans": ("support collect-orphans --dry-run",),
     "support verify": ("support verify --data ./data",),
     "support export": ("support export --out training", "support export --out training --format parquet --full"),
     "engagement run": ("engagement run espresso --marketplace ALPS",),
     "engagement demo-data": ("engagement demo-data --out customers.csv",),
+    "search rebuild": ("search rebuild", "search rebuild tasks --data ./data"),
     "calls verify": ("calls verify", "calls verify --repair"),
     "serve": ("serve", "serve --data ./data --port 8000"),
     "studio": (
         "studio ./data --design shop",
         "studio http://127.0.0.1:8000 --write",
         "studio aws:eu-west-1 --design shop.model",
+    ),
+    "sql": (
+        'sql ./data "FROM Orders LIMIT 20"',
+        'sql ./data "SELECT status, count(*) FROM Ticket GROUP BY status" --design shop',
     ),
     "verify": ("verify ./data",),
     "scrub": ("scrub ./data --rate 5MB --copies /mnt/backup/shop",),
