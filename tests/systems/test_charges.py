@@ -226,7 +226,6 @@ def test_a_call_is_charged_what_is_planned_for_its_write(system: str) -> None:
     calls.check()
 
 
-@pytest.mark.requirement("X5")
 def test_what_becomes_of_a_run_is_charged_as_planned() -> None:
     (design,) = load("tablewright.systems.engagement")
     calls = ChargedCalls(design)
