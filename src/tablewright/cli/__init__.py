@@ -13,6 +13,7 @@
     service_commands          up, token, config
     support_commands          support rebuild-metrics, ...
     deploy/deploy_command     deploy
+    deploy/package_command    package
     studio/studio_command     studio
     applications/search_command   search rebuild
     transfer/copy_command     copy
@@ -49,7 +50,7 @@ from tablewright.cli import (
 )
 from tablewright.cli.applications import search_command
 from tablewright.cli.argument_parser import Commands, OneLineParser, UsageError
-from tablewright.cli.deploy import deploy_command
+from tablewright.cli.deploy import deploy_command, package_command
 from tablewright.cli.studio import studio_command
 from tablewright.cli.transfer import check_command, copy_command, sql_command
 
@@ -73,6 +74,7 @@ _MODULES = (
     lint_command,
     infrastructure_commands,
     deploy_command,
+    package_command,
     evolution_commands,
 )
 

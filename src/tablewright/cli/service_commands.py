@@ -41,6 +41,11 @@ def register(commands: Commands) -> None:
     add_accept_loss(up)
     up.add_argument("--demo", action="store_true", help="fill a new data folder with demo data")
     up.add_argument("--system", action="append", metavar="NAME", help="only this system; may be repeated")
+    up.add_argument(
+        "--as-deployed",
+        action="store_true",
+        help="run the functions that `tablewright deploy` deploys, each in a process; needs --system",
+    )
     up.set_defaults(command=_up, parser=up)
 
     token = commands.add_parser(
@@ -135,6 +140,10 @@ def _up(options: argparse.Namespace) -> int:
             raise UsageError("--dynamodb-port is for development: it accepts any credentials")
         check_address(_LOOPBACK, options.dynamodb_port, "--dynamodb-port")
     check_address(settings.host, settings.port)
+    if options.as_deployed:
+        from tablewright.cli.deploy.as_deployed import run_as_deployed
+
+        return run_as_deployed(settings, options)
     if settings.is_embedded and not settings.memory:
         check_layout(settings.data, by_region=False)
     # What takes a while to import, once it is known that it is needed.

@@ -1,1 +1,1 @@
-"""Commands for AWS accounts: the stack."""
+"""Commands for AWS accounts: ``deploy`` writes a stack, ``package`` what it runs."""

@@ -189,7 +189,6 @@ def _tasks(stack: Stack, tables: TableTemplate, needs: SystemNeeds, variables: d
                     "Command": ["up", "--system", needs.system.name],
                     "Essential": True,
                     "StopTimeout": _STOP_SECONDS,
-                    "ReadonlyRootFilesystem": True,
                     "LinuxParameters": {"InitProcessEnabled": True},
                     "PortMappings": [{"ContainerPort": _PORT, "Protocol": "tcp"}],
                     "Environment": [{"Name": name, "Value": value} for name, value in settings.items()],

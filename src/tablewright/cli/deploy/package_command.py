@@ -1,0 +1,69 @@
+"""``package``: what a stack runs, for Lambda as a zip, for containers as an image."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+
+from tablewright.cli.argument_parser import Commands, UsageError
+from tablewright.cli.deploy.deploy_command import system_at
+
+# What functions of a stack run on.
+_PYTHON = "3.13"
+_ARCHITECTURES = ("arm64", "x86_64")
+
+
+def register(commands: Commands) -> None:
+    package = commands.add_parser(
+        "package",
+        help="build what a stack runs: a zip for Lambda, or an image, with only what the system needs",
+        epilog="Wheels come from where pip gets them, in the versions of this environment. The same versions make the "
+        "same bytes.",
+    )
+    package.add_argument(
+        "path", metavar="SYSTEM", help="a system that comes with Tablewright (tasks), or the module of your own"
+    )
+    package.add_argument("--out", required=True, metavar="FOLDER", help="folder that the files are written to")
+    package.add_argument(
+        "--architecture",
+        action="append",
+        choices=_ARCHITECTURES,
+        help="processor of the functions; may be repeated (default: arm64)",
+    )
+    package.add_argument(
+        "--python", default=_PYTHON, metavar="VERSION", help=f"Python of the functions (default: {_PYTHON})"
+    )
+    package.add_argument(
+        "--image",
+        action="store_true",
+        help="an OCI image for containers instead, with the Python and for the processor of this machine",
+    )
+    package.set_defaults(command=_package, parser=package)
+
+
+def _package(options: argparse.Namespace) -> int:
+    from tablewright.deploy.package.building import build_image, build_zip
+    from tablewright.deploy.package.wheels import PackageError
+
+    found = system_at(options.path)
+    if found is None:
+        raise UsageError(f"{options.path} is no system; give tasks, support, ... or the module of a System of your own")
+    if not re.fullmatch(r"3\.\d{2}", options.python):
+        raise UsageError(f"--python {options.python}: give a version such as {_PYTHON}")
+    folder = Path(options.out)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if options.image:
+            built = [build_image(found[1], folder)]
+        else:
+            wanted = dict.fromkeys(options.architecture or _ARCHITECTURES[:1])
+            built = [build_zip(found[1], each, options.python, folder) for each in wanted]
+    except PackageError as error:
+        raise UsageError(str(error)) from None
+    except OSError as error:
+        raise UsageError(f"{folder} cannot be written to: {error.strerror}") from None
+    for each in built:
+        print(f"{each.path}: {each.size / 2**20:.1f} MB, {each.unpacked / 2**20:.1f} MB unpacked")
+        print(f"  {', '.join(each.distributions)}")
+    return 0

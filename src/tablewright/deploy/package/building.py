@@ -1,0 +1,91 @@
+"""Builds what a stack runs: the package of functions, and the image of containers."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from tablewright.deploy.package.function_zip import write_zip
+from tablewright.deploy.package.needed_modules import NeededModules, needed_by
+from tablewright.deploy.package.oci_image import PACKAGES, interpreter_files, own_architecture, write_image
+from tablewright.deploy.package.package_files import Files, source_files, wheel_files
+from tablewright.deploy.package.wheels import download, pinned
+
+__all__ = ["BuiltPackage", "build_image", "build_zip"]
+
+_FUNCTIONS = tuple(
+    f"tablewright.runtime.functions.{name}"
+    for name in ("api_function", "consumer_function", "schedule_function", "bounce_function", "runtime_interface")
+)
+_SERVER = ("tablewright.__main__", "tablewright.cli", "tablewright.runtime.http.serve", "tablewright.ui.screens")
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltPackage:
+    """A file that was built: its size, and that of what is in it."""
+
+    path: Path
+    size: int
+    unpacked: int
+    distributions: tuple[str, ...]
+
+
+def build_zip(place: str, architecture: str, python: str, folder: Path) -> BuiltPackage:
+    """The package of a system's functions, for one processor and one Python."""
+    module = place.partition(":")[0]
+    needed = needed_by(*_FUNCTIONS, module)
+    files, requirements = _with_wheels(needed, source_files(needed), architecture, python)
+    path = folder / f"functions-{architecture}.zip"
+    unpacked = write_zip(files, path)
+    return BuiltPackage(path, path.stat().st_size, unpacked, tuple(requirements))
+
+
+def build_image(place: str, folder: Path) -> BuiltPackage:
+    """The image of a system with its screens, for the processor and the Python of this machine."""
+    module = place.partition(":")[0]
+    architecture, python = own_architecture(), f"{sys.version_info.major}.{sys.version_info.minor}"
+    screens = f"{module.rpartition('.')[0]}.app"
+    needed = needed_by(*_SERVER, module, *_modules(screens))
+    sources = source_files(needed, screens=True)
+    files, requirements = _with_wheels(needed, sources, architecture, python)
+    packages = {f"{PACKAGES}/{name}": content for name, content in files.items()}
+    interpreter = interpreter_files()
+    path = folder / f"image-{architecture}.tar"
+    write_image(
+        [interpreter, (packages, {})],
+        path,
+        architecture=architecture,
+        entrypoint=["/opt/python/bin/python", "-m", "tablewright"],
+        command=["up"],
+        variables={
+            "PATH": "/opt/python/bin",
+            "PYTHONPATH": f"/{PACKAGES}",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "SSL_CERT_FILE": "/etc/ssl/certs/ca-certificates.crt",
+            "HOME": "/tmp",
+        },
+    )
+    unpacked = sum(len(content) for each in (interpreter[0], packages) for content in each.values())
+    return BuiltPackage(path, path.stat().st_size, unpacked, tuple(requirements))
+
+
+def _modules(package: str) -> list[str]:
+    """The modules of a package, if there is one."""
+    try:
+        spec = find_spec(package)
+    except ModuleNotFoundError:
+        return []
+    if spec is None or spec.origin is None:
+        return []
+    names = sorted(path.stem for path in Path(spec.origin).parent.glob("*.py"))
+    return [f"{package}.{name}" for name in names if name != "__init__"]
+
+
+def _with_wheels(needed: NeededModules, files: Files, architecture: str, python: str) -> tuple[Files, list[str]]:
+    requirements = pinned(needed.distributions)
+    with tempfile.TemporaryDirectory(prefix="tablewright-") as folder:
+        wheels = download(requirements, architecture, python, Path(folder))
+        return {**wheel_files(wheels), **files}, requirements
