@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import sys
 import tarfile
 import zipfile
 from pathlib import Path
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tablewright.deploy.package import function_zip
+from tablewright.deploy.package.bytecode import compiled
 from tablewright.deploy.package.function_zip import write_zip
 from tablewright.deploy.package.package_files import wheel_files
 from tablewright.deploy.package.wheels import PackageError, pinned
@@ -61,6 +63,20 @@ def test_of_a_wheel_only_what_is_used_is_taken(tmp_path: Path) -> None:
         "botocore-1.dist-info/METADATA",
         "extra.py",
     }
+
+
+def test_sources_are_compiled_to_the_same_bytes_each_time_and_need_no_time_of_their_sources(tmp_path: Path) -> None:
+    files = {
+        "a/__init__.py": b"NAMES = {'x', 'y', 'z'}\ndef f(name):\n    return name in {'p', 'q', 'r', 's'}\n",
+        "broken.py": b"def (:\n",
+        "data.json": b"{}",
+    }
+    made = compiled(files)
+    tag = sys.implementation.cache_tag
+    assert list(made) == [f"a/__pycache__/__init__.{tag}.pyc"]
+    assert compiled(dict(reversed(files.items()))) == made
+    # Unchecked: the second word of a file says so, and that it has a hash of its source.
+    assert made[f"a/__pycache__/__init__.{tag}.pyc"][4:8] == b"\x01\x00\x00\x00"
 
 
 def test_requirements_are_those_of_this_environment_with_what_they_require() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 from pathlib import Path
 
 from tablewright.cli.argument_parser import Commands, UsageError
@@ -44,6 +45,7 @@ def register(commands: Commands) -> None:
 
 def _package(options: argparse.Namespace) -> int:
     from tablewright.deploy.package.building import build_image, build_zip
+    from tablewright.deploy.package.bytecode import can_compile_for
     from tablewright.deploy.package.wheels import PackageError
 
     found = system_at(options.path)
@@ -63,6 +65,12 @@ def _package(options: argparse.Namespace) -> int:
         raise UsageError(str(error)) from None
     except OSError as error:
         raise UsageError(f"{folder} cannot be written to: {error.strerror}") from None
+    if not options.image and not can_compile_for(options.python):
+        print(
+            f"tablewright: warning: sources are not compiled, which costs every start of a function a second or more; "
+            f"run this with Python {options.python} to have them compiled",
+            file=sys.stderr,
+        )
     for each in built:
         print(f"{each.path}: {each.size / 2**20:.1f} MB, {each.unpacked / 2**20:.1f} MB unpacked")
         print(f"  {', '.join(each.distributions)}")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from tablewright.deploy.package.bytecode import can_compile_for, compiled
 from tablewright.deploy.package.function_zip import write_zip
 from tablewright.deploy.package.needed_modules import NeededModules, needed_by
 from tablewright.deploy.package.oci_image import PACKAGES, interpreter_files, own_architecture, write_image
@@ -38,6 +39,8 @@ def build_zip(place: str, architecture: str, python: str, folder: Path) -> Built
     module = place.partition(":")[0]
     needed = needed_by(*_FUNCTIONS, module)
     files, requirements = _with_wheels(needed, source_files(needed), architecture, python)
+    if can_compile_for(python):
+        files = {**files, **compiled(files)}
     path = folder / f"functions-{architecture}.zip"
     unpacked = write_zip(files, path)
     return BuiltPackage(path, path.stat().st_size, unpacked, tuple(requirements))
