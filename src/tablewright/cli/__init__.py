@@ -16,6 +16,7 @@
     deploy/package_command    package
     studio/studio_command     studio
     applications/search_command   search rebuild
+    applications/privacy_command  privacy export, privacy erase
     transfer/copy_command     copy
     transfer/check_command    check
     transfer/sql_command      sql
@@ -48,7 +49,7 @@ from tablewright.cli import (
     service_commands,
     support_commands,
 )
-from tablewright.cli.applications import search_command
+from tablewright.cli.applications import privacy_command, search_command
 from tablewright.cli.argument_parser import Commands, OneLineParser, UsageError
 from tablewright.cli.deploy import deploy_command, package_command
 from tablewright.cli.studio import studio_command
@@ -69,6 +70,7 @@ _MODULES = (
     engagement_commands,
     calls_commands,
     search_command,
+    privacy_command,
     cost_commands,
     document_commands,
     lint_command,

@@ -2,7 +2,7 @@
 
 table         Table, GlobalIndex, LocalIndex
 entity        Entity; RetiredEntity, the form of an earlier version
-declarations  AttributeName, KeyOnly, Unique, Version, CreatedAt, UpdatedAt, ExpiresAt, Expiry, Numbered, Large;
+declarations  AttributeName, KeyOnly, Unique, Version, CreatedAt, UpdatedAt, ExpiresAt, Expiry, Retain, Numbered, Large;
               computed, Upgrades
 naming        camel_case, pascal_case, snake_case
 patterns      Get, Query and what they give: Lookup, Selection
@@ -27,6 +27,7 @@ from tablewright.model.declarations import (
     Large,
     Numbered,
     Personal,
+    Retain,
     Stamp,
     Unique,
     UpdatedAt,
@@ -55,6 +56,7 @@ from tablewright.model.keys.key_rules import Keys, first_of, raw, sharded, when
 from tablewright.model.keys.key_template import Template
 from tablewright.model.naming import camel_case, pascal_case, snake_case
 from tablewright.model.patterns import Get, Lookup, Query, Selection
+from tablewright.model.personal_fields import personal_fields, personal_members
 from tablewright.model.schema import Schema, retired_schemas_of, schema_of, schemas_of
 from tablewright.model.table import GlobalIndex, Index, LocalIndex, Table
 from tablewright.model.values.attribute_codec import EpochMillis, EpochSeconds
@@ -94,6 +96,7 @@ __all__ = [
     "Query",
     "Reaction",
     "RequiredRead",
+    "Retain",
     "RetiredEntity",
     "Schema",
     "Selection",
@@ -114,6 +117,8 @@ __all__ = [
     "computed",
     "first_of",
     "pascal_case",
+    "personal_fields",
+    "personal_members",
     "present",
     "raw",
     "retired_schemas_of",

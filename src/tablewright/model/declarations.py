@@ -7,7 +7,7 @@ Markers on fields, in ``Annotated``:
     number:   Annotated[int, Numbered("ticket_id")] = 0                1, 2, 3, ... for each ticket, without gaps
     shop_id:  Annotated[str, KeyOnly()]                                in keys, and not in an attribute of its own
     body:     Annotated[str, Large()] = ""                             in a blob once the item is large
-    email:    Annotated[str, Personal()]                               replaced in copies that are pseudonymized
+    email:    Annotated[str, Personal()]                               exported, erased, replaced in copies
     version:  Version = 0                                              optimistic lock
     created_at: CreatedAt = None      updated_at: UpdatedAt = None     set by the store
     ttl:      Annotated[ExpiresAt, Expiry(timedelta(hours=24))] = None when the item expires; by default, in a day
@@ -22,7 +22,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Annotated, Any, Generic, Self, TypeVar, overload
+from typing import Annotated, Any, Generic, Literal, Self, TypeVar, overload
 
 from pydantic import Field
 
@@ -206,12 +206,45 @@ class Large:
 
 @dataclass(frozen=True, slots=True)
 class Personal:
-    """A value that is about a person: ``tablewright copy --pseudonymize`` replaces it by a pseudonym.
+    """A value about a person: ``tablewright copy --pseudonymize`` replaces it, ``tablewright privacy`` finds it.
 
-        email: Annotated[str, Personal()]
+        user_id: Annotated[str, Personal("subject")]       whom the item is about: it is deleted when they are erased
+        user_id: Annotated[str, Personal("subject", keep="accounts are kept for ten years")]      or kept without them
+        email: Annotated[str, Personal()]                  a value about them
+        created_by: Annotated[str, Personal("author")]     who wrote the item: its personal values are erased
+        assigned_by: Annotated[str, Personal("reference")] somebody who is named
+        text: Annotated[str, Personal("mention")]          a text in which somebody may be named by their id
+        ticket_id: Annotated[str, Personal("part")]        the item belongs to the one with this value in this field
 
     It may be on a field of an entity, or of a model inside of one.
     """
+
+    kind: Literal["value", "subject", "author", "reference", "mention", "part"] = "value"
+    # Why an item about a person is kept, without saying who it is about.
+    keep: str = ""
+
+    def __post_init__(self) -> None:
+        kinds = ("value", "subject", "author", "reference", "mention", "part")
+        if self.kind not in kinds:
+            raise ModelError(f"Personal({self.kind!r}): use one of {', '.join(kinds)}")
+        if self.keep and self.kind != "subject":
+            raise ModelError("Personal(keep=...) is for the subject of an item: Personal('subject', keep='...')")
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Retain(Expiry):
+    """How long an item is kept: the time to live of a retention period, in days from its last write.
+
+        ttl: Annotated[ExpiresAt, Retain(days=365)] = None
+
+    It is an ``Expiry`` that documents, plans and lint name as retention.
+    """
+
+    def __init__(self, days: float) -> None:
+        if days <= 0:
+            raise ModelError(f"Retain(days={days}): keep the item for some time, such as Retain(days=365)")
+        object.__setattr__(self, "after", timedelta(days=days))
+        self.__post_init__()
 
 
 Version = Annotated[int, VersionMarker(), Field(default=0)]

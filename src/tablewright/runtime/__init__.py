@@ -15,7 +15,8 @@
     events/             from streams to subscribers; EventBridge
     mail/               messages about events, and transports that send them
     search/             the full-text index that consumers keep, and searches with the rights of the caller
-    admin/              routes for those who run the systems: search
+    privacy/            personal data across the systems: found, exported, erased
+    admin/              routes for those who run the systems: people, personal data, search
 
 The names below are what a system and a command use; they are loaded on first use, as a command that only prints its
 settings needs no FastAPI.

@@ -27,7 +27,7 @@ from pydantic import Field
 from pydantic_core import to_jsonable_python
 from typing_extensions import TypedDict
 
-from tablewright.model import Entity, ItemWrite, Keys, Query
+from tablewright.model import Entity, ItemWrite, Keys, Personal, Query
 from tablewright.runtime.errors import ResourceNotFound
 from tablewright.runtime.identity.actor import acting
 from tablewright.runtime.internal_tables import internal_table
@@ -45,13 +45,13 @@ class AuditEntry(Entity, table=internal_table):
     """A change of a thing."""
 
     # The system, what kind of thing, and which: servicedesk/tickets/33567ee8-...
-    thing: str
+    thing: Annotated[str, Personal("mention")]
     at: datetime
     entry_id: str
-    by: str
+    by: Annotated[str, Personal("reference")]
     call: str
     # JSON: by field, what it was and what it is.
-    changes: str
+    changes: Annotated[str, Personal("mention")]
 
     keys = Keys(PK="AUDIT#{thing}", SK="{at}#{entry_id}")
 

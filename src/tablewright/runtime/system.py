@@ -30,11 +30,13 @@ from tablewright.runtime.aws_clients import client_problem, is_endpoint
 from tablewright.runtime.consumer_threads import ConsumerSpec
 from tablewright.runtime.http.rate_limit import RateLimit
 from tablewright.runtime.identity import local_issuer, tokens
-from tablewright.runtime.identity.access import Caller, Role
+from tablewright.runtime.identity.access import RUNTIME_ADMINS, Caller, Role
 from tablewright.runtime.identity.deny_list import DenyList
+from tablewright.runtime.identity.people import People
 from tablewright.runtime.internal_tables import events_table, internal_table
 from tablewright.runtime.mail import event_mail, mail_transport
 from tablewright.runtime.metrics import MeasuredBackend, Metrics
+from tablewright.runtime.privacy.privacy import Privacy
 from tablewright.runtime.search.search import Search
 from tablewright.runtime.search.searchable import Searchable
 from tablewright.runtime.settings import PREFIX, Secrets, Settings
@@ -118,6 +120,8 @@ class System:
     # Writes demo data into empty tables.
     demo: Callable[[Runtime, Any, OnProgress], Awaitable[None]] | None = None
     demo_users: Sequence[DemoUser] = ()
+    # The ids that the system knows somebody by, beside the one that is given: a hash of a phone number.
+    identities: Callable[[Runtime, str], Sequence[str]] = lambda runtime, person: ()
     # What can be found by a search, and by whom.
     search: Sequence[Searchable] = ()
     # The module whose ``app`` (a ``tablewright.ui.Application``) has its screens; imported where screens are shown.
@@ -149,8 +153,12 @@ class Runtime:
     mailer: event_mail.Mailer
     limit: RateLimit
     deny_list: DenyList
+    # Who may sign in, with which roles.
+    people: People
     # The full-text index of the systems.
     search: Search
+    # Personal data across the systems.
+    privacy: Privacy = field(init=False, repr=False)
     clock: Callable[[], float] = time.time
     # Whether there is a blob store for large values.
     has_blobs: bool = False
@@ -226,7 +234,9 @@ class Runtime:
         )
         store = AsyncStore(backend, **options)
         maintenance_store = store_with(settings.maintenance_profile)
-        return cls(
+        deny_list = DenyList(store)
+        known_roles = [role.name for system in systems for role in system.roles]
+        runtime = cls(
             settings=settings,
             store=store,
             sync_store=sync_store,
@@ -238,12 +248,22 @@ class Runtime:
             issuer=issuer,
             mailer=mailer,
             limit=RateLimit(settings.rate_limit, settings.rate_burst),
-            deny_list=DenyList(store),
+            deny_list=deny_list,
+            people=People(store, deny_list, [*known_roles, RUNTIME_ADMINS.name], clock),
             clock=clock,
             has_blobs=options["blobs"] is not None,
             search=Search(settings, store, maintenance_store, {system.name: system.search for system in systems}),
             engine=engine,
         )
+        runtime.privacy = Privacy(
+            maintenance_store,
+            {system.name: system.tables for system in systems},
+            lambda person: [each for system in systems for each in system.identities(runtime, person)],
+            lambda: runtime.privacy_secret,
+            clock,
+            alone=settings.is_embedded,
+        )
+        return runtime
 
     @property
     def privacy_secret(self) -> bytes:

@@ -7,7 +7,8 @@
     live_changes    changes of tables, for the views that are open
     texts           words in English and Italian, times as people say them
     identity/       signing in and out, sessions, which pages may talk to the screens
-    start_view      the start page
+    frame_views/    the start page, results of a search
+    admin/          the screens of those who run the systems
     screens         all of it, as an application under /app
 
 docs/applications.md says how a screen is written. It needs the extra ``tablewright[apps]``; nothing else imports this.

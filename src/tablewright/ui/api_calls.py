@@ -119,7 +119,7 @@ class Api:
             "headers": headers,
             "client": ("127.0.0.1", 0),
             "server": ("localhost", 80),
-            SIGNED_IN: self.session.caller,
+            SIGNED_IN: self.session.signed or self.session.caller,
         }
         return _answer(*await _exchange(self.app, scope, content or b""))
 

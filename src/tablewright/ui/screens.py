@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 
@@ -33,7 +34,7 @@ from tablewright.ui.texts import Texts
 __all__ = ["OTHERS", "Screens", "check_settings", "make_screens"]
 
 ROOT = "/app"
-OTHERS: tuple[str, ...] = ()
+OTHERS: tuple[str, ...] = ("tablewright.ui.admin.admin_app",)
 """Modules of applications that belong to no system; each has an ``app``, as those of systems do."""
 
 
@@ -54,6 +55,7 @@ class Screens:
     """The screens: ASGI applications, and what runs as long as they do."""
 
     def __init__(self, runtime: Runtime, systems: Sequence[System], api: ASGIApp) -> None:
+        self._runtime = runtime
         applications = {"": frame_views}
         calls = {"": Calls(()), "runtime": Calls(runtime_calls())}
         for system in systems:
@@ -95,6 +97,8 @@ class Screens:
     async def _page(self, request: Request, t: Texts) -> None:
         session = session_in(request.scope)
         assert session is not None, "the guard lets nobody in without a session"
-        page = Page(self._shell, session, t, ROOT)
+        # Offered is what the roles allow that count now; calls are made as the session was signed.
+        caller = await self._runtime.people.admitted(session.caller)
+        page = Page(self._shell, replace(session, caller=caller, signed=session.caller), t, ROOT)
         query = request.url.query
         await page.open(request.scope["path"] + (f"?{query}" if query else ""), is_first=True)

@@ -14,7 +14,7 @@ from datetime import UTC, date, datetime, timedelta
 from string import Formatter
 from zoneinfo import ZoneInfo
 
-__all__ = ["LANGUAGES", "Catalogue", "Texts", "language_of", "zone_of"]
+__all__ = ["LANGUAGES", "Catalogue", "Texts", "language_of", "parsed_time", "zone_of"]
 
 LANGUAGES = ("en", "it")
 """The languages of the screens, in the order of the texts in a catalogue."""
@@ -128,6 +128,11 @@ class Texts:
         if seconds < 86_400:
             return f"{seconds // 3600} h {seconds % 3600 // 60} min"
         return f"{seconds // 86_400} {self('shell.days')} {seconds % 86_400 // 3600} h"
+
+
+def parsed_time(text: str | None) -> datetime | None:
+    """A time as the APIs write it; None for none."""
+    return datetime.fromisoformat(text) if text else None
 
 
 def language_of(chosen: str | None, accepted: str) -> str:

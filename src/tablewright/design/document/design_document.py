@@ -39,7 +39,9 @@ from tablewright.model import (
     ItemWrite,
     Large,
     Numbered,
+    Personal,
     Query,
+    Retain,
     Schema,
     Table,
     Unique,
@@ -170,8 +172,15 @@ def _meaning(schema: Schema, spec: FieldSpec) -> str:
             where = "" if counter.where is None else f" where {counter.where.text}"
             parts.append(f"{what} {counter.source.entity.__name__}{where}, kept by the {counter.kept_by}")
     if spec is schema.expiry:
-        after = spec.marker(Expiry).after
-        parts.append("when it expires" + (f", by default after {_duration(after)}" if after else ""))
+        expiry = spec.marker(Expiry)
+        if isinstance(expiry, Retain) and expiry.after is not None:
+            parts.append(f"retention: kept for {_duration(expiry.after)} after its last write")
+        else:
+            parts.append("when it expires" + (f", by default after {_duration(expiry.after)}" if expiry.after else ""))
+    personal = spec.marker(Personal)
+    if personal is not None:
+        kind = "" if personal.kind == "value" else f" ({personal.kind})"
+        parts.append(f"personal{kind}" + (f", kept: {personal.keep}" if personal.keep else ""))
     if spec in schema.large:
         parts.append(f"stored as a blob if the item exceeds {spec.marker(Large).threshold:,} bytes")
     if info.is_required():

@@ -1,4 +1,4 @@
-"""Rules about fields that are not keys: money, and times to live that nothing acts on."""
+"""Rules about fields that are not keys: money, times to live that nothing acts on, and personal data without an end."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from tablewright.design.lint.field_traits import field_paths, words
 from tablewright.design.lint.lint_context import LintContext
 from tablewright.design.lint.lint_findings import Occurrence, rule
 from tablewright.design.lint.repair_code import field_code
+from tablewright.model import Retain, personal_fields
 
 # Things of which a total is money.
 _BILLS = frozenset(["invoice", "order", "cart", "basket", "payment", "bill", "receipt", "purchase", "quote", "sale"])
@@ -51,5 +52,24 @@ def ttl_not_enabled(context: LintContext) -> Iterator[Occurrence]:
                     f"{schema.entity.__name__}.{name}",
                     f"{name} is a time to live by its name, but table {schema.table.name} has none: nothing expires.",
                     f'Give the table `ttl="{schema.fields[name].attribute}"`, and declare `{name}: ExpiresAt = None`.',
+                    context.where(schema.entity),
+                )
+
+
+@rule("no-retention", "Personal data that is kept for ever, beside some that is not", "warning")
+def no_retention(context: LintContext) -> Iterator[Occurrence]:
+    """Where a design declares retention, an entity about a person without one was forgotten, or should say why."""
+    if not any(schema.expiry is not None and schema.expiry.marker(Retain) is not None for schema in context.schemas):
+        return
+    for schema in context.schemas:
+        if schema.expiry is not None:
+            continue
+        for name, marker in personal_fields(schema).items():
+            if marker.kind == "subject" and not marker.keep:
+                yield Occurrence(
+                    f"{schema.entity.__name__}.{name}",
+                    f"items are about the person in {name}, and are kept for ever: others of the design are not.",
+                    "Declare `ttl: Annotated[ExpiresAt, Retain(days=365)] = None`, or say why they are kept: "
+                    f'`{name}: Annotated[str, Personal("subject", keep="tax law")]`.',
                     context.where(schema.entity),
                 )

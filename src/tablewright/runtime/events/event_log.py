@@ -18,7 +18,7 @@ from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Annotated, Any
 
-from tablewright.model import Entity, EpochSeconds, Expiry, Get, ItemWrite, Keys, Query, Write
+from tablewright.model import Entity, EpochSeconds, Get, ItemWrite, Keys, Query, Retain, Write
 from tablewright.runtime.internal_tables import events_table
 from tablewright.store import (
     AnyChange,
@@ -55,7 +55,7 @@ class Event(Entity, table=events_table):
     # The change's sequence number, padded so that it sorts. A stream has times to the second only.
     sequence: str
     detail: dict[str, Any]
-    ttl: Annotated[EpochSeconds | None, Expiry(KEPT_FOR)] = None
+    ttl: Annotated[EpochSeconds | None, Retain(days=KEPT_FOR.days)] = None
 
     keys = Keys(PK="EVENT#{event_id}", SK="EVENT", GSI1PK="SOURCE#{source}", GSI1SK="{at}#{sequence}#{event_id}")
 

@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from tablewright.model import Selection
-from tablewright.runtime.admin import search_routes
+from tablewright.runtime.admin import people_routes, privacy_routes, search_routes
 from tablewright.runtime.consumer_threads import ConsumerThreads
 from tablewright.runtime.errors import ResourceNotFound, ServiceUnavailable, StateConflict
 from tablewright.runtime.events.event_log import Event
@@ -138,6 +138,32 @@ async def metrics(request: Request, _: Probe) -> Response:
     return Response(runtime_of(request).metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
+class UnreadableView(BaseModel):
+    system: str = Field(examples=["tasks"])
+    entity: str = Field(examples=["Task"])
+    key: str = Field(description="which item it is", examples=["task_id t-1"])
+    reason: str = Field(description="what is wrong with it", examples=["priority: Field required"])
+    latest: datetime = Field(description="when it was last met")
+    times: int = Field(description="how often it was met", examples=[1])
+
+
+@router.get("/runtime/unreadable", tags=["health"])
+async def unreadable(request: Request, _: Admin) -> list[UnreadableView]:
+    """Items of all systems that could not be read since this process started, the latest of each system first."""
+    return [
+        UnreadableView(
+            system=name,
+            entity=each.error.entity,
+            key=str(each.error.key),
+            reason=each.error.reason,
+            latest=each.latest,
+            times=each.times,
+        )
+        for name, service in request.app.state.services.items()
+        for each in getattr(getattr(service, "unreadable_log", None), "latest", ())
+    ]
+
+
 @router.get("/runtime/events/{source}", tags=["events"])
 async def events(
     source: Annotated[str, Path(max_length=100, description="the name of a system", examples=["tasks"])],
@@ -252,7 +278,7 @@ async def replay_mail(id: str, request: Request, _: Admin) -> None:
         raise ServiceUnavailable(f"the message could not be sent now: {error}") from error
 
 
-router.routes += search_routes.router.routes
+router.routes += [*people_routes.router.routes, *privacy_routes.router.routes, *search_routes.router.routes]
 
 
 def _dead_letters_of(name: str) -> Selection[DeadLetter]:

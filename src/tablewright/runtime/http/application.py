@@ -78,7 +78,7 @@ def application(
         services = services_of(runtime, systems)
     threads = ConsumerThreads(runtime.consumer_store, _consumer_specs(runtime, systems, services), runtime.metrics)
     background = [each for system in systems for each in system.background(runtime, services[system.name])]
-    background.append(runtime.search)
+    background += [runtime.search, runtime.privacy]
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -119,6 +119,7 @@ def application(
     app.state.runtime = runtime
     app.state.consumer_threads = threads
     app.state.systems = list(systems)
+    app.state.services = services
     app.state.screens = None
     problems.install(app)
     describe(app, _COMMON, public=_public(calls))

@@ -55,8 +55,8 @@ GRANTS = "grants"
 def allow(*granted: Role | Grant) -> Any:
     """A dependency: the caller, who has to have one of the roles.
 
-    It is for routes and web sockets, and the one place where callers are checked: the token, the rate limit, the roles,
-    the deny list, and what the system itself knows of the caller (``System.admit``).
+    It is for routes and web sockets, and the one place where callers are checked: the token, the rate limit, the roles
+    (of the token, or of ``people``), the deny list, and what the system itself knows of the caller (``System.admit``).
     """
     grants = tuple(each if isinstance(each, Grant) else Grant(each) for each in granted)
     roles = tuple(grant.role for grant in grants)
@@ -74,6 +74,7 @@ def allow(*granted: Role | Grant) -> Any:
                 runtime.limit.take(f"address {_address(request)}")
                 raise
         runtime.limit.take(f"caller {caller.user_id}")
+        caller = await runtime.people.admitted(caller)
         caller.require(*roles)
         await runtime.deny_list.check(caller.user_id)
         state = request.app.state

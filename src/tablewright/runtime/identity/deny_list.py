@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Annotated
 
-from tablewright.model import CreatedAt, Entity, Get, Keys
+from tablewright.model import CreatedAt, Entity, Get, Keys, Personal
 from tablewright.runtime.errors import Forbidden
 from tablewright.runtime.identity.remembered_absence import RememberedAbsence
 from tablewright.runtime.internal_tables import internal_table
@@ -24,8 +25,8 @@ __all__ = ["CHECK_CALLER", "DeactivatedUser", "DenyList"]
 class DeactivatedUser(Entity, table=internal_table):
     """Somebody whom no system admits, and who decided that."""
 
-    user_id: str
-    deactivated_by: str
+    user_id: Annotated[str, Personal("subject")]
+    deactivated_by: Annotated[str, Personal("reference")]
     deactivated_at: CreatedAt = None
 
     keys = Keys(PK="DEACTIVATED#{user_id}", SK="DEACTIVATED")

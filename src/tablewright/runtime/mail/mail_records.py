@@ -18,7 +18,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel
 
-from tablewright.model import Entity, EpochMillis, EpochSeconds, Expiry, Get, ItemWrite, Keys, Query, Write
+from tablewright.model import Entity, EpochMillis, EpochSeconds, Get, ItemWrite, Keys, Query, Retain, Write
 from tablewright.runtime.events.event_log import KEPT_FOR, Event
 from tablewright.runtime.internal_tables import internal_table
 
@@ -53,7 +53,7 @@ class MailRecord(Entity, table=internal_table):
     failed_at: datetime | None = None
     attempts: int = 0
     letter: Letter | None = None
-    ttl: Annotated[EpochSeconds | None, Expiry(KEPT_FOR)] = None
+    ttl: Annotated[EpochSeconds | None, Retain(days=KEPT_FOR.days)] = None
 
     keys = Keys(PK="MAIL#{event_id}", SK="TO#{recipient}")
 
@@ -70,7 +70,7 @@ class MailCompleted(Entity, table=internal_table):
     """A record: every message about an event was sent, or is recorded as queued or refused."""
 
     event_id: str
-    ttl: Annotated[EpochSeconds | None, Expiry(KEPT_FOR)] = None
+    ttl: Annotated[EpochSeconds | None, Retain(days=KEPT_FOR.days)] = None
 
     keys = Keys(PK="MAIL#{event_id}", SK="COMPLETED")
 
@@ -91,7 +91,7 @@ class QueuedMail(Entity, table=internal_table):
     next_at: EpochMillis
     # When it began to wait.
     since: EpochMillis
-    ttl: Annotated[EpochSeconds | None, Expiry(KEPT_FOR)] = None
+    ttl: Annotated[EpochSeconds | None, Retain(days=KEPT_FOR.days)] = None
 
     keys = Keys(PK="MAILQUEUE", SK="{recipient}#{at}#{sequence}#{event_id}")
 
@@ -106,7 +106,7 @@ class DeadMail(Entity, table=internal_table):
     failed_at: datetime
     event_id: str
     recipient: str
-    ttl: Annotated[EpochSeconds | None, Expiry(KEPT_FOR)] = None
+    ttl: Annotated[EpochSeconds | None, Retain(days=KEPT_FOR.days)] = None
 
     keys = Keys(PK="DEADMAIL", SK="{failed_at}#{event_id}#{recipient}")
 

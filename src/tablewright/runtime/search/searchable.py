@@ -87,7 +87,7 @@ class Searchable:
             self.kind,
             {name: str(values[name]) for name in self.ids},
             title[:MAX_TEXT],
-            "\n".join(texts)[:MAX_TEXT],
+            " · ".join(texts)[:MAX_TEXT],
             owners,
         )
 

@@ -73,9 +73,9 @@ class Status(StrEnum):
 class Call(Entity, table=calls, naming=camel_case):
     """A call of a user with a provider."""
 
-    user_id: str
+    user_id: Annotated[str, Personal("subject", keep="the provider keeps a record of the call")]
     call_id: Annotated[str, Unique()]
-    provider_id: str
+    provider_id: Annotated[str, Personal("reference")]
     status: Status = Status.SCHEDULED
     scheduled_for: KeyMillis
     duration_minutes: Annotated[int, Field(ge=1, le=MAX_MINUTES)] = DEFAULT_MINUTES
@@ -131,7 +131,7 @@ class BookedDay(Entity, table=calls, naming=camel_case):
     """The times of a day (UTC) at which a user or a provider has calls."""
 
     side: Side
-    person_id: str
+    person_id: Annotated[str, Personal("subject", keep="the time of a call that is kept")]
     day: date
     # By call id: when it begins and ends, in milliseconds since 1970.
     times: dict[str, tuple[int, int]] = Field(default_factory=dict)

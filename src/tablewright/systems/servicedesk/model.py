@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import Annotated
 from uuid import UUID
 
 from pydantic import BaseModel, Field
@@ -30,6 +31,7 @@ from tablewright.model import (
     GlobalIndex,
     ItemWrite,
     Keys,
+    Personal,
     Projection,
     Query,
     Reaction,
@@ -117,10 +119,10 @@ FIRST_ANSWER = {
 class Comment(BaseModel):
     """What somebody added to a ticket."""
 
-    comment_text: str
+    comment_text: Annotated[str, Personal()]
     added_at: datetime
     # The sub of the token; None in what another program wrote.
-    added_by: str | None = None
+    added_by: Annotated[str | None, Personal("author")] = None
 
 
 class Ticket(Entity, table=tickets):
@@ -128,18 +130,18 @@ class Ticket(Entity, table=tickets):
 
     ticket_id: UUID
     # A session's id, or the keyed hash of a phone number: never the number itself.
-    caller_id: str
-    issue_description: str
+    caller_id: Annotated[str, Personal("subject")]
+    issue_description: Annotated[str, Personal()]
     status: Status = Status.OPEN
     created_at: CreatedAt = None
     updated_at: UpdatedAt = None
     comments: list[Comment] = Field(default_factory=list)
     # Beyond the seven of the document: who opened it, by the sub of the token.
-    created_by: str | None = None
+    created_by: Annotated[str | None, Personal("reference")] = None
     number: str | None = None
     priority: Priority = Priority.P3
     # The sub of whoever has it.
-    assignee: str | None = None
+    assignee: Annotated[str | None, Personal("reference")] = None
     first_answered_at: datetime | None = None
 
     keys = Keys(

@@ -32,9 +32,17 @@ _ISSUES = (
 
 def _service(runtime: Runtime) -> ServiceDesk:
     unreadable_log = UnreadableLog("servicedesk", runtime.metrics, runtime.now)
+    return ServiceDesk(runtime.store, _caller_ids(runtime), runtime.clock, unreadable_log)
+
+
+def _caller_ids(runtime: Runtime) -> CallerIds:
     settings = runtime.settings
-    caller_ids = CallerIds(runtime.privacy_secret, country=settings.caller_country, emails=settings.hash_caller_emails)
-    return ServiceDesk(runtime.store, caller_ids, runtime.clock, unreadable_log)
+    return CallerIds(runtime.privacy_secret, country=settings.caller_country, emails=settings.hash_caller_emails)
+
+
+def _identities(runtime: Runtime, person: str) -> list[str]:
+    """A caller is known by a hash of the phone number, or of the mail address."""
+    return [_caller_ids(runtime).of(person)]
 
 
 def _ticket_id(written: Written) -> str:
@@ -69,6 +77,7 @@ system = System(
         DemoUser("sam", (AGENTS,), "somebody at the desk", "sam@example.org"),
         DemoUser("dora", (ADMINS,), "looks after the desk", "dora@example.org"),
     ),
+    identities=_identities,
     search=SEARCH,
     screens="tablewright.systems.servicedesk.app.desk_app",
 )

@@ -47,6 +47,7 @@ from tablewright.model import (
     Keys,
     Large,
     Numbered,
+    Personal,
     Query,
     Reaction,
     Table,
@@ -160,18 +161,18 @@ class Ticket(Entity, table=tickets, type_name="ticket"):
     """What a customer needs help with."""
 
     ticket_id: str
-    customer_id: str
+    customer_id: Annotated[str, Personal("subject")]
     status: Status = Status.NEW
     priority: Priority = Priority.MEDIUM
-    symptom_text: str = Field(max_length=10_000)
+    symptom_text: Annotated[str, Personal()] = Field(max_length=10_000)
     created_at: CreatedAt = None
     updated_at: UpdatedAt = None
     # When it became READY; the time from its creation until then is its resolution time.
     completed_at: datetime | None = None
-    completed_by: str | None = None
+    completed_by: Annotated[str | None, Personal("reference")] = None
     escalated_at: datetime | None = None
-    escalation_reason: str | None = Field(default=None, max_length=2_000)
-    assigned_to: str | None = None
+    escalation_reason: Annotated[str | None, Personal()] = Field(default=None, max_length=2_000)
+    assigned_to: Annotated[str | None, Personal("reference")] = None
     # Logs and traces; in the object store once the item would be larger than 350 KB.
     data: Annotated[str, Large()] = ""
     version: Version = 0
@@ -262,16 +263,16 @@ INTERNAL_EVENTS = frozenset({NOTE})
 class Event(Entity, table=tickets, type_name="event"):
     """Something that happened to a ticket."""
 
-    ticket_id: str
+    ticket_id: Annotated[str, Personal("part")]
     day: date
     number: Annotated[int, Numbered("ticket_id")] = 0
     timestamp: datetime
     event_type: str
     old_status: Status | None = None
     new_status: Status | None = None
-    details: dict[str, Any] = Field(default_factory=dict)
+    details: Annotated[dict[str, Any], Personal("mention")] = Field(default_factory=dict)
     # The sub of whoever it is by; None in what another program wrote.
-    author: str | None = None
+    author: Annotated[str | None, Personal("reference")] = None
 
     keys = Keys(PK="TICKET#{ticket_id}", SK="EVENT#{day}#{number:06}")
 
@@ -291,8 +292,8 @@ class Event(Entity, table=tickets, type_name="event"):
 class Helper(Entity, table=tickets, type_name="helper"):
     """Somebody who worked on a ticket: changed its status, was given it, or wrote an event."""
 
-    ticket_id: str
-    helper_id: str
+    ticket_id: Annotated[str, Personal("part")]
+    helper_id: Annotated[str, Personal("subject")]
 
     keys = Keys(PK="TICKET#{ticket_id}", SK="HELPER#{helper_id}")
 
@@ -304,7 +305,7 @@ class Helper(Entity, table=tickets, type_name="helper"):
 class Conversation(Entity, table=tickets, type_name="conversation"):
     """Who wrote last about a ticket; an item of its own, as a ticket may be large, and is not changed by a message."""
 
-    ticket_id: str
+    ticket_id: Annotated[str, Personal("part")]
     last_message_at: datetime
     is_answered: bool
 
@@ -326,19 +327,19 @@ class Feedback(Entity, table=tickets, type_name="feedback"):
     A customer gives it on the help of an operator, and an operator on the help that the ticket got before.
     """
 
-    ticket_id: str
+    ticket_id: Annotated[str, Personal("part")]
     feedback_id: str
-    given_by: str
+    given_by: Annotated[str, Personal("author")]
     # The operator whom it is about, or who gave it: all that has to do with an operator is found by this.
-    operator_id: str
+    operator_id: Annotated[str, Personal("reference")]
     # The ticket and the operator, of a customer: there is one feedback of both.
-    once: Annotated[str | None, Unique()] = None
+    once: Annotated[str | None, Unique(), Personal("mention")] = None
     submitted_at: datetime
     rating: int = Field(ge=1, le=5)
     was_helpful: bool | None = None
-    comment: str | None = Field(default=None, max_length=5_000)
+    comment: Annotated[str | None, Personal()] = Field(default=None, max_length=5_000)
     # The sub of whoever sent it: a program may have asked the customer.
-    submitted_by: str | None = None
+    submitted_by: Annotated[str | None, Personal("reference")] = None
 
     keys = Keys(
         PK="TICKET#{ticket_id}",
@@ -375,7 +376,7 @@ class Session(Entity, table=tickets, type_name="session"):
     """Somebody who is logged in."""
 
     session_id: str
-    user_id: str
+    user_id: Annotated[str, Personal("subject")]
     created_at: CreatedAt = None
     expires_at: datetime
     ttl: Annotated[EpochSeconds | None, Expiry(timedelta(hours=24))] = None

@@ -35,6 +35,7 @@ from tablewright.model import (
     ItemWrite,
     Keys,
     Large,
+    Personal,
     Query,
     Reaction,
     Stamp,
@@ -111,8 +112,8 @@ class Task(Entity, table=task_management, naming=pascal_case, type_name="TASK"):
     # The day by which it is to be done.
     due: date | None = None
     # The id of the admin who created it, and of the last who changed it.
-    created_by: str
-    updated_by: str
+    created_by: Annotated[str, Personal("reference")]
+    updated_by: Annotated[str, Personal("reference")]
     created_at: Annotated[KeyMillis | None, Stamp("created")] = None
     updated_at: Annotated[EpochMillis | None, Stamp("updated")] = None
 
@@ -142,8 +143,8 @@ class Assignment(Entity, table=task_management, naming=pascal_case, type_name="A
     """That somebody is to do a task."""
 
     task_id: str
-    assigned_to: str
-    assigned_by: str
+    assigned_to: Annotated[str, Personal("subject")]
+    assigned_by: Annotated[str, Personal("reference")]
     assigned_at: Annotated[EpochMillis | None, Stamp("created")] = None
 
     keys = Keys(
@@ -169,8 +170,8 @@ class Assignment(Entity, table=task_management, naming=pascal_case, type_name="A
 class User(Entity, table=task_management, naming=pascal_case, type_name="USER"):
     """Somebody who works here; the id is the ``sub`` of their tokens."""
 
-    user_id: str
-    email: str
+    user_id: Annotated[str, Personal("subject")]
+    email: Annotated[str, Personal()]
     user_status: UserStatus = UserStatus.ACTIVE
     groups: Annotated[frozenset[Group], Field(max_length=len(Group))]
     created_at: Annotated[EpochMillis | None, Stamp("created")] = None
@@ -197,8 +198,8 @@ class Comment(Entity, table=task_management, naming=pascal_case, type_name="COMM
 
     task_id: str
     comment_id: str
-    text: str
-    created_by: str
+    text: Annotated[str, Personal()]
+    created_by: Annotated[str, Personal("author")]
     created_at: Annotated[KeyMillis | None, Stamp("created")] = None
 
     keys = Keys(PK="COMMENTS#{task_id}", SK="COMMENT#{created_at:013}#{comment_id}")
@@ -220,7 +221,7 @@ class Attachment(Entity, table=task_management, naming=pascal_case, type_name="A
     name: str
     content_type: str
     size: int
-    created_by: str
+    created_by: Annotated[str, Personal("reference")]
     created_at: Annotated[EpochMillis | None, Stamp("created")] = None
 
     keys = Keys(PK="ATTACHMENTS#{task_id}", SK="ATTACHMENT#{attachment_id}")

@@ -24,7 +24,7 @@ from uuid import UUID
 
 from pydantic import BaseModel
 
-from tablewright.model import Personal, Schema
+from tablewright.model import Personal, Schema, personal_fields, personal_members
 from tablewright.transfer.errors import TransferError
 
 __all__ = ["Pseudonyms"]
@@ -75,9 +75,10 @@ class Pseudonyms:
     def fields_of(self, schema: Schema, entity: BaseModel) -> dict[str, Any]:
         """The fields of an entity that are personal, or have something personal in them, replaced."""
         found: dict[str, Any] = {}
-        for name, spec in schema.fields.items():
+        markers = personal_fields(schema)
+        for name in schema.fields:
             value = entity.__dict__.get(name)
-            replaced = self.of(value) if spec.marker(Personal) is not None else self._inside(value)
+            replaced = self.of(value) if _is_personal(markers.get(name)) else self._inside(value)
             if replaced is not value:
                 found[name] = replaced
         return found
@@ -123,10 +124,10 @@ class Pseudonyms:
         """A value with the personal fields of models in it replaced; the same object if there are none."""
         if isinstance(value, BaseModel):
             changed: dict[str, Any] = {}
-            for name, info in type(value).model_fields.items():
+            markers = personal_members(type(value))
+            for name in type(value).model_fields:
                 inner = getattr(value, name)
-                is_personal = any(isinstance(each, Personal) for each in info.metadata)
-                replaced = self.of(inner) if is_personal else self._inside(inner)
+                replaced = self.of(inner) if _is_personal(markers.get(name)) else self._inside(inner)
                 if replaced is not inner:
                     changed[name] = replaced
             return value.model_copy(update=changed) if changed else value
@@ -192,3 +193,8 @@ class Pseudonyms:
 
     def _digest(self, purpose: str, content: bytes) -> bytes:
         return hmac.digest(self._key, purpose.encode() + b"\0" + content, "sha256")
+
+
+def _is_personal(marker: Personal | None) -> bool:
+    """Whether a value is replaced; what an item is a part of has no person's name."""
+    return marker is not None and marker.kind != "part"

@@ -69,6 +69,8 @@ class Session:
     # What to call them.
     name: str
     expires: float
+    # As it was signed, where ``caller`` has other roles since.
+    signed: Caller | None = None
 
 
 class SessionTooLarge(Exception):

@@ -102,7 +102,7 @@ class SignIn:
         if user is None or not is_private(self._runtime, request):
             t = self._texts_of(request)
             return self._failed(t, t("shell.sign_in_closed"), 403)
-        caller = Caller(user.user_id, user.email, frozenset(role.name for role in user.roles))
+        caller = await self._noted(Caller(user.user_id, user.email, frozenset(role.name for role in user.roles)))
         return await self._signed_in(request, caller, user.user_id, form.get("to", "/"))
 
     async def _begin(self, request: Request) -> Response:
@@ -138,9 +138,8 @@ class SignIn:
         except ServiceProblem as error:
             return self._failed(t, str(error), 403)
         roles = found.caller.roles & self._known
-        response = await self._signed_in(
-            request, Caller(found.caller.user_id, found.caller.email, roles), found.name, found.to
-        )
+        caller = await self._noted(Caller(found.caller.user_id, found.caller.email, roles))
+        response = await self._signed_in(request, caller, found.name, found.to)
         response.delete_cookie(_ATTEMPT_COOKIE, path=f"{self._root}/sign-in")
         return response
 
@@ -185,6 +184,15 @@ class SignIn:
 
     def _limit(self, request: Request) -> None:
         self._runtime.limit.take(f"address {request.client.host if request.client else ''}")
+
+    async def _noted(self, caller: Caller) -> Caller:
+        """Somebody who is among the people from now on."""
+        try:
+            await self._runtime.people.signed_in(caller)
+        except StoreError as error:
+            # Nobody has to wait outside for that.
+            _log.warning("a sign-in was not noted", exc_info=error)
+        return caller
 
     async def _signed_in(self, request: Request, caller: Caller, name: str, to: str) -> Response:
         try:

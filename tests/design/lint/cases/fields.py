@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, StringConstraints
 
-from tablewright.model import Design, Entity, ExpiresAt, ItemWrite, Table, Version, Write
+from tablewright.model import Design, Entity, ExpiresAt, ItemWrite, Personal, Retain, Table, Version, Write
 from tests.design.lint.cases.case import Case, design_of, entity
 
 
@@ -32,6 +32,22 @@ def sessions(kind: Any, ttl: str | None) -> Design:
         ttl: kind = None
 
     return design_of(Session)
+
+
+def visits(kind: Any) -> Design:
+    table = Table("visits", "id", ttl="ttl")
+
+    class Visit(Entity, table=table, type_name="visit"):
+        id: str
+        user_id: Annotated[str, Personal("subject")]
+        ttl: kind = None
+
+    class Order(Entity, table=Table("orders", "id", ttl="ttl")):
+        id: str
+        user_id: Annotated[str, Personal("subject", keep="tax law")]
+        ttl: Annotated[ExpiresAt, Retain(days=3650)] = None
+
+    return design_of(Visit, Order)
 
 
 def counted(how: str, name: str = "comment_count", write: str = "comment", *, versioned: bool = False) -> Design:
@@ -64,6 +80,13 @@ CASES = [
     Case("money-type", "Product.balance", lambda: priced("balance", str), lambda: priced("balance", AMOUNT), "warning"),
     Case("money-type", "Product.price", lambda: priced("price", float), lambda: priced("price_rate", float)),
     Case("ttl-not-enabled", "Session.ttl", lambda: sessions(int | None, None), lambda: sessions(ExpiresAt, "ttl")),
+    Case(
+        "no-retention",
+        "Visit.user_id",
+        lambda: visits(int | None),
+        lambda: visits(Annotated[ExpiresAt, Retain(days=365)]),
+        "warning",
+    ),
     Case("counter-set", "comment.comment_count", lambda: counted("sets"), lambda: counted("adds")),
     Case(
         "counter-set",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import Field
 
-from tablewright.model import Entity, EpochSeconds, ExpiresAt, Get, Keys, Query, Version, camel_case
+from tablewright.model import Entity, EpochSeconds, ExpiresAt, Get, Keys, Personal, Query, Version, camel_case
 from tablewright.systems.engagement.configuration import Settings
 from tablewright.systems.engagement.entities.engagement_tables import (
     MAX_CHANNELS,
@@ -60,16 +60,16 @@ class Rejection(Stored):
 class Candidate(Entity, table=candidates, naming=camel_case):
     """A customer who may be reached about a subject."""
 
-    customer_id: CustomerId
+    customer_id: Annotated[CustomerId, Personal("subject")]
     program_id: str
     marketplace_id: str
     subject: Subject
-    context: list[dict[str, Any]] = Field(default_factory=list, max_length=20)
+    context: Annotated[list[dict[str, Any]], Personal()] = Field(default_factory=list, max_length=20)
     scores: dict[str, ModelScore] = Field(default_factory=dict, max_length=10)
     # All of them by weight.
     score: Decimal
     channels: list[str] = Field(default_factory=list, max_length=MAX_CHANNELS)
-    attributes: dict[str, Any] = Field(default_factory=dict)
+    attributes: Annotated[dict[str, Any], Personal()] = Field(default_factory=dict)
     metadata: Metadata
     rejected: bool = False
     rejection_history: list[Rejection] = Field(default_factory=list, max_length=MAX_REJECTIONS)
@@ -97,7 +97,7 @@ class Candidate(Entity, table=candidates, naming=camel_case):
 class ChannelEntry(Entity, table=candidates, naming=camel_case):
     """A candidate in the list of one channel."""
 
-    customer_id: CustomerId
+    customer_id: Annotated[CustomerId, Personal("subject")]
     program_id: str
     marketplace_id: str
     subject: Subject
@@ -143,7 +143,7 @@ class ChannelEntry(Entity, table=candidates, naming=camel_case):
 class Score(Entity, table=scores, naming=camel_case):
     """What a model found, for as long as it is good."""
 
-    customer_id: CustomerId
+    customer_id: Annotated[CustomerId, Personal("subject")]
     subject_id: str
     model_id: str
     # The key has no room for it; a score for a subject of another type with this id is not for this one.

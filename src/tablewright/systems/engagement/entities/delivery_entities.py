@@ -8,7 +8,18 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
-from tablewright.model import Entity, EpochMillis, EpochSeconds, ExpiresAt, Get, Keys, Query, Version, camel_case
+from tablewright.model import (
+    Entity,
+    EpochMillis,
+    EpochSeconds,
+    ExpiresAt,
+    Get,
+    Keys,
+    Personal,
+    Query,
+    Version,
+    camel_case,
+)
 from tablewright.systems.engagement.entities.candidate_entities import Subject
 from tablewright.systems.engagement.entities.engagement_tables import CustomerId, Stored, candidates
 from tablewright.systems.engagement.runs.cron_schedule import check_time_zone
@@ -28,7 +39,7 @@ class DeliveryState(StrEnum):
 class Delivery(Entity, table=candidates, naming=camel_case):
     """A candidate that was sent through a channel, or is being sent."""
 
-    customer_id: CustomerId
+    customer_id: Annotated[CustomerId, Personal("subject")]
     program_id: str
     marketplace_id: str
     subject: Subject
@@ -86,7 +97,7 @@ class QuietHours(Stored):
 class Preferences(Entity, table=candidates, naming=camel_case):
     """What a customer wants."""
 
-    customer_id: CustomerId
+    customer_id: Annotated[CustomerId, Personal("subject")]
     opted_out: bool = False
     channels_off: list[str] = Field(default_factory=list, max_length=50)
     programs_off: list[str] = Field(default_factory=list, max_length=MAX_PROGRAMS_OFF)
@@ -103,11 +114,11 @@ class Preferences(Entity, table=candidates, naming=camel_case):
 class PreferenceChange(Entity, table=candidates, naming=camel_case):
     """A change of what a customer wants: who made it, when, how, and the values before and after."""
 
-    customer_id: CustomerId
+    customer_id: Annotated[CustomerId, Personal("subject", keep="proof of consent")]
     # The version of the preferences that it made.
     number: int
     at: datetime
-    changed_by: str
+    changed_by: Annotated[str, Personal("reference")]
     source: str
     changes: dict[str, Any]
 
@@ -121,7 +132,7 @@ class PreferenceChange(Entity, table=candidates, naming=camel_case):
 class Contacts(Entity, table=candidates, naming=camel_case):
     """When a customer was reached lately, oldest first."""
 
-    customer_id: CustomerId
+    customer_id: Annotated[CustomerId, Personal("subject")]
     times: list[EpochSeconds] = Field(default_factory=list, max_length=MAX_CONTACTS)
     ttl: ExpiresAt = None
     version: Version = 0

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
 
-from tablewright.model import AttributeName, Entity, Get, Keys, Query, Version, camel_case
+from tablewright.model import AttributeName, Entity, Get, Keys, Personal, Query, Version, camel_case
 from tablewright.runtime import StateConflict
 from tablewright.systems.engagement.configuration import Channel, Configuration, Connector, FilterChain, ScoringModel
 from tablewright.systems.engagement.entities.engagement_tables import MAX_CHANNELS, Stored, programs
@@ -36,13 +36,15 @@ class Approval(Stored):
     """Whether somebody who has not changed a program has approved it as it is."""
 
     state: ApprovalState = ApprovalState.DRAFT
-    editors: list[str] = Field(
+    editors: Annotated[list[str], Personal("reference")] = Field(
         default_factory=list, max_length=MAX_EDITORS, description="who has changed it since it was approved last"
     )
     enables: bool = Field(default=True, description="whether it is enabled as soon as it is approved")
-    requested_by: str | None = None
+    requested_by: Annotated[str | None, Personal("reference")] = None
     requested_at: datetime | None = None
-    decided_by: str | None = Field(default=None, description="who approved or declined it")
+    decided_by: Annotated[str | None, Personal("reference")] = Field(
+        default=None, description="who approved or declined it"
+    )
     decided_at: datetime | None = None
     reason: str | None = Field(default=None, max_length=500, description="why it was declined")
 
@@ -136,7 +138,7 @@ class ProgramVersion(Entity, table=programs, naming=camel_case):
     configuration: Configuration
     # What was done: all but an edit leave the configuration as it was, but for ``enabled``.
     step: Step = "edited"
-    changed_by: str
+    changed_by: Annotated[str, Personal("reference")]
     at: datetime
 
     keys = Keys(PK="PROGRAM#{program_id}#MARKETPLACE#{marketplace_id}", SK="VERSION#{number:08}")

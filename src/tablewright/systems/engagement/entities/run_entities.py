@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from tablewright.model import Entity, ExpiresAt, Get, Keys, Query, camel_case
+from tablewright.model import Entity, ExpiresAt, Get, Keys, Personal, Query, camel_case
 from tablewright.systems.engagement.entities.engagement_tables import Stored, candidates, programs
 from tablewright.systems.engagement.runs.cron_schedule import check_cron, check_time_zone
 
@@ -29,7 +29,7 @@ class Checkpoint(Stored):
     """The last customer that was dealt with: rows come in this order from each connector."""
 
     connector: int = 0
-    customer_id: str | None = None
+    customer_id: Annotated[str | None, Personal("reference")] = None
     subject_type: str = ""
     subject_id: str = ""
 
@@ -51,7 +51,7 @@ class Counts(Stored):
 class Sample(Stored):
     """A customer who could not be dealt with, and why."""
 
-    customer_id: str
+    customer_id: Annotated[str, Personal("subject")]
     reason: str
 
 
@@ -101,7 +101,7 @@ class FailedCustomer(Entity, table=candidates, naming=camel_case):
     run_id: str
     connector: int
     # Its place among the rows of the connector, and a digest of that, as keys have no room for all of it.
-    customer_id: str
+    customer_id: Annotated[str, Personal("subject")]
     subject_type: str
     subject_id: str
     digest: str

@@ -1,0 +1,105 @@
+"""Personal data for those who run the systems: find it, export it, erase it; one person at a time."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Request
+from pydantic import BaseModel, Field
+
+from tablewright.runtime.errors import ResourceNotFound, StateConflict
+from tablewright.runtime.http.dependencies import allow, runtime_of
+from tablewright.runtime.http.path_ids import Id
+from tablewright.runtime.http.problems import documented
+from tablewright.runtime.identity.access import RUNTIME_ADMINS, Caller
+from tablewright.runtime.privacy.privacy import PrivacyJob
+
+router = APIRouter()
+
+Admin = Annotated[Caller, allow(RUNTIME_ADMINS)]
+
+
+class FindingView(BaseModel):
+    system: str = Field(examples=["tasks"])
+    table: str = Field(examples=["TaskManagement"])
+    entity: str = Field(examples=["Comment"])
+    why: str = Field(description="subject, part, author, reference or mention", examples=["author"])
+    action: str = Field(description="delete, replace, keep, expires, look or left", examples=["replace"])
+    items: int = Field(examples=[3])
+    note: str = Field(description="why it is kept, or what to do", examples=[""])
+
+
+class PrivacyJobView(BaseModel):
+    action: Literal["find", "erase"]
+    person: str = Field(examples=["ada"])
+    state: Literal["running", "done", "failed"]
+    step: str = Field(examples=["erasing"])
+    items_read: int = Field(examples=[1200])
+    begun_at: datetime
+    failed: str | None = Field(examples=[None])
+    pseudonym: str | None = Field(description="what stands for somebody who was erased", examples=["erased-1f3a"])
+    ids: list[str] = Field(description="what the systems know them by", examples=[["ada"]])
+    findings: list[FindingView]
+    kept_elsewhere: list[str] = Field(examples=[["streams keep the items as they were for 24 hours"]])
+
+    @classmethod
+    def of(cls, job: PrivacyJob) -> PrivacyJobView:
+        report = job.report
+        return cls(
+            action=job.action,
+            person=job.person,
+            state="failed" if job.failed else "running" if report is None else "done",
+            step=job.step,
+            items_read=job.items_read,
+            begun_at=job.begun_at,
+            failed=job.failed,
+            pseudonym=None if report is None else report.pseudonym,
+            ids=[] if report is None else list(report.ids),
+            findings=[] if report is None else [FindingView(**_fields(each)) for each in report.findings],
+            kept_elsewhere=[] if report is None else list(report.kept_elsewhere),
+        )
+
+
+class PersonalExport(BaseModel):
+    person: str = Field(examples=["ada"])
+    ids: list[str] = Field(examples=[["ada"]])
+    items: list[dict[str, Any]] = Field(
+        examples=[[{"system": "tasks", "table": "TaskManagement", "entity": "User", "why": "subject", "item": {}}]]
+    )
+
+
+def _fields(finding: Any) -> dict[str, Any]:
+    return {name: getattr(finding, name) for name in FindingView.model_fields}
+
+
+@router.get("/runtime/privacy", tags=["privacy"], responses=documented(404))
+async def privacy_job(request: Request, _: Admin) -> PrivacyJobView:
+    """The latest work on somebody's data: how far it is, or what was found where and what was done."""
+    job = runtime_of(request).privacy.job
+    if job is None:
+        raise ResourceNotFound("nobody's data was worked on since this process started")
+    return PrivacyJobView.of(job)
+
+
+@router.post("/runtime/privacy/{person_id}/find", status_code=202, tags=["privacy"], responses=documented(409))
+async def find_personal_data(person_id: Id, request: Request, caller: Admin) -> PrivacyJobView:
+    """Begin to find everything that is about somebody, was written by them or names them; nothing is changed."""
+    return PrivacyJobView.of(runtime_of(request).privacy.begin("find", person_id, by=caller.user_id))
+
+
+@router.post("/runtime/privacy/{person_id}/erase", status_code=202, tags=["privacy"], responses=documented(409))
+async def erase_personal_data(person_id: Id, request: Request, caller: Admin) -> PrivacyJobView:
+    """Begin to delete what is about somebody, and to replace them everywhere else; there is no way back."""
+    if person_id == caller.user_id:
+        raise StateConflict("you cannot erase yourself; another admin can do that")
+    return PrivacyJobView.of(runtime_of(request).privacy.begin("erase", person_id, by=caller.user_id))
+
+
+@router.get("/runtime/privacy/{person_id}/export", tags=["privacy"], responses=documented(404))
+async def export_personal_data(person_id: Id, request: Request, _: Admin) -> PersonalExport:
+    """What was found last, if it is of this person: every item, by system and entity."""
+    job = runtime_of(request).privacy.job
+    if job is None or job.report is None or job.action != "find" or job.person != person_id:
+        raise ResourceNotFound(f"the data of {person_id} was not found yet; POST /runtime/privacy/{person_id}/find")
+    return PersonalExport(person=person_id, ids=list(job.report.ids), items=job.report.items)

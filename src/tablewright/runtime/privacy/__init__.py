@@ -1,0 +1,1 @@
+"""Personal data of somebody across the systems: found, exported, erased."""

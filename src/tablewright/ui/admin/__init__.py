@@ -1,0 +1,1 @@
+"""The application Admin: what ``/runtime`` has, as screens."""
