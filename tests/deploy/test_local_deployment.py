@@ -69,7 +69,7 @@ def test_mail_goes_out_by_ses_bounces_are_recorded_events_reach_the_bus_and_what
 
         def dead() -> dict[str, int]:
             found = {each["name"]: each["dead_letters"] for each in ok(root.get("/runtime/consumers"))}
-            return found if any(found.values()) else {}
+            return found if found["tasks.events"] else {}
 
         assert wait_for(dead)["tasks.events"] == 1
         assert made.proxy.denied == []

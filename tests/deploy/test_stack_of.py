@@ -129,10 +129,15 @@ def test_each_role_of_the_system_is_a_group_of_the_pool() -> None:
 
 def test_only_who_sends_mail_publishes_events_or_has_large_values_gets_what_that_takes() -> None:
     kinds = {name: {each["Type"] for each in stack(name).template["Resources"].values()} for name in NAMES}
-    assert [name for name in NAMES if "AWS::SES::EmailIdentity" in kinds[name]] == ["engagement", "tasks"]
-    assert [name for name in NAMES if "AWS::Events::EventBus" in kinds[name]] == ["tasks"]
+    assert [name for name in NAMES if "AWS::SES::EmailIdentity" in kinds[name]] == ["engagement", "calls", "tasks"]
+    assert [name for name in NAMES if "AWS::Events::EventBus" in kinds[name]] == ["calls", "tasks"]
     assert [name for name in NAMES if "AWS::S3::Bucket" in kinds[name]] == ["support", "tasks"]
-    assert [name for name in NAMES if "AWS::Scheduler::Schedule" in kinds[name]] == ["support", "engagement", "tasks"]
+    assert [name for name in NAMES if "AWS::Scheduler::Schedule" in kinds[name]] == [
+        "support",
+        "engagement",
+        "calls",
+        "tasks",
+    ]
 
 
 def test_schedules_have_the_period_of_the_work_in_whole_minutes() -> None:
@@ -144,6 +149,8 @@ def test_schedules_have_the_period_of_the_work_in_whole_minutes() -> None:
     assert timers == {
         "SupportOrphansScheduleTimer": "rate(360 minutes)",
         "EngagementScheduleScheduleTimer": "rate(1 minute)",
+        "CallsRemindersScheduleTimer": "rate(1 minute)",
+        "CallsMailRetriesScheduleTimer": "rate(1 minute)",
         "TasksMailRetriesScheduleTimer": "rate(1 minute)",
     }
 
