@@ -109,6 +109,8 @@ def deployed(name: str, folder: Path) -> Iterator[Deployed]:
         account = open_things.enter_context(moto_server())
         parameters = {key: value for key, value in PARAMETERS.items() if key in built.template["Parameters"]}
         resources = create_stack(account, name, json.dumps(known_part(built.template)), parameters)
+        # moto does not tell the name of a bus, which is that of the stack.
+        resources["EventBus"] = name
         secret_id = client(account, "secretsmanager").create_secret(Name="master", SecretString=_SECRET)["ARN"]
         client(account, "ses").verify_domain_identity(Domain="example.org")
         client(account, "ses").verify_email_identity(EmailAddress="tasks@example.org")

@@ -71,7 +71,9 @@ def test_mail_goes_out_by_ses_bounces_are_recorded_events_reach_the_bus_and_what
             found = {each["name"]: each["dead_letters"] for each in ok(root.get("/runtime/consumers"))}
             return found if found["tasks.events"] else {}
 
-        assert wait_for(dead)["tasks.events"] == 1
+        found = wait_for(dead)
+        assert found["tasks.events"] == 1
+        assert (found["tasks.mail"], found["runtime.event-bridge"]) == (0, 0)
         assert made.proxy.denied == []
 
 
