@@ -123,6 +123,25 @@ def calls(served: Served) -> Story:
     )
 
 
+def calendars(served: Served) -> Story:
+    cleo, root = (
+        served.client(name, role, path="/calls") for name, role in (("cleo", "Schedulers"), ("root", "Admins"))
+    )
+    path = f"/users/{new_id('u')}/calendar"
+    cleo.put(path, json={"email": "ada@example.org", "remindMinutes": 60})
+    cleo.post(f"{path}/address")
+    root.delete(f"{path}/address")
+    return Story(
+        root,
+        f"{path}/audit",
+        [
+            ("cleo", "change_calendar_settings", {"email": (None, "ada@example.org"), "remind_minutes": (None, 60)}),
+            ("cleo", "new_calendar_address", {"feed": (False, True)}),
+            ("root", "end_calendar_address", {"feed": (True, False)}),
+        ],
+    )
+
+
 def tasks(served: Served) -> Story:
     team = Team(served)
     grace = team.member("grace")
@@ -214,6 +233,7 @@ STORIES: list[Callable[[Served], Story]] = [
     service_desk,
     support,
     calls,
+    calendars,
     tasks,
     users,
     program,

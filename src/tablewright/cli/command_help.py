@@ -9,8 +9,8 @@ __all__ = ["EXAMPLES", "GROUPS"]
 
 GROUPS: dict[str, tuple[str, ...]] = {
     "Design a model": ("init", "lint", "docs", "plan", "meter", "diff", "migrate", "workbench"),
-    "Ship it": ("infra", "iam", "deploy", "check"),
-    "Run the systems": ("up", "token", "config", "support", "engagement", "calls", "search"),
+    "Ship it": ("infra", "iam", "deploy", "package", "check"),
+    "Run the systems": ("up", "token", "config", "support", "engagement", "calls", "search", "privacy"),
     "Run the database": ("serve", "studio", "sql", "verify", "scrub", "backup", "backups", "restore", "copy"),
 }
 
@@ -32,6 +32,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "infra": ("infra shop --format terraform", "infra shop --format cloudformation --environment staging"),
     "iam": ("iam shop", "iam shop --json --role api"),
     "deploy": ("deploy tasks --out stack", "deploy shop --environment dev --region eu-west-1 --out stack"),
+    "package": (
+        "package tasks --out build",
+        "package tasks --architecture x86_64 --out build",
+        "package tasks --image --out build",
+    ),
     "check": ("check --endpoint http://127.0.0.1:8000", "check --endpoint aws:eu-west-1 shop"),
     "up": ("up --demo", "up --memory --port 0 --system calls", "up --endpoint http://127.0.0.1:8000"),
     "token": ("token --user ada --role tasks:Admins", "token --user mia --role calls:Customers --hours 1"),
@@ -45,6 +50,8 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "engagement run": ("engagement run espresso --marketplace ALPS",),
     "engagement demo-data": ("engagement demo-data --out customers.csv",),
     "search rebuild": ("search rebuild", "search rebuild tasks --data ./data"),
+    "privacy export": ("privacy export ada --data ./data",),
+    "privacy erase": ("privacy erase ada --data ./data",),
     "calls verify": ("calls verify", "calls verify --repair"),
     "serve": ("serve", "serve --data ./data --port 8000"),
     "studio": (

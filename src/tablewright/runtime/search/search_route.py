@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 from tablewright.runtime.consumer_threads import ConsumerThreads
 from tablewright.runtime.http.dependencies import allow, runtime_of
 from tablewright.runtime.identity.access import Caller, Grant, Role
+from tablewright.runtime.parameter_texts import matching
 from tablewright.runtime.search.searchable import Excerpt
 
 # What other packages use.
@@ -22,6 +23,7 @@ SearchText = Annotated[
     Query(
         min_length=1,
         max_length=_MAX_QUERY,
+        pattern=matching(r"\S", "give a word"),
         description="words, or how they begin; case and accents do not matter, and no character is an operator",
         examples=["login"],
     ),

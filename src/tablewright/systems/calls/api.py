@@ -365,6 +365,14 @@ async def end_calendar_address(user_id: UserId, service: Service, changing: Chan
     await service.settings.end_feed(user_id, seen=changing.seen)
 
 
+@router.get("/users/{userId}/calendar/audit", responses=documented(400, 404), tags=["calendars"])
+async def audit_calendar(
+    user_id: SubscribedUser, service: Service, _: Admin, limit: Limit = 50, cursor: Cursor = None
+) -> AuditPage:
+    """Who changed how a user follows calls, when and by which call, newest first. Admins only."""
+    return await service.settings.audit(user_id, limit=limit, cursor=cursor)
+
+
 @router.get(
     "/calendars/{userId}/{secret}.ics",
     response_class=Response,

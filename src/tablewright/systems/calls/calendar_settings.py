@@ -13,7 +13,7 @@ from hashlib import sha256
 from typing import Any
 
 from tablewright.runtime import UNSEEN, ResourceNotFound, Seen
-from tablewright.runtime.audit import Audit
+from tablewright.runtime.audit import Audit, AuditPage
 from tablewright.store import AsyncStore, Cancelled, Put
 from tablewright.systems.calls.model import CalendarSettings
 
@@ -57,6 +57,10 @@ class CalendarSettingsService:
         if not hmac.compare_digest(settings.feed_digest or "", _digest(secret)):
             raise ResourceNotFound("there is no such calendar; its address may have been replaced")
 
+    async def audit(self, user_id: str, *, limit: int, cursor: str | None) -> AuditPage:
+        """Who changed how a user follows calls, newest first."""
+        return await self._audit.page(self._store, _thing(user_id), None, limit=limit, cursor=cursor)
+
     async def _change(self, user_id: str, seen: Seen, **fields: Any) -> CalendarSettings:
         for _ in range(_ATTEMPTS):
             before = await self.get(user_id)
@@ -69,7 +73,7 @@ class CalendarSettingsService:
             if "feed_digest" in fields:
                 shown["feed"] = fields["feed_digest"] is not None
             entry = self._audit.changed(
-                f"calendars/{user_id}",
+                _thing(user_id),
                 {**before.model_dump(), "feed": before.feed_digest is not None},
                 **shown,
             )
@@ -80,6 +84,10 @@ class CalendarSettingsService:
                 continue
             return after
         raise seen.outrun(f"the settings of {user_id} are being changed by somebody else; try again")
+
+
+def _thing(user_id: str) -> str:
+    return f"calendars/{user_id}"
 
 
 def _digest(secret: str) -> str:

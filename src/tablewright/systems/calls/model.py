@@ -158,7 +158,7 @@ MAX_REMIND_MINUTES = 7 * 24 * 60
 class CalendarSettings(Entity, table=calls, naming=camel_case):
     """How a user follows their calls outside of the application."""
 
-    person_id: str
+    person_id: Annotated[str, Personal("subject")]
     # Of the secret in the address of their calendar; without one there is no such address.
     feed_digest: str | None = None
     email: Annotated[str | None, Personal()] = None
@@ -179,7 +179,7 @@ class Reminder(Entity, table=calls, naming=camel_case):
     at: datetime
     due: datetime
     reminded_call: str
-    reminded_user: str
+    reminded_user: Annotated[str, Personal("subject")]
 
     keys = Keys(userId="REMINDERS#{at:hour}", sk="{at}#{reminded_call}#{reminded_user}")
 
