@@ -169,7 +169,8 @@ def test_what_is_not_installed_is_named_with_its_extra(
     done = subprocess.run(
         [sys.executable, "-c", program, missing, *command], cwd=folder, capture_output=True, text=True, timeout=60
     )
-    extra = "design" if missing == "rich" else "systems"
+    # The smallest that has it.
+    extra = {"rich": "design", "duckdb": "sql"}.get(missing, "systems")
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
     assert done.stderr.splitlines()[-1].startswith(f"tablewright: {told}pip install 'tablewright[{extra}]'")
