@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import TypeVar
 from uuid import uuid4
 
+from tablewright.model import attr
 from tablewright.runtime import UNSEEN, Caller, Forbidden, Idempotency, ResourceNotFound, Responder, Seen
 from tablewright.runtime.audit import Audit
 from tablewright.store import (
@@ -135,7 +136,8 @@ class TaskAdditions:
             raise Forbidden(f"attachment {attachment_id} was added by somebody else; ask an admin")
         try:
             await self._store.transact(
-                Delete(attachment, expect=[*seen.unchanged(attachment)]),
+                # Of several who take it away, one does.
+                Delete(attachment, expect=[attr(Attachment.name).exists(), *seen.unchanged(attachment)]),
                 Delete(AttachmentContent.by_id(attachment_id)),
                 self._audit.changed(_thing(task_id), {"attachment": attachment.name}, attachment=None),
             )
