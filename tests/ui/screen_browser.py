@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from time import monotonic
 from typing import Any
 from urllib.parse import quote
 
@@ -32,6 +33,9 @@ PHONE = {"width": 390, "height": 844}
 _WITHIN = 60
 # How long a test waits for what it expects: time decides about no test, on whatever machine.
 _PATIENCE = 30_000
+# How long a page may be drawn before what is wrong with it counts: seconds, and milliseconds from look to look.
+_SETTLED_WITHIN = 5
+_PAUSE = 250
 # Cookies that say who somebody is, or what they chose; not the width and the time zone of the window.
 _NOT_OF_THE_WINDOW = re.compile("^(?!tablewright_(narrow|zone)$)")
 
@@ -176,22 +180,31 @@ def shared_screens() -> Screens:
 
 
 def serious_problems(page: Page) -> list[str]:
-    """What axe finds on a page that keeps people with disabilities from using it."""
+    """What axe finds on a page that keeps people with disabilities from using it, once the page is at rest."""
     # Colours are those that they will be.
     page.emulate_media(reduced_motion="reduce")
-    page.wait_for_function(
-        "document.getAnimations().every((each) => each.playState !== 'running' || "
-        "each.effect.getComputedTiming().endTime === Infinity)"
-    )
-    found = Axe().run(page).response["violations"]
-    return [
-        f"{each['id']}: {node['html'][:200]} {node['any'][:1]}"
-        for each in found
-        if each["impact"] in ("serious", "critical")
-        for node in each["nodes"]
-    ]
+    until = monotonic() + _SETTLED_WITHIN
+    while True:
+        page.wait_for_function(
+            "document.getAnimations().every((each) => each.playState !== 'running' || "
+            "each.effect.getComputedTiming().endTime === Infinity)"
+        )
+        found = [
+            f"{each['id']}: {node['html'][:200]} {node['any'][:1]}"
+            for each in Axe().run(page).response["violations"]
+            if each["impact"] in ("serious", "critical")
+            for node in each["nodes"]
+        ]
+        if not found or monotonic() > until:
+            return found
+        page.wait_for_timeout(_PAUSE)
 
 
 def overflow(page: Page) -> int:
-    """How much wider a page is than its window."""
-    return int(page.evaluate("document.documentElement.scrollWidth - innerWidth"))
+    """How much wider a page is than its window, once the page is at rest."""
+    until = monotonic() + _SETTLED_WITHIN
+    while True:
+        found = int(page.evaluate("document.documentElement.scrollWidth - innerWidth"))
+        if found <= 0 or monotonic() > until:
+            return found
+        page.wait_for_timeout(_PAUSE)

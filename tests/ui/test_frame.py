@@ -17,8 +17,8 @@ def test_the_start_page_is_accessible_and_has_the_applications_of_a_person(
 ) -> None:
     page = screens.sign_in("grace", "/", viewport=size)
     page.wait_for_selector("h2:has-text('Hello, grace')")
-    assert page.get_by_role("link", name="Tasks").count() >= 1
-    assert "Assigned to you" in page.inner_text("#tw-content")
+    expect(page.get_by_role("link", name="Tasks").first).to_be_visible()
+    expect(page.locator("#tw-content")).to_contain_text("Assigned to you")
     assert overflow(page) == 0
     assert serious_problems(page) == []
 
@@ -27,7 +27,7 @@ def test_the_apis_are_one_click_away(screens: Screens) -> None:
     page = screens.sign_in("grace", "/")
     page.get_by_role("link", name="API pages").first.click()
     page.wait_for_selector("h1:has-text('Tablewright')")
-    assert page.url == f"{screens.url}/api"
+    expect(page).to_have_url(f"{screens.url}/api")
     page.wait_for_selector("a[href='/tasks/docs']")
 
 
@@ -38,21 +38,22 @@ def test_going_from_view_to_view_stays_on_the_page_and_back_works(screens: Scree
     page.wait_for_selector(".tw-list-tabs")
     page.click(".tw-rail-item[href='/app/']")
     page.wait_for_selector("text=Hello, ada")
-    assert page.title() == "Start · Tablewright"
+    expect(page).to_have_title("Start · Tablewright")
     page.go_back()
     page.wait_for_selector(".tw-list-tabs")
-    assert (page.title(), page.url) == ("List · Tasks", f"{screens.url}/app/tasks/list")
+    expect(page).to_have_title("List · Tasks")
+    expect(page).to_have_url(f"{screens.url}/app/tasks/list")
     page.go_back()
     page.wait_for_selector(".tw-board")
     assert page.evaluate("window.stayed") is True
-    assert page.get_attribute(".tw-rail-item[href='/app/tasks']", "aria-current") == "page"
+    expect(page.locator(".tw-rail-item[href='/app/tasks']")).to_have_attribute("aria-current", "page")
 
 
 def test_everything_that_is_done_often_has_a_key(screens: Screens) -> None:
     page = screens.sign_in("ada", "/tasks/list")
     page.wait_for_selector(".tw-item")
     page.keyboard.press("/")
-    assert page.evaluate("document.activeElement.name") == "q"
+    expect(page.locator("input[name=q]")).to_be_focused()
     page.keyboard.type("no such task at all")
     expect(page.locator(".tw-item:visible")).to_have_count(0)
     page.fill("input[name=q]", "")
@@ -92,21 +93,20 @@ def test_what_is_not_there_or_not_open_is_said(screens: Screens) -> None:
 
 def test_a_theme_is_chosen_and_remembered(screens: Screens) -> None:
     page = screens.sign_in("ada", "/", color_scheme="light")
-    theme = "document.documentElement.dataset.theme"
-    assert page.evaluate(theme) == "light"
+    expect(page.locator("html")).to_have_attribute("data-theme", "light")
     page.click("summary[aria-label='Your account']")
     page.click("[data-theme-choice=dark]")
-    assert page.evaluate(theme) == "dark"
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
     page.reload()
     page.wait_for_selector("text=Hello")
-    assert page.evaluate(theme) == "dark"
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
 
 
 def test_a_phone_shows_one_column_with_a_way_back(screens: Screens) -> None:
     page = screens.sign_in("ada", "/tasks/list", viewport=PHONE)
     page.click(".tw-item >> nth=0")
     page.wait_for_selector(".tw-thing-head h2")
-    assert not page.is_visible(".tw-col-list")
+    expect(page.locator(".tw-col-list")).not_to_be_visible()
     assert overflow(page) == 0
     # The bar at the top stays, and what belongs to the thing is below it.
     assert page.evaluate("document.querySelector('.tw-top').getBoundingClientRect().top") == 0
@@ -115,7 +115,7 @@ def test_a_phone_shows_one_column_with_a_way_back(screens: Screens) -> None:
     page.locator(".tw-back").scroll_into_view_if_needed()
     page.click(".tw-back")
     page.wait_for_selector(".tw-col-list", state="visible")
-    assert not page.is_visible(".tw-col-thing")
+    expect(page.locator(".tw-col-thing")).not_to_be_visible()
 
 
 @pytest.mark.requirement("AP3")
@@ -124,7 +124,7 @@ def test_a_search_finds_what_somebody_may_read_and_leads_there(screens: Screens)
     page.fill("input[name=q]", "<b>nothing</b>")
     page.keyboard.press("Enter")
     expect(page.get_by_text("Nothing found for “<b>nothing</b>”")).to_be_visible()
-    assert page.url.endswith("/app/search?q=%3Cb%3Enothing%3C%2Fb%3E")
+    expect(page).to_have_url(f"{screens.url}/app/search?q=%3Cb%3Enothing%3C%2Fb%3E")
     page.fill("input[name=q]", "passw")
     page.keyboard.press("Enter")
     result = page.locator(".tw-item", has_text="Fix the login page")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.ui.screen_browser import DESK, PHONE, Screens, overflow, serious_problems
 
@@ -18,7 +19,7 @@ def test_all_parts_are_drawn_and_accessible(
 ) -> None:
     page = screens.sign_in("ada", "/gallery", viewport=size, color_scheme=theme)
     page.wait_for_selector("text=Rotate signing keys")
-    assert page.evaluate("document.documentElement.dataset.theme") == theme
+    expect(page.locator("html")).to_have_attribute("data-theme", theme)
     assert overflow(page) == 0
     assert serious_problems(page) == []
 
@@ -38,7 +39,7 @@ def test_nothing_is_loaded_from_elsewhere(screens: Screens) -> None:
 
 def test_text_is_text_whatever_is_in_it(screens: Screens) -> None:
     page = screens.sign_in("ada", "/gallery")
-    assert page.locator("text=<b>This is not bold.</b>").count() == 1
+    expect(page.locator("text=<b>This is not bold.</b>")).to_have_count(1)
 
 
 def test_what_goes_wrong_is_said(screens: Screens) -> None:
@@ -64,12 +65,12 @@ def test_a_form_shows_what_is_wrong_at_the_field(screens: Screens) -> None:
     page.fill("input[name=title]", "A title")
     page.keyboard.press("Control+Enter")
     page.wait_for_selector(".tw-toast:has-text('Created A title')")
-    assert page.locator(".tw-invalid").count() == 0
+    expect(page.locator(".tw-invalid")).to_have_count(0)
 
 
 def test_a_list_goes_on_when_its_end_comes_into_view(screens: Screens) -> None:
     page = screens.sign_in("ada", "/gallery")
-    assert page.locator("text=Number 41").count() == 0
+    expect(page.locator("text=Number 41")).to_have_count(0)
     for number in (20, 40, 60):
         page.locator(f"text='Number {number}'").scroll_into_view_if_needed()
     page.wait_for_selector("text=That is all 60")

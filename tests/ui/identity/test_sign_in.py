@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
+from playwright.sync_api import expect
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
@@ -27,8 +28,8 @@ def choose(screens: Screens, user: str = "ada", **headers: str) -> httpx.Respons
 def test_one_click_on_a_person_who_is_shown_with_their_roles(screens: Screens) -> None:
     page = screens.page()
     page.goto("/")
-    assert page.url == f"{screens.url}/app/sign-in?to=%2F"
-    assert "tasks:Members" in page.inner_text("button[value=grace]")
+    expect(page).to_have_url(f"{screens.url}/app/sign-in?to=%2F")
+    expect(page.locator("button[value=grace]")).to_contain_text("tasks:Members")
     assert serious_problems(page) == []
     page.click("button[value=grace]")
     page.wait_for_selector("text=Hello, grace")
@@ -41,7 +42,7 @@ def test_whoever_wanted_a_view_gets_it_after_signing_in(screens: Screens) -> Non
     page.goto("/app/tasks/list?status=IN_PROGRESS")
     page.click("button[value=grace]")
     page.wait_for_selector("text=Fix the login page")
-    assert page.url == f"{screens.url}/app/tasks/list?status=IN_PROGRESS"
+    expect(page).to_have_url(f"{screens.url}/app/tasks/list?status=IN_PROGRESS")
 
 
 @pytest.mark.parametrize(
@@ -166,14 +167,14 @@ def test_people_of_an_issuer_sign_in_there_and_come_back(with_issuer: tuple[Scre
     page.click("text=Continue to sign-in")
     page.click("#u-2")
     page.wait_for_selector("text=No tasks here")
-    assert page.url == f"{screens.url}/app/tasks/list?status=OPEN"
+    expect(page).to_have_url(f"{screens.url}/app/tasks/list?status=OPEN")
     # A member, by the roles that the group is mapped to.
-    assert page.locator("text=New task").count() == 0
+    expect(page.locator("text=New task")).to_have_count(0)
     page.click("summary[aria-label='Your account']")
-    assert "Grace Hopper" in page.inner_text(".tw-menu-head")
+    expect(page.locator(".tw-menu-head")).to_contain_text("Grace Hopper")
     page.click("button:has-text('Sign out')")
     page.wait_for_selector("text=Continue to sign-in")
-    assert page.url == f"{screens.url}/app/sign-in"
+    expect(page).to_have_url(f"{screens.url}/app/sign-in")
 
 
 def test_somebody_without_a_role_sees_no_application(with_issuer: tuple[Screens, Issuer]) -> None:
@@ -183,7 +184,7 @@ def test_somebody_without_a_role_sees_no_application(with_issuer: tuple[Screens,
     page.click("text=Continue to sign-in")
     page.click("#u-3")
     page.wait_for_selector("text=No application is open to you")
-    assert page.locator(".tw-rail-item").count() == 2
+    expect(page.locator(".tw-rail-item")).to_have_count(2)
     page.goto("/app/tasks")
     page.wait_for_selector("text=There is nothing here")
 

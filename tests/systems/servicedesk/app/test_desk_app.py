@@ -102,7 +102,7 @@ def test_the_caller_s_other_tickets_stand_beside_it(screens: Screens) -> None:
     # A number is shown by the end of its hash.
     open_ticket(page, unique("By phone"), "+39 06 1234567")
     assert "1234567" not in page.content()
-    assert "•••" in page.inner_text(".tw-thing-head")
+    expect(page.locator(".tw-thing-head")).to_contain_text("•••")
 
 
 def test_what_somebody_says_is_text_whatever_is_in_it(screens: Screens) -> None:
@@ -115,7 +115,7 @@ def test_what_somebody_says_is_text_whatever_is_in_it(screens: Screens) -> None:
     page.wait_for_selector("[role=dialog]", state="detached")
     page.wait_for_selector("header h2:has-text('onerror')")
     assert page.title() != "owned"
-    assert page.locator("#tw-content img").count() == 0
+    expect(page.locator("#tw-content img")).to_have_count(0)
 
 
 def test_a_long_text_is_shown_and_a_comment_that_does_not_fit_is_refused(screens: Screens) -> None:
@@ -130,8 +130,8 @@ def test_a_long_text_is_shown_and_a_comment_that_does_not_fit_is_refused(screens
 def test_the_voice_agent_has_no_screen(screens: Screens) -> None:
     page = screens.sign_in("voice-agent", "/servicedesk/queue")
     page.wait_for_selector("text=There is nothing here")
-    assert page.locator(".tw-item").count() == 0
-    assert page.locator(".tw-rail a[href*=servicedesk]").count() == 0
+    expect(page.locator(".tw-item")).to_have_count(0)
+    expect(page.locator(".tw-rail a[href*=servicedesk]")).to_have_count(0)
 
 
 @pytest.mark.parametrize(

@@ -88,7 +88,7 @@ def test_a_customer_sees_their_own_writes_is_answered_and_rates_the_help(screens
     expect(customer.locator(".tw-message", has_text="ten seconds")).to_be_visible()
     assert "dropped" not in customer.content()
     for offered in ("Take", "Escalate", "Work on it", "Internal note", "Assign"):
-        assert customer.locator(f"#tw-content button:has-text('{offered}')").count() == 0
+        expect(customer.locator(f"#tw-content button:has-text('{offered}')")).to_have_count(0)
     customer.click("button:has-text('Rate the help of op_9')")
     customer.select_option("[role=dialog] select[name=rating]", "4")
     customer.fill("[role=dialog] textarea[name=comment]", "Quick")
@@ -160,7 +160,7 @@ def test_what_customers_send_is_text_however_much_it_is(screens: Screens) -> Non
     # What is on the screen is a page of it.
     assert len(page.content()) < 300_000
     assert page.title() != "owned"
-    assert page.locator("#tw-content img, #tw-content script").count() == 0
+    expect(page.locator("#tw-content img, #tw-content script")).to_have_count(0)
     assert overflow(page) <= 0
 
 

@@ -87,8 +87,8 @@ def test_a_card_that_somebody_else_moved_goes_where_it_belongs_and_that_is_said(
     ada.hover(f"{lane(ada, 'CLOSED')} .tw-lane-head")
     ada.mouse.up()
     ada.wait_for_selector(f".tw-toast-bad:has-text('{title}” was changed by admin meanwhile')")
-    assert ada.locator("[role=alertdialog]").count() == 0
-    assert ada.locator(f"{lane(ada, 'IN_PROGRESS')} .tw-tile:has-text('{title}')").count() == 1
+    expect(ada.locator("[role=alertdialog]")).to_have_count(0)
+    expect(ada.locator(f"{lane(ada, 'IN_PROGRESS')} .tw-tile:has-text('{title}')")).to_have_count(1)
 
 
 def test_a_lane_that_cannot_follow_takes_no_card(screens: Screens) -> None:
@@ -97,19 +97,19 @@ def test_a_lane_that_cannot_follow_takes_no_card(screens: Screens) -> None:
     create(page, title)
     drag(page, title, "COMPLETED")
     page.wait_for_timeout(300)
-    assert page.locator(f"{lane(page, 'OPEN')} .tw-tile:has-text('{title}')").count() == 1
+    expect(page.locator(f"{lane(page, 'OPEN')} .tw-tile:has-text('{title}')")).to_have_count(1)
 
 
 def test_members_see_all_and_move_their_own(screens: Screens) -> None:
     page = screens.sign_in("grace", "/tasks")
-    assert page.locator("text=New task").count() == 0
-    assert page.locator(".tw-tab:has-text('People')").count() == 0
+    expect(page.locator("text=New task")).to_have_count(0)
+    expect(page.locator(".tw-tab:has-text('People')")).to_have_count(0)
     own, other = (page.locator(f".tw-tile:has-text('{title}')") for title in ("Deploy the new", "Write the release"))
-    assert own.get_attribute("draggable") == "true"
-    assert other.get_attribute("draggable") == "false"
+    expect(own).to_have_attribute("draggable", "true")
+    expect(other).to_have_attribute("draggable", "false")
     other.click()
     page.wait_for_selector(".tw-drawer h2")
-    assert page.locator(".tw-drawer button:has-text('Start')").count() == 0
+    expect(page.locator(".tw-drawer button:has-text('Start')")).to_have_count(0)
     # Not by its address either.
     page.goto("/app/tasks/people")
     page.wait_for_selector("text=This is not open to you")
@@ -117,9 +117,9 @@ def test_members_see_all_and_move_their_own(screens: Screens) -> None:
 
 def test_mine_are_those_that_are_assigned_to_me(screens: Screens) -> None:
     page = screens.sign_in("linus", "/tasks/mine")
-    assert page.locator(".tw-item").count() >= 1
-    assert page.locator(".tw-item:has-text('Deploy the new release')").count() == 1
-    assert page.locator(".tw-item:has-text('Write the release notes')").count() == 0
+    expect(page.locator(".tw-item").first).to_be_visible()
+    expect(page.locator(".tw-item:has-text('Deploy the new release')")).to_have_count(1)
+    expect(page.locator(".tw-item:has-text('Write the release notes')")).to_have_count(0)
 
 
 def test_a_task_opens_beside_the_list_and_has_an_address(screens: Screens) -> None:
@@ -127,7 +127,7 @@ def test_a_task_opens_beside_the_list_and_has_an_address(screens: Screens) -> No
     page.click(".tw-item:has-text('Write the release notes')")
     page.wait_for_selector("h2:has-text('Write the release notes')")
     address = page.url
-    assert page.locator(".tw-item[aria-current]").count() == 1
+    expect(page.locator(".tw-item[aria-current]")).to_have_count(1)
     page.keyboard.press("Escape")
     page.wait_for_selector("text=Choose a task")
     page.go_back()
@@ -174,7 +174,7 @@ def test_values_that_are_html_or_right_to_left_are_text(screens: Screens) -> Non
     page.wait_for_selector(".tw-tile:has-text('onerror')")
     page.click(".tw-tile:has-text('onerror')")
     page.wait_for_selector(".tw-drawer h2:has-text('{{7*7}}')")
-    assert page.locator("img[src=x]").count() == 0
+    expect(page.locator("img[src=x]")).to_have_count(0)
 
 
 def test_the_start_page_has_what_waits_for_somebody_and_follows(screens: Screens) -> None:
@@ -190,7 +190,7 @@ def test_the_start_page_has_what_waits_for_somebody_and_follows(screens: Screens
 def test_the_screens_speak_italian(screens: Screens) -> None:
     page = screens.sign_in("ada", "/tasks", locale="it-IT")
     page.wait_for_selector("button:has-text('Nuova attività')")
-    assert page.evaluate("document.documentElement.lang") == "it"
+    expect(page.locator("html")).to_have_attribute("lang", "it")
     page.click("summary[aria-label='Il tuo account']")
     page.click("text=English")
     page.wait_for_selector("button:has-text('New task')")
@@ -209,11 +209,11 @@ def test_a_conversation_goes_on_while_somebody_writes(screens: Screens) -> None:
     ada.keyboard.press("Control+Enter")
     expect(grace.locator(".tw-message:has-text('What do you <b>think</b>?')")).to_be_visible()
     # What she is writing is still there.
-    assert grace.input_value(".tw-drawer textarea") == "half of a"
+    expect(grace.locator(".tw-drawer textarea")).to_have_value("half of a")
     grace.fill(".tw-drawer textarea", "Good")
     grace.click(".tw-drawer button:has-text('Comment')")
     expect(ada.locator(".tw-message:has-text('Good')")).to_be_visible()
-    assert grace.locator(".tw-message-mine").count() == 1
+    expect(grace.locator(".tw-message-mine")).to_have_count(1)
     expect(grace.locator(".tw-drawer textarea")).to_have_value("")
 
 
@@ -232,7 +232,7 @@ def test_a_file_is_added_read_and_deleted(screens: Screens) -> None:
     page.get_by_role("button", name="Delete plan.html").click()
     page.click("[role=alertdialog] button:has-text('Delete')")
     expect(page.locator(".tw-drawer button[title='plan.html']")).to_have_count(0)
-    assert "ada attached plan.html" in page.inner_text(".tw-drawer")
+    expect(page.locator(".tw-drawer")).to_contain_text("ada attached plan.html")
 
 
 def test_a_due_date_is_set_shown_and_taken_away(screens: Screens) -> None:
@@ -264,4 +264,4 @@ def test_an_edit_of_what_somebody_changed_meanwhile_is_refused_and_kept(screens:
     other.wait_for_selector("[role=dialog]", state="detached")
     page.click("[role=dialog] [data-submit]")
     page.wait_for_selector("[role=dialog] .tw-banner-bad:has-text('Somebody changed it meanwhile')")
-    assert page.input_value("[role=dialog] textarea[name=description]") == "by Ada"
+    expect(page.locator("[role=dialog] textarea[name=description]")).to_have_value("by Ada")
