@@ -32,11 +32,11 @@ for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL", "AWS_ENDPOI
 
 
 @pytest.fixture
-def screens() -> "Iterator[Screens]":
+def screens(request: pytest.FixtureRequest) -> "Iterator[Screens]":
     """The systems and a browser, for tests of screens; windows are closed after the test."""
     from tests.ui.screen_browser import shared_screens
 
-    found = shared_screens()
+    found = shared_screens(getattr(request, "param", "embedded"))
     try:
         yield found
     finally:

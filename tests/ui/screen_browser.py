@@ -1,6 +1,8 @@
 """Screens as people use them: the systems in a process of their own, and Chromium by Playwright.
 
-There is one of each in a process of tests, whoever asks first: starting them takes longer than most tests.
+There is one of each in a process of tests, whoever asks first: starting them takes longer than most tests. The systems
+are on the embedded engine. Stories that are marked ``on_either`` are told again on an endpoint, `tablewright serve` in
+a process of its own; those that are marked ``also_on_an_endpoint`` too, by the slow tests.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import sys
 import tempfile
 from asyncio.events import _set_running_loop
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -27,6 +29,11 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expect, sync_playwright
 from playwright.sync_api import Error as PlaywrightError
+
+also_on_an_endpoint = pytest.mark.parametrize(
+    "screens", ["embedded", pytest.param("endpoint", marks=pytest.mark.slow)], indirect=True
+)
+on_either = pytest.mark.parametrize("screens", ["embedded", "endpoint"], indirect=True)
 
 DESK = {"width": 1440, "height": 860}
 PHONE = {"width": 390, "height": 844}
@@ -100,17 +107,24 @@ class Screens:
 
 @contextmanager
 def up(*options: str, **settings: str) -> Iterator[str]:
-    """`tablewright up` in memory on a free port; its address."""
+    """`tablewright up` on a free port, in memory if it is not on an endpoint; its address."""
+    place = () if "--endpoint" in options else ("--memory",)
+    with running("up", *place, *(() if "port" in settings else ("--port", "0")), *options, **settings) as found:
+        yield found
+
+
+@contextmanager
+def running(*arguments: str, **settings: str) -> Iterator[str]:
+    """A command of `tablewright` in a process of its own; the address that it says it is at."""
     folder = tempfile.mkdtemp()
     environment = {**os.environ, **{f"TABLEWRIGHT_{name.upper()}": value for name, value in settings.items()}}
     environment.setdefault("TABLEWRIGHT_LOG_LEVEL", "WARNING")
     # NiceGUI behaves in another way where it finds pytest.
     environment.pop("PYTEST_CURRENT_TEST", None)
-    arguments = ["--memory", *(() if "port" in settings else ("--port", "0")), *options]
     log = Path(folder, "log")
     with log.open("w") as written:
         process = subprocess.Popen(
-            [sys.executable, "-m", "tablewright", "up", *arguments],
+            [sys.executable, "-m", "tablewright", *arguments],
             stdout=subprocess.PIPE,
             stderr=written,
             text=True,
@@ -120,7 +134,7 @@ def up(*options: str, **settings: str) -> Iterator[str]:
     try:
         assert process.stdout is not None
         for line in process.stdout:
-            found = re.search(r"is up at (http://[\d.:]+)", line)
+            found = re.search(r" at (http://[\d.]+:\d+)", line)
             if found is not None:
                 yield found[1]
                 break
@@ -170,12 +184,15 @@ def chromium() -> Browser:
 
 
 @cache
-def shared_screens() -> Screens:
-    """The systems with demo data, and a browser, for all tests of this process."""
+def shared_screens(place: str = "embedded") -> Screens:
+    """The systems with demo data, and a browser, for all tests of this process; ``endpoint`` is a server of ours."""
     browser = chromium()
-    served = up("--demo", rate_limit="100000", rate_burst="100000")
-    url = served.__enter__()
-    atexit.register(served.__exit__, None, None, None)
+    with ExitStack() as processes:
+        options: tuple[str, ...] = ()
+        if place == "endpoint":
+            options = ("--endpoint", processes.enter_context(running("serve", "--memory", "--port", "0")))
+        url = processes.enter_context(up("--demo", *options, rate_limit="100000", rate_burst="100000"))
+        atexit.register(processes.pop_all().close)
     return Screens(url, browser)
 
 

@@ -6,11 +6,12 @@ import httpx
 import pytest
 from playwright.sync_api import expect
 
-from tests.ui.screen_browser import PHONE, Screens, overflow, serious_problems
+from tests.ui.screen_browser import PHONE, Screens, also_on_an_endpoint, on_either, overflow, serious_problems
 
 pytestmark = pytest.mark.requirement("AP9")
 
 
+@on_either
 def test_an_admin_invites_somebody_takes_their_roles_and_undoes_what_went_too_far(screens: Screens) -> None:
     page = screens.sign_in("admin", "/runtime/people")
     page.keyboard.press("n")
@@ -43,6 +44,7 @@ def test_an_admin_sees_how_the_systems_do_in_italian_on_a_phone(screens: Screens
     assert (overflow(page), serious_problems(page)) == (0, [])
 
 
+@also_on_an_endpoint
 def test_nobody_else_is_shown_admin_by_link_or_by_address(screens: Screens) -> None:
     page = screens.sign_in("ada", "/runtime/people")
     expect(page.get_by_text("There is nothing here")).to_be_visible()
@@ -50,6 +52,7 @@ def test_nobody_else_is_shown_admin_by_link_or_by_address(screens: Screens) -> N
     assert httpx.get(f"{screens.url}/runtime/people").status_code == 401
 
 
+@also_on_an_endpoint
 @pytest.mark.requirement("AP10")
 def test_an_admin_finds_what_is_stored_of_somebody_and_erases_it_after_being_asked(screens: Screens) -> None:
     body = {"userId": "olga", "email": "olga@example.org", "groups": ["Members"]}

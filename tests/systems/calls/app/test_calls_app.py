@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.ui.screen_browser import DESK, PHONE, Screens, overflow, serious_problems
+from tests.ui.screen_browser import DESK, PHONE, Screens, also_on_an_endpoint, on_either, overflow, serious_problems
 
 pytestmark = pytest.mark.requirement("AP7")
 
@@ -76,6 +76,7 @@ def drag(page: Page, label: str, day: date, minute: int, *, grab: int = 5) -> No
     page.mouse.move(column["x"] + column["width"] / 2, column["y"] + minute + grab, steps=4)
 
 
+@also_on_an_endpoint
 def test_a_call_from_its_creation_to_its_end(screens: Screens) -> None:
     user, provider, other = unique("u"), unique("p"), unique("p")
     page = calendar_of(screens, "cleo", f"user:{user}")
@@ -103,6 +104,7 @@ def test_a_call_from_its_creation_to_its_end(screens: Screens) -> None:
     expect(event(page, f"{user} with {other}, cancelled")).to_have_count(1)
 
 
+@also_on_an_endpoint
 def test_a_call_is_dragged_to_another_time_and_back_by_undo(screens: Screens) -> None:
     user, provider = unique("u"), unique("p")
     page = calendar_of(screens, "cleo", f"user:{user}")
@@ -116,6 +118,7 @@ def test_a_call_is_dragged_to_another_time_and_back_by_undo(screens: Screens) ->
     expect(page.locator(f"[data-column='{MONDAY}'] [data-event]")).to_have_count(1)
 
 
+@also_on_an_endpoint
 def test_a_time_that_is_taken_is_refused_as_the_call_is_dragged_and_it_goes_back(screens: Screens) -> None:
     user, provider, other = unique("u"), unique("p"), unique("u")
     page = calendar_of(screens, "cleo", f"user:{user}")
@@ -137,6 +140,7 @@ def test_a_time_that_is_taken_is_refused_as_the_call_is_dragged_and_it_goes_back
     expect(event(page, f"9:00 \u2013 9:30, {user}")).to_have_count(1)
 
 
+@also_on_an_endpoint
 def test_a_call_is_made_longer_by_its_lower_edge(screens: Screens) -> None:
     user, provider = unique("u"), unique("p")
     page = calendar_of(screens, "cleo", f"user:{user}")
@@ -151,6 +155,7 @@ def test_a_call_is_made_longer_by_its_lower_edge(screens: Screens) -> None:
     expect(event(page, f"10:00 \u2013 11:30, {user}")).to_have_count(1)
 
 
+@also_on_an_endpoint
 def test_a_click_on_a_free_time_is_a_new_call_there(screens: Screens) -> None:
     user, provider = unique("u"), unique("p")
     page = calendar_of(screens, "cleo", f"user:{user}")
@@ -162,6 +167,7 @@ def test_a_click_on_a_free_time_is_a_new_call_there(screens: Screens) -> None:
     expect(event(page, f"13:30 \u2013 14:00, {user}")).to_have_count(1)
 
 
+@on_either
 def test_two_browsers_see_each_other(screens: Screens) -> None:
     user, provider = unique("u"), unique("p")
     one = calendar_of(screens, "cleo", f"user:{user}")
@@ -173,6 +179,7 @@ def test_two_browsers_see_each_other(screens: Screens) -> None:
     expect(event(other, f"12:00 \u2013 12:30, {user}")).to_have_count(1)
 
 
+@also_on_an_endpoint
 def test_a_call_that_somebody_else_changed_goes_where_it_belongs_and_that_is_said(screens: Screens) -> None:
     user, provider = unique("u"), unique("p")
     one = calendar_of(screens, "cleo", f"user:{user}")
@@ -188,6 +195,7 @@ def test_a_call_that_somebody_else_changed_goes_where_it_belongs_and_that_is_sai
     expect(event(one, f"14:00 \u2013 14:30, {user}")).to_have_count(1)
 
 
+@also_on_an_endpoint
 def test_customers_see_and_book_their_own_and_ask_before_they_cancel(screens: Screens) -> None:
     page = screens.sign_in("ada", "/calls/week/2031-06-09?who=user:bob", timezone_id=ROME)
     provider = unique("p")
@@ -210,6 +218,7 @@ def test_customers_see_and_book_their_own_and_ask_before_they_cancel(screens: Sc
     page.wait_for_selector("text=There is nothing here")
 
 
+@also_on_an_endpoint
 def test_every_date_view_and_call_has_an_address_and_keys_lead_there(screens: Screens) -> None:
     user, provider = unique("u"), unique("p")
     page = calendar_of(screens, "cleo", f"user:{user}")
@@ -249,6 +258,7 @@ def test_times_are_those_of_the_zone_that_is_chosen(screens: Screens) -> None:
     expect(event(page, f"20:00 \u2013 20:30, {user}")).to_have_count(1)
 
 
+@also_on_an_endpoint
 def test_a_call_in_the_hour_that_is_there_twice_is_dragged_to_the_second(screens: Screens) -> None:
     user, provider, sunday = unique("u"), unique("p"), date(2031, 10, 26)
     page = calendar_of(screens, "cleo", f"user:{user}", day=sunday)
@@ -265,6 +275,7 @@ def test_a_call_in_the_hour_that_is_there_twice_is_dragged_to_the_second(screens
     expect(moved).to_have_attribute("data-from", "210")
 
 
+@also_on_an_endpoint
 def test_a_month_takes_calls_from_day_to_day_at_the_same_time(screens: Screens) -> None:
     user, provider = unique("u"), unique("p")
     page = calendar_of(screens, "cleo", f"user:{user}", span="month")
@@ -281,6 +292,7 @@ def test_a_month_takes_calls_from_day_to_day_at_the_same_time(screens: Screens) 
     expect(event(page, f"10:00 \u2013 10:30, {user}")).to_have_count(1)
 
 
+@also_on_an_endpoint
 def test_calendars_are_added_shown_together_and_remembered(screens: Screens) -> None:
     user, provider = unique("u"), unique("p")
     page = screens.sign_in("cleo", "/calls", timezone_id=ROME)
@@ -298,6 +310,7 @@ def test_calendars_are_added_shown_together_and_remembered(screens: Screens) -> 
     expect(page.locator(".tw-cal-person")).to_have_count(1)
 
 
+@also_on_an_endpoint
 def test_values_that_are_html_are_refused_or_text(screens: Screens) -> None:
     page = calendar_of(screens, "cleo", "user:<img src=x onerror=alert(1)>")
     page.on("dialog", lambda _: pytest.fail("a script ran"))
@@ -330,6 +343,7 @@ def test_on_a_phone_it_is_an_agenda_and_a_call_fills_the_screen(screens: Screens
     assert serious_problems(page) == []
 
 
+@also_on_an_endpoint
 def test_the_start_page_has_somebodys_next_calls(screens: Screens) -> None:
     ada, cleo = screens.sign_in("ada", "/"), calendar_of(screens, "cleo", "user:ada")
     provider = unique("p")
@@ -345,6 +359,7 @@ def test_the_calendar_speaks_italian(screens: Screens) -> None:
     page.wait_for_selector("button:has-text('Nuova chiamata')")
 
 
+@also_on_an_endpoint
 def test_somebodys_calls_are_taken_along_as_an_icalendar(screens: Screens) -> None:
     page = screens.sign_in("ada", "/calls", timezone_id=ROME)
     with page.expect_download() as downloaded:
@@ -355,6 +370,7 @@ def test_somebodys_calls_are_taken_along_as_an_icalendar(screens: Screens) -> No
     assert "ada with p-garcia" in content
 
 
+@also_on_an_endpoint
 def test_somebody_follows_their_calls_by_mail_and_in_a_calendar(screens: Screens) -> None:
     page = screens.sign_in("ada", "/calls", timezone_id=ROME)
     page.click("button:has-text('Reminders by mail')")

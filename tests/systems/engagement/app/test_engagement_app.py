@@ -9,7 +9,7 @@ import httpx
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.ui.screen_browser import PHONE, Screens, overflow, serious_problems
+from tests.ui.screen_browser import PHONE, Screens, also_on_an_endpoint, on_either, overflow, serious_problems
 
 pytestmark = pytest.mark.requirement("AP6")
 
@@ -42,6 +42,7 @@ def open_program(screens: Screens, user: str, program_id: str, section: str = ""
     return page
 
 
+@also_on_an_endpoint
 def test_a_program_from_its_first_line_to_its_run(screens: Screens) -> None:
     """A marketer writes, an approver reads, tries out and approves, and the marketer sees it at once and runs it."""
     program_id, name = unique("p"), "<b>Beans</b> & more"
@@ -85,6 +86,7 @@ def test_a_program_from_its_first_line_to_its_run(screens: Screens) -> None:
     expect(mark.locator("button:has-text('Run now')")).to_have_count(0)
 
 
+@also_on_an_endpoint
 def test_nobody_is_offered_the_approval_of_what_they_changed_and_a_program_is_sent_back(screens: Screens) -> None:
     program_id = unique("p")
     enzo = screens.sign_in("enzo", PROGRAMS)
@@ -128,6 +130,7 @@ def approved_program(screens: Screens, query: str) -> str:
     return program_id
 
 
+@also_on_an_endpoint
 def test_a_run_is_paused_resumed_and_cancelled_and_others_see_it(screens: Screens) -> None:
     program_id = approved_program(screens, ENDLESS)
     mark = open_program(screens, "marketer", program_id, "/runs")
@@ -147,6 +150,7 @@ def test_a_run_is_paused_resumed_and_cancelled_and_others_see_it(screens: Screen
     expect(mark.locator("button:has-text('Resume')")).to_have_count(0)
 
 
+@on_either
 def test_two_browsers_see_a_rejection_and_why_a_candidate_is_there(screens: Screens) -> None:
     mark = open_program(screens, "marketer", "coffee", "/candidates")
     viewer = open_program(screens, "viewer", "coffee", "/candidates")
@@ -170,6 +174,7 @@ def test_two_browsers_see_a_rejection_and_why_a_candidate_is_there(screens: Scre
     expect(mark.locator(".tw-list-card [data-row]").first).to_be_visible()
 
 
+@also_on_an_endpoint
 def test_deliveries_and_consent(screens: Screens) -> None:
     enzo = open_program(screens, "enzo", "coffee", "/deliveries")
     enzo.click("button:has-text('Deliver now')")
@@ -189,6 +194,7 @@ def test_deliveries_and_consent(screens: Screens) -> None:
     expect(other.locator(".tw-item:has-text('enzo')")).to_have_count(2)
 
 
+@also_on_an_endpoint
 def test_a_viewer_looks_and_is_offered_nothing_else(screens: Screens) -> None:
     page = open_program(screens, "viewer", "coffee")
     expect(page.locator(".tw-check").first).to_be_visible()

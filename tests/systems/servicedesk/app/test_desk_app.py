@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.ui.screen_browser import DESK, PHONE, Screens, overflow, serious_problems
+from tests.ui.screen_browser import DESK, PHONE, Screens, also_on_an_endpoint, on_either, overflow, serious_problems
 
 pytestmark = pytest.mark.requirement("AP4")
 
@@ -29,6 +29,7 @@ def row(page: Page, issue: str) -> str:
     return f".tw-item:has-text('{issue}')"
 
 
+@also_on_an_endpoint
 def test_a_ticket_from_the_call_to_its_end(screens: Screens) -> None:
     page = screens.sign_in("sam", "/servicedesk")
     issue = unique("The badge reader blinks red")
@@ -53,6 +54,7 @@ def test_a_ticket_from_the_call_to_its_end(screens: Screens) -> None:
     expect(page.locator(row(page, issue))).to_have_count(1)
 
 
+@on_either
 def test_two_at_the_desk_see_each_other(screens: Screens) -> None:
     sam, dora = screens.sign_in("sam", "/servicedesk"), screens.sign_in("dora", "/servicedesk/queue?list=unassigned")
     issue = unique("No sound in room 12")
@@ -62,6 +64,7 @@ def test_two_at_the_desk_see_each_other(screens: Screens) -> None:
     expect(dora.locator(row(dora, issue))).to_have_count(0)
 
 
+@also_on_an_endpoint
 def test_of_two_who_take_a_ticket_one_is_told(screens: Screens) -> None:
     sam = screens.sign_in("sam", "/servicedesk")
     issue = unique("Whose is this")
@@ -79,6 +82,7 @@ def test_of_two_who_take_a_ticket_one_is_told(screens: Screens) -> None:
     expect(sam.locator("dd .tw-avatar[title=dora]")).to_be_visible()
 
 
+@also_on_an_endpoint
 def test_the_number_that_a_caller_says_leads_to_the_ticket(screens: Screens) -> None:
     page = screens.sign_in("sam", "/servicedesk")
     issue = unique("Where is my ticket")
@@ -92,6 +96,7 @@ def test_the_number_that_a_caller_says_leads_to_the_ticket(screens: Screens) -> 
     page.wait_for_selector(f"header h2:has-text('{issue}')")
 
 
+@also_on_an_endpoint
 def test_the_caller_s_other_tickets_stand_beside_it(screens: Screens) -> None:
     page = screens.sign_in("sam", "/servicedesk")
     first, second, caller = unique("First of a caller"), unique("Second of a caller"), uuid4().hex
@@ -105,6 +110,7 @@ def test_the_caller_s_other_tickets_stand_beside_it(screens: Screens) -> None:
     expect(page.locator(".tw-thing-head")).to_contain_text("•••")
 
 
+@also_on_an_endpoint
 def test_what_somebody_says_is_text_whatever_is_in_it(screens: Screens) -> None:
     page = screens.sign_in("sam", "/servicedesk")
     issue = "<img src=x onerror=\"document.title='owned'\"> שלום " + uuid4().hex[:6]
@@ -118,6 +124,7 @@ def test_what_somebody_says_is_text_whatever_is_in_it(screens: Screens) -> None:
     expect(page.locator("#tw-content img")).to_have_count(0)
 
 
+@also_on_an_endpoint
 def test_a_long_text_is_shown_and_a_comment_that_does_not_fit_is_refused(screens: Screens) -> None:
     page = screens.sign_in("sam", "/servicedesk")
     open_ticket(page, unique("Long story"))

@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.ui.screen_browser import DESK, PHONE, Screens, overflow, serious_problems
+from tests.ui.screen_browser import DESK, PHONE, Screens, also_on_an_endpoint, on_either, overflow, serious_problems
 
 pytestmark = pytest.mark.requirement("AP5")
 
@@ -39,6 +39,7 @@ def say(page: Page, words: str) -> None:
     expect(page.locator(".tw-message", has_text=words)).to_be_visible()
 
 
+@also_on_an_endpoint
 def test_a_ticket_from_the_inbox_to_an_engineer_and_to_its_end(screens: Screens) -> None:
     operator = screens.sign_in("op_9", "/support")
     engineer = screens.sign_in("eng_7", "/support/inbox?list=mine")
@@ -71,6 +72,7 @@ def test_a_ticket_from_the_inbox_to_an_engineer_and_to_its_end(screens: Screens)
     expect(operator.locator(".tw-event", has_text="eng_7: escalated → ready")).to_be_visible()
 
 
+@also_on_an_endpoint
 def test_a_customer_sees_their_own_writes_is_answered_and_rates_the_help(screens: Screens) -> None:
     customer = screens.sign_in("cust_1", "/support")
     symptom = unique("The display is dark")
@@ -104,6 +106,7 @@ def test_a_customer_sees_their_own_writes_is_answered_and_rates_the_help(screens
     assert symptom not in stranger.content()
 
 
+@on_either
 def test_of_two_who_change_a_ticket_one_is_told_and_sees_the_latest(screens: Screens) -> None:
     first = screens.sign_in("op_9", "/support")
     symptom = unique("Whose is this")
@@ -121,6 +124,7 @@ def test_of_two_who_change_a_ticket_one_is_told_and_sees_the_latest(screens: Scr
     expect(first.locator("header .tw-pill", has_text="new")).to_be_visible()
 
 
+@also_on_an_endpoint
 def test_by_status_by_customer_and_by_who_works_on_it(screens: Screens) -> None:
     page = screens.sign_in("op_9", "/support")
     symptom, customer = unique("Finding it again"), f"cust_{uuid4().hex[:8]}"
@@ -142,6 +146,7 @@ def test_by_status_by_customer_and_by_who_works_on_it(screens: Screens) -> None:
     expect(page.locator("header h2", has_text=symptom)).to_be_visible()
 
 
+@also_on_an_endpoint
 def test_what_customers_send_is_text_however_much_it_is(screens: Screens) -> None:
     page = screens.sign_in("cust_1", "/support")
     symptom = "<img src=x onerror=\"document.title='owned'\"> שלום " + uuid4().hex[:6]
@@ -164,6 +169,7 @@ def test_what_customers_send_is_text_however_much_it_is(screens: Screens) -> Non
     assert overflow(page) <= 0
 
 
+@also_on_an_endpoint
 def test_the_lead_sees_the_numbers_change_and_where_they_come_from(screens: Screens) -> None:
     lead = screens.sign_in("ines", "/support/dashboard")
     # Nothing else of these tests and of the demo fails, so nothing else is being counted here.

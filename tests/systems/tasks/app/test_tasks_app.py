@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.ui.screen_browser import DESK, PHONE, Screens, overflow, serious_problems
+from tests.ui.screen_browser import DESK, PHONE, Screens, also_on_an_endpoint, on_either, overflow, serious_problems
 
 pytestmark = pytest.mark.requirement("AP8")
 
@@ -33,6 +33,7 @@ def unique(text: str) -> str:
     return f"{text} {uuid4().hex[:6]}"
 
 
+@also_on_an_endpoint
 def test_a_task_from_its_creation_to_its_end(screens: Screens) -> None:
     page = screens.sign_in("ada", "/tasks")
     title = unique("Rotate the keys")
@@ -54,6 +55,7 @@ def test_a_task_from_its_creation_to_its_end(screens: Screens) -> None:
     assert "ada: in progress → completed" in activity
 
 
+@on_either
 def test_two_browsers_see_each_other(screens: Screens) -> None:
     ada, grace = screens.sign_in("ada", "/tasks"), screens.sign_in("grace", "/tasks/list?status=OPEN")
     title = unique("Seen at once")
@@ -63,6 +65,7 @@ def test_two_browsers_see_each_other(screens: Screens) -> None:
     expect(grace.locator(f".tw-item:has-text('{title}')")).to_have_count(0)
 
 
+@also_on_an_endpoint
 def test_a_card_is_dragged_and_the_move_is_undone(screens: Screens) -> None:
     page = screens.sign_in("ada", "/tasks")
     title = unique("Drag me")
@@ -73,6 +76,7 @@ def test_a_card_is_dragged_and_the_move_is_undone(screens: Screens) -> None:
     page.wait_for_selector(f"{lane(page, 'OPEN')} .tw-tile:has-text('{title}')")
 
 
+@also_on_an_endpoint
 def test_a_card_that_somebody_else_moved_goes_where_it_belongs_and_that_is_said(screens: Screens) -> None:
     ada = screens.sign_in("ada", "/tasks")
     title = unique("Whose is it")
@@ -91,6 +95,7 @@ def test_a_card_that_somebody_else_moved_goes_where_it_belongs_and_that_is_said(
     expect(ada.locator(f"{lane(ada, 'IN_PROGRESS')} .tw-tile:has-text('{title}')")).to_have_count(1)
 
 
+@also_on_an_endpoint
 def test_a_lane_that_cannot_follow_takes_no_card(screens: Screens) -> None:
     page = screens.sign_in("ada", "/tasks")
     title = unique("Not so fast")
@@ -100,6 +105,7 @@ def test_a_lane_that_cannot_follow_takes_no_card(screens: Screens) -> None:
     expect(page.locator(f"{lane(page, 'OPEN')} .tw-tile:has-text('{title}')")).to_have_count(1)
 
 
+@also_on_an_endpoint
 def test_members_see_all_and_move_their_own(screens: Screens) -> None:
     page = screens.sign_in("grace", "/tasks")
     expect(page.locator("text=New task")).to_have_count(0)
@@ -115,6 +121,7 @@ def test_members_see_all_and_move_their_own(screens: Screens) -> None:
     page.wait_for_selector("text=This is not open to you")
 
 
+@also_on_an_endpoint
 def test_mine_are_those_that_are_assigned_to_me(screens: Screens) -> None:
     page = screens.sign_in("linus", "/tasks/mine")
     expect(page.locator(".tw-item").first).to_be_visible()
@@ -122,6 +129,7 @@ def test_mine_are_those_that_are_assigned_to_me(screens: Screens) -> None:
     expect(page.locator(".tw-item:has-text('Write the release notes')")).to_have_count(0)
 
 
+@also_on_an_endpoint
 def test_a_task_opens_beside_the_list_and_has_an_address(screens: Screens) -> None:
     page = screens.sign_in("ada", "/tasks/list")
     page.click(".tw-item:has-text('Write the release notes')")
@@ -137,6 +145,7 @@ def test_a_task_opens_beside_the_list_and_has_an_address(screens: Screens) -> No
     other.wait_for_selector("h2:has-text('Write the release notes')")
 
 
+@also_on_an_endpoint
 def test_people_are_added_changed_deactivated_and_back(screens: Screens) -> None:
     page = screens.sign_in("ada", "/tasks/people")
     name = f"joan-{uuid4().hex[:6]}"
@@ -166,6 +175,7 @@ def test_every_view_is_accessible_and_fits(screens: Screens, path: str, size: di
     assert serious_problems(page) == []
 
 
+@also_on_an_endpoint
 def test_values_that_are_html_or_right_to_left_are_text(screens: Screens) -> None:
     page = screens.sign_in("ada", "/tasks")
     title = unique("<img src=x onerror=alert(1)> שלום {{7*7}}")
@@ -177,6 +187,7 @@ def test_values_that_are_html_or_right_to_left_are_text(screens: Screens) -> Non
     expect(page.locator("img[src=x]")).to_have_count(0)
 
 
+@also_on_an_endpoint
 def test_the_start_page_has_what_waits_for_somebody_and_follows(screens: Screens) -> None:
     grace, ada = screens.sign_in("grace", "/"), screens.sign_in("ada", "/tasks")
     title = unique("For Grace")
@@ -196,6 +207,7 @@ def test_the_screens_speak_italian(screens: Screens) -> None:
     page.wait_for_selector("button:has-text('New task')")
 
 
+@also_on_an_endpoint
 def test_a_conversation_goes_on_while_somebody_writes(screens: Screens) -> None:
     ada = screens.sign_in("ada", "/tasks")
     title = unique("Talk about it")
@@ -217,6 +229,7 @@ def test_a_conversation_goes_on_while_somebody_writes(screens: Screens) -> None:
     expect(grace.locator(".tw-drawer textarea")).to_have_value("")
 
 
+@also_on_an_endpoint
 def test_a_file_is_added_read_and_deleted(screens: Screens) -> None:
     page = screens.sign_in("ada", "/tasks")
     title = unique("With a file")
@@ -235,6 +248,7 @@ def test_a_file_is_added_read_and_deleted(screens: Screens) -> None:
     expect(page.locator(".tw-drawer")).to_contain_text("ada attached plan.html")
 
 
+@also_on_an_endpoint
 def test_a_due_date_is_set_shown_and_taken_away(screens: Screens) -> None:
     page = screens.sign_in("ada", "/tasks")
     title = unique("By the end of 2020")
@@ -251,6 +265,7 @@ def test_a_due_date_is_set_shown_and_taken_away(screens: Screens) -> None:
     expect(tile).not_to_contain_text("overdue")
 
 
+@also_on_an_endpoint
 def test_an_edit_of_what_somebody_changed_meanwhile_is_refused_and_kept(screens: Screens) -> None:
     page, other = screens.sign_in("ada", "/tasks"), screens.sign_in("admin", "/tasks")
     title = unique("Edited twice")
