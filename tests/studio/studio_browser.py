@@ -9,7 +9,7 @@ import sys
 import tempfile
 from base64 import b64encode
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -35,13 +35,15 @@ class RunningStudio:
 
     def address(self) -> str:
         """The next address with a token, as it is printed."""
-        if self._unused:
-            return self._unused.pop()
+        return self._unused.pop() if self._unused else self.said(r"Studio.*: (http://\S+)")
+
+    def said(self, pattern: str) -> str:
+        """What it prints next that is of a pattern."""
         assert self.process.stdout is not None
         for line in self.process.stdout:
-            if found := re.search(r"Studio.*: (http://\S+)", line):
+            if found := re.search(pattern, line):
                 return found[1]
-        raise AssertionError(f"it says no address: {self.log.read_text()}")
+        raise AssertionError(f"it does not say {pattern}: {self.log.read_text()}")
 
     def open(self, path: str = "/", **options: Any) -> Page:
         """A new window in which the studio is open at a view."""
@@ -53,9 +55,14 @@ class RunningStudio:
         return page
 
 
-@contextmanager
-def studio(*arguments: str) -> Iterator[RunningStudio]:
+def studio(*arguments: str) -> AbstractContextManager[RunningStudio]:
     """`tablewright studio` on a free port, and a browser."""
+    return running("studio", *arguments, "--port", "0")
+
+
+@contextmanager
+def running(*command: str) -> Iterator[RunningStudio]:
+    """A command that serves a studio, and a browser."""
     browser = chromium()
     environment = {**os.environ}
     # NiceGUI behaves in another way where it finds pytest.
@@ -64,19 +71,20 @@ def studio(*arguments: str) -> Iterator[RunningStudio]:
         log = Path(folder, "log")
         with log.open("w") as written:
             process = subprocess.Popen(
-                [sys.executable, "-m", "tablewright", "studio", *arguments, "--port", "0"],
+                [sys.executable, "-m", "tablewright", *command],
                 stdout=subprocess.PIPE,
                 stderr=written,
                 text=True,
+                cwd=folder,
                 env=environment,
             )
-        running = RunningStudio(Screens("", browser), process, log)
+        made = RunningStudio(Screens("", browser), process, log)
         try:
-            running._unused.append(running.address())
-            running.screens.url = running._unused[0].partition("/studio")[0]
-            yield running
+            made._unused.append(made.address())
+            made.screens.url = made._unused[0].partition("/studio")[0]
+            yield made
         finally:
-            running.screens.close()
+            made.screens.close()
             process.terminate()
             process.communicate(timeout=_WITHIN)
 

@@ -137,6 +137,8 @@ def application(
         app.state.screens = make_screens(runtime, systems, gate)
         runtime.has_screens = True
         apps.update(app.state.screens.apps)
+        for name in app.state.screens.apps:
+            app.add_api_route(f"/{name}", html_pages.lead_to_screens, include_in_schema=False)
     return gate
 
 

@@ -111,6 +111,12 @@ async def _lead(request: Request, _: Probe) -> Response:
     return RedirectResponse(f"{request.scope['path'].rpartition('/')[2]}/docs")
 
 
+async def lead_to_screens(request: Request) -> Response:
+    """Redirect from an address of screens without its last slash to the one with it."""
+    query = request.scope["query_string"].decode("latin-1")
+    return RedirectResponse(f"{request.scope['path'].rpartition('/')[2]}/" + (f"?{query}" if query else ""))
+
+
 @router.get("/runtime")
 async def runtime_entrance(_: Probe) -> Response:
     return RedirectResponse("runtime/docs")

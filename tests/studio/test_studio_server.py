@@ -1,0 +1,97 @@
+"""The studio where others are served: in `up` beside the applications, and beside `serve`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from playwright.sync_api import expect
+
+from tablewright.store import EndpointBackend, Request
+from tests.studio.studio_browser import RunningStudio, running
+from tests.ui.screen_browser import serious_problems
+
+DESIGN = "tablewright.systems.tasks"
+
+
+@pytest.fixture(scope="module")
+def in_up() -> Iterator[RunningStudio]:
+    with running("up", "--memory", "--port", "0", "--system", "tasks", "--demo") as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def beside_serve() -> Iterator[RunningStudio]:
+    with running("serve", "--memory", "--port", "0", "--studio", "--studio-write", "--design", DESIGN) as found:
+        yield found
+
+
+@pytest.fixture(autouse=True)
+def closed_windows(request: pytest.FixtureRequest) -> Iterator[None]:
+    yield
+    for name in ("in_up", "beside_serve"):
+        if name in request.fixturenames:
+            request.getfixturevalue(name).screens.close()
+
+
+@pytest.mark.requirement("ST1")
+@pytest.mark.parametrize("place", ["in_up", "beside_serve"])
+def test_an_address_without_the_last_slash_leads_to_the_one_with_it(request: pytest.FixtureRequest, place: str) -> None:
+    url = request.getfixturevalue(place).screens.url
+    answer = httpx.get(f"{url}/studio?to=a%2Fb&text=%3Cb%3E")
+    assert answer.next_request is not None
+    assert str(answer.next_request.url) == f"{url}/studio/?to=a%2Fb&text=%3Cb%3E"
+    # The host in a request may be anything.
+    assert ":" not in answer.headers["location"]
+    asked = httpx.get(f"{url}/studio", follow_redirects=True)
+    assert (asked.status_code, asked.url.path) == (200, "/studio/sign-in")
+
+
+@pytest.mark.requirement("ST1")
+def test_so_does_that_of_the_applications(in_up: RunningStudio) -> None:
+    asked = httpx.get(f"{in_up.screens.url}/app?x=1", follow_redirects=True)
+    assert (asked.status_code, asked.url.path) == (200, "/app/sign-in")
+    assert httpx.get(f"{in_up.screens.url}/app?x=1").headers["location"] == "app/?x=1"
+    assert httpx.post(f"{in_up.screens.url}/app").status_code == 405
+
+
+@pytest.mark.requirement("ST2")
+def test_in_up_it_shows_the_tables_of_the_applications_to_whoever_is_at_the_terminal(in_up: RunningStudio) -> None:
+    page = in_up.open("/items/TaskManagement?entity=Task")
+    expect(page.locator(".tw-top")).to_contain_text("read-only")
+    first = page.locator(".st-table tbody tr a").first
+    expect(first).to_contain_text("TASK#")
+    first.click()
+    expect(page.locator(".st-item-panel .st-attributes")).to_contain_text("CreatedBy")
+    assert serious_problems(page) == []
+    # Whoever has signed in there has not signed in here, and the other way round.
+    page.goto("/app/")
+    expect(page).to_have_url(f"{in_up.screens.url}/app/sign-in?to=%2F")
+    page.locator("button[value='admin']").click()
+    expect(page.locator("#tw-content > *").first).to_be_visible()
+    page.goto("/studio/tables/TaskManagement")
+    expect(page.get_by_role("heading", name="TaskManagement")).to_be_visible()
+
+
+@pytest.mark.requirement("ST1")
+def test_beside_serve_a_table_is_created_and_programs_find_it(beside_serve: RunningStudio) -> None:
+    url = beside_serve.said(r" (http://[\d.:]+)")
+    page = beside_serve.open()
+    expect(page.locator("#tw-content")).to_contain_text("There are no tables yet")
+    page.get_by_role("button", name="New table").click()
+    form = page.get_by_role("dialog", name="New table")
+    form.get_by_label("Name").fill("parts")
+    form.get_by_role("button", name="Create").last.click()
+    asked = page.get_by_role("dialog", name="CreateTable")
+    expect(asked).to_contain_text('"TableName": "parts"')
+    asked.get_by_role("button", name="Create").click()
+    expect(page.get_by_role("heading", name="parts")).to_be_visible()
+    backend = EndpointBackend("us-east-1", url, {"aws_access_key_id": "any", "aws_secret_access_key": "any"})
+    try:
+        backend.call(Request("PutItem", {"TableName": "parts", "Item": {"pk": {"S": "bolt"}}}))
+    finally:
+        backend.close()
+    page.goto("/studio/items/parts")
+    expect(page.get_by_role("link", name="bolt")).to_be_visible()
+    assert serious_problems(page) == []
