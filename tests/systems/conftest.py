@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
@@ -18,6 +17,7 @@ from tablewright.engine import Engine
 from tablewright.systems import NAMES, load
 from tablewright.wire import serve_in_thread
 from tests.systems.harness import Served, serving
+from tests.systems.moto_process import moto_process
 
 _prefixes = count()
 
@@ -68,19 +68,11 @@ def own_server_url() -> Iterator[str]:
         yield url
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def moto_server_url() -> Iterator[str]:
-    """One request at a time: moto does nothing to keep them apart, and at once they undo each other's writes."""
-    from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
-    from werkzeug.serving import make_server
-
-    app = DomainDispatcherApplication(create_backend_app)
-    server = make_server("127.0.0.1", 0, app, request_handler=MotoRequestHandler)
-    thread = Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    thread.join(30)
+    """A server for each module: it takes gigabytes in time."""
+    with moto_process() as url:
+        yield url
 
 
 @pytest.fixture(scope="module", params=["embedded", "own_server", pytest.param("moto_server", marks=pytest.mark.slow)])

@@ -1,0 +1,44 @@
+"""moto's server in a process of its own, one request at a time.
+
+moto does nothing to keep requests apart: at once they undo each other's writes. A transaction copies its tables with
+their streams, and a process that has run thousands of them has gigabytes, which it gives back when it ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+
+__all__ = ["moto_process"]
+
+_WITHIN = 60
+
+
+@contextmanager
+def moto_process() -> Iterator[str]:
+    """The address of a server that nobody else uses."""
+    spawn = get_context("spawn")
+    ours, theirs = spawn.Pipe()
+    process = spawn.Process(target=_serve, args=(theirs,), daemon=True)
+    process.start()
+    theirs.close()
+    try:
+        assert ours.poll(_WITHIN), "moto's server did not start"
+        yield f"http://127.0.0.1:{ours.recv()}"
+    finally:
+        process.kill()
+        process.join(_WITHIN)
+        process.close()
+        ours.close()
+
+
+def _serve(address: Connection) -> None:
+    from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
+    from werkzeug.serving import make_server
+
+    app = DomainDispatcherApplication(create_backend_app)
+    server = make_server("127.0.0.1", 0, app, request_handler=MotoRequestHandler)
+    address.send(server.server_port)
+    server.serve_forever()
