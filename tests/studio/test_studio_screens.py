@@ -42,6 +42,8 @@ def test_somebody_looks_at_the_tables_and_turns_recovery_on(desk: RunningStudio)
     expect(page.get_by_role("heading", name="TaskManagement")).to_be_visible()
     expect(page.locator(".st-places")).to_contain_text("Task.by_status")
     expect(page.locator(".tw-facts")).to_contain_text("on demand")
+    page.get_by_role("button", name="Start metering").click()
+    expect(page.locator(".st-figures")).to_contain_text("0 / 0")
     page.locator("summary[aria-label='Change']").click()
     page.get_by_role("button", name="Turn recovery on").click()
     dialog = page.get_by_role("dialog", name="UpdateContinuousBackups")
@@ -157,6 +159,9 @@ def test_somebody_runs_a_pattern_and_looks_at_the_design(desk: RunningStudio) ->
     with page.expect_download() as download:
         page.get_by_role("button", name="Download Terraform").click()
     assert download.value.suggested_filename == "tasks.tf.json"
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download maintenance").click()
+    assert download.value.suggested_filename == "tasks.maintenance.policy.json"
     page.get_by_role("button", name="Document").click()
     expect(page.locator(".st-document svg").first).to_be_visible()
     assert serious_problems(page) == []
@@ -198,5 +203,6 @@ def test_it_is_the_same_on_an_endpoint_until_the_table_is_deleted_under_it(kind:
         keys = {"aws_access_key_id": "any", "aws_secret_access_key": "any"}
         EndpointBackend("us-east-1", url, keys).call(Request("DeleteTable", {"TableName": "odd"}))
         page.get_by_role("button", name="Run").click()
+        expect(page.locator(".tw-toasts")).to_contain_text("not found")
         page.goto("/studio/tables/odd")
         expect(page.get_by_role("alert")).to_contain_text("not found")

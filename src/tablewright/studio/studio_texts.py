@@ -70,6 +70,20 @@ _TABLES = {
         "Items and sizes are as DescribeTable has them; Amazon DynamoDB counts them every six hours.",
         "Item e dimensioni sono quelli di DescribeTable; Amazon DynamoDB li conta ogni sei ore.",
     ),
+    "consumed_units": ("Units, read / write", "Unità, lettura / scrittura"),
+    "no_throttles": ("none throttled", "nessuna limitata"),
+    "units_about": (
+        "Units are those since metering was started. The engine throttles no request.",
+        "Le unità sono quelle da quando è iniziata la misura. Il motore non limita alcuna richiesta.",
+    ),
+    "units_off": (
+        "Consumed units are not metered. The engine throttles no request.",
+        "Le unità consumate non vengono misurate. Il motore non limita alcuna richiesta.",
+    ),
+    "units_elsewhere": (
+        "Consumed units and throttled requests are not known here: an endpoint's API does not tell them.",
+        "Le unità consumate e le richieste limitate qui non sono note: l'API di un endpoint non le dice.",
+    ),
     "whole": ("What lies where, and what reads it", "Che cosa sta dove, e che cosa lo legge"),
     "partition_key": ("Partition key", "Chiave di partizione"),
     "sort_key": ("Sort key", "Chiave di ordinamento"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from tablewright.design import load
 from tablewright.model import Design
 from tablewright.store import AsyncStore, Store
-from tablewright.studio.designs.design_view import files_of
+from tablewright.studio.designs.design_view import files_of, policies_of
 from tablewright.studio.designs.pattern_runs import parameters_of, planned_units, run_pattern
 from tablewright.studio.studio_database import StudioDatabase
 from tablewright.systems.tasks.model import Priority, Status, Task, task_management
@@ -96,3 +97,32 @@ def test_every_file_of_a_design_can_be_made(system: str) -> None:
         for title, (name, make) in files_of(design).items():
             assert len(make()) > 100, title
             assert "/" not in name
+
+
+@pytest.mark.requirement("ST9")
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_every_role_and_every_call_has_its_policy(system: str) -> None:
+    for design in load(f"tablewright.systems.{system}"):
+        roles, calls = policies_of(design, "210987654321")
+        assert {*design.roles, "maintenance"} <= {*roles}
+        assert {*calls} == {*design.patterns, *design.writes}
+        for name, (file, make) in (*roles.items(), *calls.items()):
+            policy = json.loads(make())
+            arns = [arn for each in policy["Statement"] for arn in each["Resource"] if arn != "*"]
+            assert arns, name
+            assert all(":210987654321:" in arn for arn in arns), name
+            assert file.endswith(".policy.json")
+            assert "/" not in file
+        files = [file for file, _ in (*roles.values(), *calls.values())]
+        assert len(files) == len({*files})
+
+
+@pytest.mark.requirement("ST9")
+def test_the_policy_of_a_pattern_allows_that_pattern_and_nothing_else() -> None:
+    statement = json.loads(policies_of(DESIGN, "1" * 12)[1]["Task.by_status"][1]())["Statement"]
+    assert [(each["Action"], each["Resource"]) for each in statement] == [
+        (
+            ["dynamodb:Query"],
+            [f"arn:aws:dynamodb:us-east-1:{'1' * 12}:table/TaskManagement/index/GSI2-TaskStatusIndex"],
+        )
+    ]

@@ -32,7 +32,7 @@ from tablewright.design.iam.grants import Grant, Resource, Tenant
 from tablewright.design.iam.policy_document import arns, document, words
 from tablewright.design.iam.policy_evaluation import is_allowed
 from tablewright.design.iam.request_permissions import KnownTables, Permission, request_permissions
-from tablewright.design.iam.role_grants import MAINTENANCE, all_grants, consumer_grants, consumers, grants
+from tablewright.design.iam.role_grants import MAINTENANCE, all_grants, call_grants, consumer_grants, consumers, grants
 from tablewright.design.iam.stream_grants import of_delivery as delivery_grants
 
 __all__ = [
@@ -44,6 +44,7 @@ __all__ = [
     "Tenant",
     "all_grants",
     "arns",
+    "call_grants",
     "consumer_grants",
     "consumers",
     "delivery_grants",

@@ -13,7 +13,7 @@ from tablewright.design.iam.stream_grants import of_checkpoints, of_delivery, of
 from tablewright.design.iam.write_grants import of_check, of_touch
 from tablewright.model import Design, Get, Reaction, Schema, Table, schema_of
 
-__all__ = ["MAINTENANCE", "all_grants", "consumer_grants", "consumers", "grants"]
+__all__ = ["MAINTENANCE", "all_grants", "call_grants", "consumer_grants", "consumers", "grants"]
 
 MAINTENANCE = "maintenance"
 """The role that verifies, repairs, migrates, rebuilds and collects."""
@@ -33,6 +33,11 @@ def grants(design: Design, role: str, tenant: Tenant | None = None) -> list[Gran
     if tenant is None:
         found += same_items(found)
     return _sorted(found)
+
+
+def call_grants(design: Design, name: str) -> list[Grant]:
+    """What one pattern or one write needs, sorted."""
+    return _sorted(_of_names(design, [name]))
 
 
 def _of_names(design: Design, names: Sequence[str], tenant: Tenant | None = None) -> Iterator[Grant]:

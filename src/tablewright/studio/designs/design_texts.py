@@ -51,6 +51,12 @@ texts = Catalogue(
             "Made from the model, as `tablewright infra`, `iam`, `docs` and `workbench` make them.",
             "Prodotti dal modello, come fanno `tablewright infra`, `iam`, `docs` e `workbench`.",
         ),
+        "policies": ("IAM policies", "Policy IAM"),
+        "policies_about": (
+            "The least that each needs. Replace {account} by your account, or use the template.",
+            "Il minimo che serve a ciascuno. Sostituisci {account} con il tuo account, o usa il template.",
+        ),
+        "policies_of_calls": ("Of each pattern and each write", "Di ogni pattern e di ogni scrittura"),
         "download": ("Download {name}", "Scarica {name}"),
     },
 )

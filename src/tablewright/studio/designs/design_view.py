@@ -10,6 +10,7 @@ import json
 import tempfile
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
@@ -18,6 +19,8 @@ from nicegui import ui
 from tablewright.design import DesignError
 from tablewright.design.diff import DesignChange, Impact, changes, read_snapshots, snapshot, snapshot_text
 from tablewright.design.document import document
+from tablewright.design.iam import MAINTENANCE, Grant, all_grants, arns, call_grants, consumers
+from tablewright.design.iam import document as policy_document
 from tablewright.design.infra import (
     Deployment,
     aws_cli_script,
@@ -35,7 +38,9 @@ from tablewright.ui.api_calls import Refused
 from tablewright.ui.components import Tone, box, button, card, empty, pill, text
 from tablewright.ui.forms import file_button, select
 
-__all__ = ["design_view", "files_of"]
+__all__ = ["design_view", "files_of", "policies_of"]
+
+_File = tuple[str, Callable[[], str]]
 
 _PARTS = ("findings", "document", "diff", "files")
 _TONES: dict[str, Tone] = {"error": "bad", "warning": "warn", "advice": "info"}
@@ -47,6 +52,7 @@ _IMPACTS: dict[Impact, Tone] = {
     Impact.UNSAFE: "bad",
 }
 _MOST_SNAPSHOT = 2_000_000
+_ACCOUNT = "123456789012"
 
 
 async def design_view(page: StudioPage, design: str = "") -> None:
@@ -166,7 +172,7 @@ def _draw_change(change: DesignChange) -> None:
             code_block(change.declaration)
 
 
-def files_of(design: Design) -> dict[str, tuple[str, Callable[[], str]]]:
+def files_of(design: Design) -> dict[str, _File]:
     """What can be downloaded of a design: its title, the name of the file, and what makes its content."""
     name, deployment = _slug(design), Deployment()
     return {
@@ -185,11 +191,46 @@ def files_of(design: Design) -> dict[str, tuple[str, Callable[[], str]]]:
     }
 
 
+def policies_of(design: Design, account: str) -> tuple[dict[str, _File], dict[str, _File]]:
+    """The IAM policies of a design, of which each is a file: of its roles and consumers, and of each pattern and write.
+
+    What needs no permission has no policy.
+    """
+    name, arn = _slug(design), arns(Deployment().region, account)
+
+    def file(title: str, granted: Callable[[], list[Grant]]) -> _File:
+        return f"{name}.{_file_part(title)}.policy.json", lambda: _json(policy_document(granted(), arn))
+
+    roles = dict.fromkeys([*design.roles, *consumers(design), MAINTENANCE])
+    calls = [*design.patterns, *design.writes]
+    return (
+        {each: file(each, partial(_of_role, design, each)) for each in roles},
+        {each: file(each, partial(call_grants, design, each)) for each in calls if call_grants(design, each)},
+    )
+
+
+def _of_role(design: Design, role: str) -> list[Grant]:
+    return all_grants(design, roles=[role])[role]
+
+
 def _draw_files(page: StudioPage, design: Design) -> None:
     t = page.t
     text(t("designs.files_about"), "tw-mute", "p")
+    _draw_cards(page, files_of(design))
+    # The account is not known without asking another service.
+    roles, calls = policies_of(design, _ACCOUNT)
+    text(t("designs.policies"), "tw-section-title", "h3")
+    text(t("designs.policies_about", account=_ACCOUNT), "tw-mute", "p")
+    _draw_cards(page, roles)
+    with box("", "details"):
+        text(t("designs.policies_of_calls"), "tw-link", "summary")
+        _draw_cards(page, calls)
+
+
+def _draw_cards(page: StudioPage, files: dict[str, _File]) -> None:
+    t = page.t
     with box("tw-grid"):
-        for title, (name, make) in files_of(design).items():
+        for title, (name, make) in files.items():
 
             def send(name: str = name, make: Callable[[], str] = make) -> None:
                 try:
@@ -209,4 +250,9 @@ def _json(content: object) -> str:
 
 
 def _slug(design: Design) -> str:
-    return "-".join("".join(c if c.isalnum() else " " for c in design.name.lower()).split()) or "design"
+    return _file_part(design.name.lower()) or "design"
+
+
+def _file_part(text: str) -> str:
+    """A text as a part of the name of a file."""
+    return "-".join("".join(c if c.isalnum() else " " for c in text).split())

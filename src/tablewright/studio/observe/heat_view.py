@@ -1,20 +1,20 @@
 """Heat and bill: what an engine consumes while somebody looks: by second, by key, by pattern, and what that costs.
 
-Metering makes every request slower (some 30 us), so it is off until somebody turns it on here; it then runs for all
-windows of this studio. An endpoint meters itself: its figures are in CloudWatch.
+Metering is off until somebody turns it on here; it then runs for all windows of this studio (``engine_meter``). An
+endpoint meters itself: its figures are in CloudWatch.
 """
 
 from __future__ import annotations
 
 from decimal import ROUND_CEILING, Decimal
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from nicegui import ui
 
 from tablewright.design.cost import HeatOfKey, MeteredHeat, PatternUse, load_prices
 from tablewright.dynamo.limits import MAX_PARTITION_READ_UNITS, MAX_PARTITION_WRITE_UNITS
 from tablewright.engine import Engine
+from tablewright.studio.observe.engine_meter import heat_of, start_metering, stop_metering
 from tablewright.studio.observe.past_reads import engine_of
 from tablewright.studio.observe.result_parts import line_chart
 from tablewright.studio.studio_page import StudioPage
@@ -28,7 +28,6 @@ _SECONDS = 120
 _KEYS = 12
 _MONTH_SECONDS = 730 * 3600
 _RECENT_SECONDS = 60
-_heats: WeakKeyDictionary[Engine, MeteredHeat] = WeakKeyDictionary()
 
 
 async def heat_view(page: StudioPage) -> None:
@@ -56,27 +55,19 @@ class _Heat:
 
     # -- metering ---------------------------------------------------------------------------------------------------
 
-    @property
-    def _heat(self) -> MeteredHeat | None:
-        return _heats.get(self._engine)
-
     def _start(self) -> None:
-        if self._heat is None:
-            heat = _heats[self._engine] = MeteredHeat()
-            self._engine.meter(heat.add)
+        start_metering(self._engine)
         self._draw()
 
     def _stop(self) -> None:
-        heat = _heats.pop(self._engine, None)
-        if heat is not None:
-            self._engine.stop_metering(heat.add)
+        stop_metering(self._engine)
         self._draw()
 
     # -- drawing ----------------------------------------------------------------------------------------------------
 
     def _draw(self) -> None:
         """Draw, if there is anything new."""
-        heat = self._heat
+        heat = heat_of(self._engine)
         state = None if heat is None else (heat.requests, heat.last)
         if (heat is not None, state) == self._drawn:
             return
@@ -143,7 +134,7 @@ class _Heat:
             read, write = key.read / span, key.write / span
             return max(read / MAX_PARTITION_READ_UNITS, write / MAX_PARTITION_WRITE_UNITS)
 
-        def heat_of(key: HeatOfKey) -> object:
+        def shown_heat(key: HeatOfKey) -> object:
             part = share(key)
             tone: Any = "bad" if part > 0.8 else "warn" if part > 0.3 else "info"
             return meter(part, t("observe.partition_share", percent=f"{100 * part:.1f}"), tone)
@@ -153,7 +144,7 @@ class _Heat:
             Column(t("observe.place"), lambda key: text(key.place, "tw-mono")),
             Column(t("observe.read_units"), lambda key: units_text(key.read), end=True),
             Column(t("observe.write_units"), lambda key: units_text(key.write), end=True),
-            Column(t("observe.of_partition"), heat_of),
+            Column(t("observe.of_partition"), shown_heat),
         ]
         with box("tw-card"):
             text(t("observe.hot_keys"), "tw-h2", "h2")

@@ -10,12 +10,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 from urllib.parse import quote
 
 from tablewright.model import Collection, Schema, Table, schemas_of
+from tablewright.studio.observe.engine_meter import heat_of, start_metering, units_by_table
+from tablewright.studio.observe.past_reads import engine_of
 from tablewright.studio.studio_page import StudioPage
-from tablewright.studio.studio_parts import entity_pill, key_names, size_text
+from tablewright.studio.studio_parts import entity_pill, key_names, size_text, units_text
 from tablewright.studio.views.table_actions import draw_table_actions, new_table_dialog
 from tablewright.ui.api_calls import Refused
 from tablewright.ui.components import (
@@ -152,6 +155,9 @@ async def _all(page: StudioPage) -> None:
                 end=True,
             ),
         ]
+        units = _consumed(page)
+        if units is not None:
+            columns.append(Column(t("studio.consumed_units"), lambda row: _units(units, row[0]), end=True))
         draw_table(
             columns,
             rows,
@@ -161,6 +167,41 @@ async def _all(page: StudioPage) -> None:
         if len(page.tables) > _DESCRIBED:
             text(t("studio.more_tables", number=t.number(len(page.tables) - _DESCRIBED)), "tw-mute")
         text(t("studio.counts_about"), "tw-mute tw-small")
+        _draw_metering(page, page.path("/tables"))
+
+
+Units = Mapping[str, tuple[Decimal, Decimal]]
+
+
+def _consumed(page: StudioPage) -> Units | None:
+    """The units of each table, as far as an engine in this process has metered them."""
+    engine = engine_of(page.database)
+    heat = None if engine is None else heat_of(engine)
+    return None if heat is None else units_by_table(heat)
+
+
+def _units(consumed: Units, table: str) -> str:
+    read, write = consumed.get(table, (0, 0))
+    return f"{units_text(float(read))} / {units_text(float(write))}"
+
+
+def _draw_metering(page: StudioPage, address: str) -> None:
+    """Say what is known of consumed units and throttled requests, and offer to find out."""
+    t = page.t
+    engine = engine_of(page.database)
+    with box("tw-row tw-wrap"):
+        if engine is None:
+            # CloudWatch has them, which is another service; nothing here asks around the API.
+            text(t("studio.units_elsewhere"), "tw-mute tw-small")
+            return
+        text(t("studio.units_about" if heat_of(engine) is not None else "studio.units_off"), "tw-mute tw-small")
+        if heat_of(engine) is None:
+
+            async def start() -> None:
+                start_metering(engine)
+                await page.open(address)
+
+            button(t("observe.start_metering"), start, small=True, icon_name="play")
 
 
 def _shown(found: dict[str, Any] | Refused, show: Any) -> object:
@@ -212,6 +253,10 @@ async def _one(page: StudioPage, name: str) -> None:
             figure(t("studio.items"), t.number(description.get("ItemCount", 0)))
             figure(t("studio.size"), size_text(description.get("TableSizeBytes", 0)))
             figure(t("studio.indexes"), t.number(len(found.indexes)))
+            units = _consumed(page)
+            if units is not None:
+                figure(t("studio.consumed_units"), _units(units, name), t("studio.no_throttles"))
+        _draw_metering(page, page.path(f"/tables/{quote(name, safe='')}"))
         _picture(page, found)
         with box("tw-grid"):
             with card(t("studio.settings")):
