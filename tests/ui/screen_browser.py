@@ -43,6 +43,26 @@ _PATIENCE = 30_000
 # How long a page may be drawn before what is wrong with it counts: seconds, and milliseconds from look to look.
 _SETTLED_WITHIN = 5
 _PAUSE = 250
+# Chromium loads pages of its own behind the address bar of each window, which nobody sees here: half of all its work.
+# The last option of that name holds, so the features that Playwright turns off are named again.
+_FEATURES_OFF = (
+    "WebUIOmniboxPopup",
+    "WebUIOmniboxAimPopup",
+    "AimEnabled",
+    "AvoidCorsURLLoaderRestartOnRedirect",
+    "AvoidUnnecessaryBeforeUnloadCheckSync",
+    "DestroyProfileOnBrowserClose",
+    "HttpsFirstBalancedModeAutoEnable",
+    "HttpsUpgrades",
+    "LensOverlay",
+    "MediaRouter",
+    "NetworkTimeServiceQuerying",
+    "OptimizationHints",
+    "PaintHolding",
+    "PreconnectToSearch",
+    "ThirdPartyStoragePartitioning",
+)
+_OPTIONS = ["--no-sandbox", "--disable-gpu", f"--disable-features={','.join(_FEATURES_OFF)}"]
 # Cookies that say who somebody is, or what they chose; not the width and the time zone of the window.
 _NOT_OF_THE_WINDOW = re.compile("^(?!tablewright_(narrow|zone)$)")
 
@@ -172,7 +192,7 @@ def chromium() -> Browser:
     """Debian's Chromium where there is one, else the one of Playwright; without either, tests are skipped but in CI."""
     path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
     try:
-        made = _playwright()[0].chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+        made = _playwright()[0].chromium.launch(executable_path=path, args=_OPTIONS)
     except PlaywrightError as error:
         if os.environ.get("CI"):
             raise
