@@ -60,7 +60,7 @@ async def use_support(calls: ChargedCalls) -> None:
     await calls.of("reassign", support.escalate(ticket.ticket_id, reason="hot", engineer="eng_2", by="op_1"))
     await calls.of("assign", support.assign(ticket.ticket_id, "eng_3", by="op_1"))
     await calls.of("set priority", support.set_priority(ticket.ticket_id, SupportPriority.HIGH, by="op_1"))
-    message = support.send_message(ticket.ticket_id, "hello", UNKEYED, from_customer=False, by="op_1")
+    message = support.send_message(ticket.ticket_id, "hello", UNKEYED, customer_id=ticket.customer_id, by="op_1")
     await calls.of("send message", message)
     await calls.of("add note", support.add_note(ticket.ticket_id, "a note", UNKEYED, by="op_1"))
     await calls.of("attach data", support.attach(ticket.ticket_id, "a log"))

@@ -74,6 +74,21 @@ def test_a_customer_finds_a_ticket_by_no_note_and_by_no_reason_of_an_escalation(
     assert "bilbyreason" not in str(found(customer, "numbatvalve"))
 
 
+@pytest.mark.requirement("AP5")
+def test_a_customer_finds_what_was_written_about_their_own_tickets(served: Served) -> None:
+    own, other = (served.client(user, "Customers", path="/support") for user in ("s-fay", "s-gus"))
+    operator = served.client("op_9", "Operators", path="/support")
+    path = f"/tickets/{own.post('/tickets', json={'symptom_text': 'it is dark'}).json()['ticket_id']}"
+    own.post(f"{path}/messages", json={"text": "the bandicootlamp blinks"})
+    operator.post(f"{path}/messages", json={"text": "turn the bandicootlamp off"})
+    operator.post(f"{path}/notes", json={"text": "bandicootlamp: known defect"})
+    assert len(soon(operator, "bandicootlamp", 3)) == 3
+    found_by_owner = soon(own, "bandicootlamp", 2)
+    assert {each["kind"] for each in found_by_owner} == {"message"}
+    assert "known defect" not in str(found_by_owner)
+    assert found(other, "bandicootlamp") == []
+
+
 def test_each_role_finds_what_it_may_read_and_no_more(served: Served) -> None:
     def support(role: str, user: str) -> httpx.Client:
         return served.client(user, role, path="/support")

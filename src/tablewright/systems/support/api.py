@@ -354,7 +354,7 @@ async def send_message(
         ticket_id,
         body.text,
         Responder(views.MessageView.of, caller.user_id, idempotency_key, views.MessageView.model_validate),
-        from_customer=ticket.customer_id == caller.user_id,
+        customer_id=ticket.customer_id,
         by=caller.user_id,
     )
 

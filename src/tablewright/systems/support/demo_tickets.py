@@ -64,13 +64,13 @@ async def _fill_present(support: Support, number: int) -> None:
     await support.assign(made, "op_9", by="op_9")
     await support.change_status(made, Status.PROCESSING, expected=Status.NEW, by="op_9")
     if number == 1:
-        await support.send_message(made, "Does it stop at once, or slowly?", UNKEYED, from_customer=False, by="op_9")
-        await support.send_message(made, "Slowly, and it is hot then.", UNKEYED, from_customer=True, by=customer)
+        await support.send_message(made, "Does it stop at once, or slowly?", UNKEYED, customer_id=customer, by="op_9")
+        await support.send_message(made, "Slowly, and it is hot then.", UNKEYED, customer_id=customer, by=customer)
         await support.send_message(
             made,
             "Then the filter is full. Clean it, and press Reset for ten seconds.",
             UNKEYED,
-            from_customer=False,
+            customer_id=customer,
             by="op_9",
         )
         await support.change_status(made, Status.READY, expected=Status.PROCESSING, by="op_9")
@@ -79,7 +79,7 @@ async def _fill_present(support: Support, number: int) -> None:
     if number == 2:
         await support.add_note(made, "E42 is known since 4.2; the fix is in test.", UNKEYED, by="op_9")
         await support.send_message(
-            made, "It happens with the new firmware only. Can I go back?", UNKEYED, from_customer=True, by=customer
+            made, "It happens with the new firmware only. Can I go back?", UNKEYED, customer_id=customer, by=customer
         )
         log = "\n".join(
             f"2026-11-16T0{hour}:{minute:02}:00Z controller E42 retry {minute}"

@@ -273,6 +273,8 @@ class Event(Entity, table=tickets, type_name="event"):
     details: Annotated[dict[str, Any], Personal("mention")] = Field(default_factory=dict)
     # The sub of whoever it is by; None in what another program wrote.
     author: Annotated[str | None, Personal("reference")] = None
+    # Of a message: the customer whose ticket it is, who may find it.
+    customer_id: Annotated[str | None, Personal("reference")] = None
 
     keys = Keys(PK="TICKET#{ticket_id}", SK="EVENT#{day}#{number:06}")
 

@@ -406,12 +406,13 @@ class Support(ShortLivedItems):
         return await self._append(event, _helped(ticket_id, by), UNKEYED)
 
     async def send_message(
-        self, ticket_id: str, text: str, responder: Responder[Event, R], *, from_customer: bool, by: str
+        self, ticket_id: str, text: str, responder: Responder[Event, R], *, customer_id: str, by: str
     ) -> R:
-        """Write to the customer, or as the customer to those who help; the response to it."""
-        event = self._event(
-            ticket_id, CUSTOMER_MESSAGE if from_customer else STAFF_MESSAGE, by=by, details={"text": text}
-        )
+        """Write to the ticket's customer, or as the customer to those who help; the response to it."""
+        from_customer = by == customer_id
+        kind = CUSTOMER_MESSAGE if from_customer else STAFF_MESSAGE
+        event = self._event(ticket_id, kind, by=by, details={"text": text})
+        event.customer_id = customer_id
         said = Conversation(ticket_id=ticket_id, last_message_at=event.timestamp, is_answered=not from_customer)
         helped = [] if from_customer else _helped(ticket_id, by)
         owner = [attr(Ticket.customer_id) == by] if from_customer else []

@@ -17,8 +17,15 @@ SEARCH = (
         readers=[CUSTOMERS.own, *STAFF],
         owners=["customer_id"],
     ),
-    # Messages and notes. Not by customers: whose the ticket is, an event does not say, and notes are not for them.
-    Searchable(Event, "message", Event.by_id, texts=["details.text"], readers=STAFF),
+    # Messages and notes; a note names no customer, and none finds it.
+    Searchable(
+        Event,
+        "message",
+        Event.by_id,
+        texts=["details.text"],
+        readers=[CUSTOMERS.own, *STAFF],
+        owners=["customer_id"],
+    ),
     Searchable(
         Feedback,
         "comment",
