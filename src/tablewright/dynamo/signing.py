@@ -55,18 +55,18 @@ def payload_hash(body: bytes | bytearray) -> str:
     return hashlib.sha256(body).hexdigest()
 
 
-def credential_scope(day: str, region: str) -> str:
-    return f"{day}/{region}/{SERVICE}/{TERMINATOR}"
+def credential_scope(day: str, region: str, service: str = SERVICE) -> str:
+    return f"{day}/{region}/{service}/{TERMINATOR}"
 
 
 def string_to_sign(timestamp: str, scope: str, canonical: str) -> str:
     return f"{ALGORITHM}\n{timestamp}\n{scope}\n{hashlib.sha256(canonical.encode()).hexdigest()}"
 
 
-def signing_key(secret: str, day: str, region: str) -> bytes:
-    """The key of a day, a region and DynamoDB, to be kept as long as these stay the same."""
+def signing_key(secret: str, day: str, region: str, service: str = SERVICE) -> bytes:
+    """The key of a day, a region and a service, to be kept as long as these stay the same."""
     key = f"AWS4{secret}".encode()
-    for part in (day, region, SERVICE, TERMINATOR):
+    for part in (day, region, service, TERMINATOR):
         key = hmac.digest(key, part.encode(), "sha256")
     return key
 

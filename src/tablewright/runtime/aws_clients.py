@@ -41,12 +41,13 @@ def client(service: str, region: str | None, endpoint: str | None = None) -> Any
 
 def client_problem(region: str | None, endpoint: str | None) -> str | None:
     """Why a client cannot be made, if so."""
-    import botocore.session
-
     if endpoint is not None and not is_endpoint(endpoint):
         return "give the endpoint of AWS services as http://host:port or https://host"
-    if region is None and botocore.session.Session().get_config_variable("region") is None:
-        return "SES and EventBridge need a region: set AWS_DEFAULT_REGION"
+    if region is None:
+        import botocore.session
+
+        if botocore.session.Session().get_config_variable("region") is None:
+            return "SES and EventBridge need a region: set AWS_DEFAULT_REGION"
     return None
 
 

@@ -18,9 +18,10 @@ from botocore.config import Config
 
 from tablewright.engine import Engine
 from tablewright.store.backends import aws_access, endpoint_backend
-from tablewright.store.backends.aws_access import DYNAMODB, STREAMS, AwsAccess
+from tablewright.store.backends.aws_access import AwsAccess
 from tablewright.store.backends.endpoint_backend import EndpointBackend
 from tablewright.store.backends.http.exchange import NOT_CONNECTED
+from tablewright.store.backends.plain_access import DYNAMODB, STREAMS
 from tablewright.store.errors import StoreError
 from tablewright.wire import Verifier, serve_in_thread
 from tablewright.wire.sigv4 import Credentials

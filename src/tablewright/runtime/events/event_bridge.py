@@ -7,6 +7,7 @@ repeated one.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache, partial
 from typing import Any
 
 import orjson
@@ -32,13 +33,16 @@ class EventRefused(Exception):
 
 def event_bridge(bus: str, region: str | None, endpoint: str | None = None) -> Handler:
     """A handler that puts events on a bus: for ``ConsumerSpec(..., events_table, event_bridge(bus, region))``."""
-    events = client("events", region, endpoint)
+    # Made when there is something to send.
+    events = cache(partial(client, "events", region, endpoint))
 
     def send(changes: Sequence[AnyChange], effects: Effects) -> None:
         found = events_in(changes)
         for start in range(0, len(found), _AT_ONCE):
             with transient("EventBridge"):
-                response = events.put_events(Entries=[_entry(event, bus) for event in found[start : start + _AT_ONCE]])
+                response = events().put_events(
+                    Entries=[_entry(event, bus) for event in found[start : start + _AT_ONCE]]
+                )
             codes = {entry["ErrorCode"] for entry in response.get("Entries", []) if entry.get("ErrorCode")}
             if codes - _WRONG:
                 raise Unavailable(f"EventBridge responded with {', '.join(sorted(codes))}")

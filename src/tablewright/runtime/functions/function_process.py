@@ -18,10 +18,22 @@ from importlib import import_module
 from typing import Any
 from urllib.parse import urlsplit
 
+from tablewright.dynamo.signing import (
+    ALGORITHM,
+    TIMESTAMP,
+    canonical_request,
+    credential_scope,
+    payload_hash,
+    signature_of_text,
+    signing_key,
+    string_to_sign,
+)
 from tablewright.runtime.errors import ServiceUnavailable
 from tablewright.runtime.logs import set_up
 from tablewright.runtime.settings import PREFIX, Settings, SettingsError
 from tablewright.runtime.system import Runtime, System
+from tablewright.store.backends.plain_access import environment_credentials
+from tablewright.store.backends.request_signer import AwsCredentials
 
 _SECRET_WITHIN = 5.0
 
@@ -66,24 +78,43 @@ def process() -> FunctionProcess:
 
 def secret(secret_id: str, region: str, endpoint: str | None = None) -> str:
     """A secret of Secrets Manager: one request, for which a whole client would take longer to be made."""
-    from botocore.auth import SigV4Auth
-    from botocore.awsrequest import AWSRequest
-    from botocore.session import Session
-
     url = endpoint or f"https://secretsmanager.{region}.amazonaws.com"
     body = json.dumps({"SecretId": secret_id}).encode()
-    headers = {
-        "Content-Type": "application/x-amz-json-1.1",
-        "Host": urlsplit(url).netloc,
-        "X-Amz-Target": "secretsmanager.GetSecretValue",
-        "X-Amz-Date": datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ"),
-    }
-    request = AWSRequest("POST", url.rstrip("/") + "/", headers=headers, data=body)
-    SigV4Auth(Session().get_credentials(), "secretsmanager", region).add_auth(request)
-    status, answer = _post(url, body, dict(request.headers.items()))
+    status, answer = _post(url, body, _signed(urlsplit(url).netloc, body, region))
     if status != 200 or "SecretString" not in answer:
         raise ServiceUnavailable(f"the secret cannot be read: {answer.get('__type', status)}")
     return str(answer["SecretString"])
+
+
+def _signed(host: str, body: bytes, region: str) -> dict[str, str]:
+    """The headers of a request for a secret, with its signature."""
+    credentials = environment_credentials() or _botocore_credentials()
+    timestamp = datetime.now(UTC).strftime(TIMESTAMP)
+    headers = {
+        "content-type": "application/x-amz-json-1.1",
+        "host": host,
+        "x-amz-date": timestamp,
+        "x-amz-target": "secretsmanager.GetSecretValue",
+    }
+    if credentials.token:
+        headers["x-amz-security-token"] = credentials.token
+    names = ";".join(sorted(headers))
+    scope = credential_scope(timestamp[:8], region, "secretsmanager")
+    request = canonical_request("POST", "/", "", sorted(headers.items()), names, payload_hash(body))
+    key = signing_key(credentials.secret_key, timestamp[:8], region, "secretsmanager")
+    signature = signature_of_text(key, string_to_sign(timestamp, scope, request))
+    signed = f"{ALGORITHM} Credential={credentials.access_key}/{scope}, SignedHeaders={names}, Signature={signature}"
+    return {**headers, "authorization": signed}
+
+
+def _botocore_credentials() -> AwsCredentials:
+    from botocore.session import Session
+
+    found = Session().get_credentials()
+    if found is None:
+        raise ServiceUnavailable("the secret cannot be read: there are no AWS credentials")
+    frozen = found.get_frozen_credentials()
+    return AwsCredentials(frozen.access_key, frozen.secret_key, frozen.token)
 
 
 def _post(url: str, body: bytes, headers: Mapping[str, str]) -> tuple[int, dict[str, Any]]:

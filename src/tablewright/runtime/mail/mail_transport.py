@@ -14,6 +14,7 @@ import ssl
 import time
 from collections.abc import Sequence
 from email.message import EmailMessage
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Protocol
@@ -220,7 +221,11 @@ class SesTransport:
     """Amazon SES, which replaces our Message-ID by its own; so what it is made of is a tag, which bounces have."""
 
     def __init__(self, region: str | None, endpoint: str | None = None) -> None:
-        self._client = client("ses", region, endpoint)
+        self._place = region, endpoint
+
+    @cached_property
+    def _client(self) -> Any:
+        return client("ses", *self._place)
 
     def send(self, message: EmailMessage) -> None:
         from botocore.exceptions import ClientError

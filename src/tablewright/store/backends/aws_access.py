@@ -7,6 +7,8 @@ a service go: the URL that it would sign has the endpoint and the region in it. 
 
 Credentials that expire are looked at once a minute, in a thread, and botocore renews them minutes before they expire.
 Credentials that the service calls expired are loaded anew.
+
+Where its answers are plain, botocore is not asked, nor imported (``plain_access``).
 """
 
 from __future__ import annotations
@@ -15,14 +17,14 @@ import ssl
 import threading
 import time
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from tablewright.store.backends.http.exchange import Destination, Proxy
+from tablewright.store.backends.plain_access import DYNAMODB, STREAMS, PlainAccess, plain_access
 from tablewright.store.backends.request_signer import AwsCredentials, RequestSigner
 from tablewright.store.errors import ServiceError, StoreError
-
-DYNAMODB, STREAMS = "dynamodb", "dynamodbstreams"
 
 # What a configuration of the caller's does not say.
 CONNECT_SECONDS = 5.0
@@ -41,18 +43,23 @@ class AwsAccess:
     """The signers of one configuration. Its methods that ``load`` may ask the network, and block."""
 
     def __init__(self, region: str | None, endpoint: str | None, options: Mapping[str, Any]) -> None:
+        self._region, self._endpoint, self._options = region, endpoint, options
+        self._plain = plain_access(region, endpoint, options)
+        self._profile: str | None = options.get("profile_name")
+        self._lock = threading.Lock()
+        self._signers: dict[tuple[str, str], RequestSigner] = {}
+        self._destinations: dict[str, Destination] = {}
+        self._next_check = 0.0
+        self._session: Any = None
+        self._clients: dict[str, Any] = {}
+        if self._plain is None:
+            self._open()
+
+    def _open(self) -> None:
+        """Ask botocore: StoreError if it cannot use its configuration."""
         import botocore.session
-        from botocore.config import Config
         from botocore.exceptions import BotoCoreError, NoRegionError, ProfileNotFound
 
-        config = Config(
-            connect_timeout=CONNECT_SECONDS, read_timeout=RESPONSE_SECONDS, max_pool_connections=MAX_CONNECTIONS
-        )
-        if options.get("config") is not None:
-            config = config.merge(options["config"])
-        others = {name: value for name, value in options.items() if name != "profile_name"}
-        self._arguments = {"region_name": region, "endpoint_url": endpoint, **others, "config": config}
-        self._profile: str | None = options.get("profile_name")
         self._session = botocore.session.Session(profile=self._profile)
         try:
             self._clients = {DYNAMODB: self._session.create_client(DYNAMODB, **self._arguments)}
@@ -67,10 +74,19 @@ class AwsAccess:
             ) from None
         except BotoCoreError as error:
             raise StoreError(f"botocore cannot use its configuration: {error}") from error
-        self._lock = threading.Lock()
-        self._signers: dict[tuple[str, str], RequestSigner] = {}
-        self._destinations: dict[str, Destination] = {}
-        self._next_check = 0.0
+
+    @cached_property
+    def _arguments(self) -> dict[str, Any]:
+        """What botocore's clients are made with."""
+        from botocore.config import Config
+
+        config = Config(
+            connect_timeout=CONNECT_SECONDS, read_timeout=RESPONSE_SECONDS, max_pool_connections=MAX_CONNECTIONS
+        )
+        if self._options.get("config") is not None:
+            config = config.merge(self._options["config"])
+        others = {name: value for name, value in self._options.items() if name != "profile_name"}
+        return {"region_name": self._region, "endpoint_url": self._endpoint, **others, "config": config}
 
     # -- the hot path -----------------------------------------------------------------------------------------------
 
@@ -88,29 +104,37 @@ class AwsAccess:
 
     def load(self, service: str, resource: str) -> RequestSigner:
         """The signer of requests to a service, with the credentials of now."""
+        with self._lock:
+            # Endpoint rules look at what is named by an ARN.
+            if self._plain is not None and not resource:
+                signer = self._signer_of(self._plain, service)
+            else:
+                signer = self._asked(service, resource)
+            self._signers[service, resource] = signer
+        return signer
+
+    def _asked(self, service: str, resource: str) -> RequestSigner:
         from botocore.exceptions import BotoCoreError, NoCredentialsError
 
-        with self._lock:
-            try:
-                signer = self._signers[service, resource] = self._loaded(service, resource)
-            except NoCredentialsError as error:
-                raise ServiceError("NoCredentials", _NO_CREDENTIALS) from error
-            except BotoCoreError as error:
-                raise ServiceError("UnrecognizedClientException", str(error)) from error
-        return signer
+        if self._session is None:
+            self._open()
+        try:
+            return self._loaded(service, resource)
+        except NoCredentialsError as error:
+            raise ServiceError("NoCredentials", _NO_CREDENTIALS) from error
+        except BotoCoreError as error:
+            raise ServiceError("UnrecognizedClientException", str(error)) from error
 
     def load_renewed(self, service: str, resource: str, rejected: AwsCredentials) -> RequestSigner | None:
         """A signer with other credentials than those that the service rejected; None if there are no others."""
-        import botocore.session
-
-        if self._arguments.get("aws_access_key_id") is not None:
+        if self._options.get("aws_access_key_id") is not None:
             return None
         signer = self.load(service, resource)
         if signer.credentials == rejected:
             # The clock that botocore goes by may be wrong: load them from where they come from.
             with self._lock:
-                self._session = botocore.session.Session(profile=self._profile)
-                self._clients, self._signers = {}, {}
+                self._plain = plain_access(self._region, self._endpoint, self._options)
+                self._session, self._clients, self._signers = None, {}, {}
             signer = self.load(service, resource)
         return None if signer.credentials == rejected else signer
 
@@ -128,7 +152,7 @@ class AwsAccess:
         from botocore.credentials import RefreshableCredentials
         from botocore.exceptions import NoCredentialsError
 
-        given = self._arguments
+        given = self._options
         if given.get("aws_access_key_id") is not None:
             return AwsCredentials(
                 given["aws_access_key_id"], given["aws_secret_access_key"], given.get("aws_session_token")
@@ -140,6 +164,23 @@ class AwsAccess:
         if isinstance(found, RefreshableCredentials) and not self._next_check:
             self._next_check = time.monotonic() + _CHECK_SECONDS
         return AwsCredentials(frozen.access_key, frozen.secret_key, frozen.token)
+
+    def _signer_of(self, plain: PlainAccess, service: str) -> RequestSigner:
+        address = plain.address(service)
+        destination = self._destinations.get(address)
+        if destination is None:
+            url = urlsplit(address)
+            destination = self._destinations[address] = Destination(
+                host=url.hostname or "",
+                port=url.port or _PORTS[url.scheme],
+                tls=_tls_with(plain.ca_bundle) if url.scheme == "https" else None,
+                proxy=None,
+                connect_seconds=CONNECT_SECONDS,
+                response_seconds=RESPONSE_SECONDS,
+                max_connections=MAX_CONNECTIONS,
+                tcp_keepalive=False,
+            )
+        return RequestSigner(destination, _host(address), "/", plain.region, plain.credentials)
 
     def _loaded(self, service: str, resource: str) -> RequestSigner:
         credentials = self._credentials()
@@ -212,6 +253,20 @@ class AwsAccess:
                 tls.load_verify_locations(cafile=settings["proxy_ca_bundle"])
         head = "".join(f"{name}: {value}\r\n" for name, value in configured.proxy_headers_for(found).items())
         return Proxy(url.hostname or "", url.port or _PORTS[url.scheme], tls, head.encode("latin-1"))
+
+
+def _tls_with(ca_bundle: str | None) -> ssl.SSLContext:
+    """TLS as botocore has it: with a bundle of certificates, or those of certifi, or where there is none, its own."""
+    if ca_bundle is None:
+        try:
+            from certifi import where
+
+            ca_bundle = where()
+        except ImportError:
+            from botocore.httpsession import get_cert_path
+
+            ca_bundle = get_cert_path(True)
+    return ssl.create_default_context(cafile=ca_bundle)
 
 
 def _host(address: str) -> str:

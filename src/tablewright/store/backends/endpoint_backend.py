@@ -24,11 +24,12 @@ from uuid import uuid4
 
 import orjson
 
-from tablewright.store.backends.aws_access import DYNAMODB, STREAMS, AwsAccess
+from tablewright.store.backends.aws_access import AwsAccess
 from tablewright.store.backends.http.exchange import Destination, Exchange, no_response
 from tablewright.store.backends.http.loop_pool import LoopPool
 from tablewright.store.backends.http.response_reader import HttpResponse
 from tablewright.store.backends.http.socket_pool import SocketPool
+from tablewright.store.backends.plain_access import DYNAMODB, STREAMS
 from tablewright.store.errors import ServiceError
 from tablewright.store.flow.driver import Request, Response
 from tablewright.store.garbage_collection import pause_collection, without_collection

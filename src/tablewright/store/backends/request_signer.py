@@ -23,6 +23,9 @@ from tablewright.dynamo.signing import (
 )
 from tablewright.store.backends.http.exchange import Destination
 
+# What other packages use.
+__all__ = ["AwsCredentials"]
+
 _CONTENT_TYPE = "application/x-amz-json-1.0"
 # Stands in what is prepared for what differs.
 _GAP = "\0"

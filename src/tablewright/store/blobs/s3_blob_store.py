@@ -6,6 +6,7 @@ read a blob once its put has returned. The store does the retries, as with Dynam
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 from tablewright.store.blobs.blob_store import REFUSED, BlobEntry, checked_name
@@ -38,23 +39,27 @@ class S3BlobStore:
     def __init__(
         self, bucket: str, prefix: str = "", *, region: str | None = None, endpoint: str | None = None, **options: Any
     ) -> None:
-        import botocore.session
-        from botocore.config import Config
-
         if not bucket:
             raise ValueError("S3 needs a bucket: s3://bucket/prefix")
         self.bucket = bucket
         self.prefix = prefix.strip("/") + "/" if prefix.strip("/") else ""
+        self._arguments = {"region_name": region, "endpoint_url": endpoint, **options}
+
+    @cached_property
+    def _client(self) -> Any:
+        """Made when it is first needed: most requests read and write no large value, and making it takes a while."""
+        import botocore.session
+        from botocore.config import Config
+
         config = Config(
             retries={"total_max_attempts": 1},
             connect_timeout=_CONNECT_SECONDS,
             read_timeout=_READ_SECONDS,
             max_pool_connections=self.concurrency,
         )
-        if options.get("config") is not None:
-            config = config.merge(options["config"])
-        arguments = {"region_name": region, "endpoint_url": endpoint, **options, "config": config}
-        self._client = botocore.session.Session().create_client("s3", **arguments)
+        if self._arguments.get("config") is not None:
+            config = config.merge(self._arguments["config"])
+        return botocore.session.Session().create_client("s3", **{**self._arguments, "config": config})
 
     def __repr__(self) -> str:
         return f"S3BlobStore({self.bucket!r}, {self.prefix!r})"
