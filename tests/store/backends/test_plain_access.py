@@ -11,8 +11,9 @@ from urllib.parse import parse_qs, urlsplit
 import botocore.session
 import pytest
 
+from tablewright.dynamo.credentials import environment_credentials
 from tablewright.store.backends.aws_access import AwsAccess
-from tablewright.store.backends.plain_access import DYNAMODB, STREAMS, environment_credentials, plain_access
+from tablewright.store.backends.plain_access import DYNAMODB, STREAMS, plain_access
 
 KEYS = {"AWS_ACCESS_KEY_ID": "AKIAONE", "AWS_SECRET_ACCESS_KEY": "secret"}
 

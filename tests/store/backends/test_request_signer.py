@@ -13,8 +13,9 @@ from botocore.credentials import Credentials
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tablewright.dynamo.credentials import AwsCredentials
 from tablewright.store.backends.http.exchange import Destination, Proxy
-from tablewright.store.backends.request_signer import AwsCredentials, RequestSigner
+from tablewright.store.backends.request_signer import RequestSigner
 
 DESTINATION = Destination("127.0.0.1", 8000, None, None, 1.0, 1.0, 1, False)
 

@@ -18,6 +18,7 @@ from importlib import import_module
 from typing import Any
 from urllib.parse import urlsplit
 
+from tablewright.dynamo.credentials import AwsCredentials, environment_credentials
 from tablewright.dynamo.signing import (
     ALGORITHM,
     TIMESTAMP,
@@ -32,8 +33,6 @@ from tablewright.runtime.errors import ServiceUnavailable
 from tablewright.runtime.logs import set_up
 from tablewright.runtime.settings import PREFIX, Settings, SettingsError
 from tablewright.runtime.system import Runtime, System
-from tablewright.store.backends.plain_access import environment_credentials
-from tablewright.store.backends.request_signer import AwsCredentials
 
 _SECRET_WITHIN = 5.0
 

@@ -21,9 +21,10 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from tablewright.dynamo.credentials import AwsCredentials
 from tablewright.store.backends.http.exchange import Destination, Proxy
 from tablewright.store.backends.plain_access import DYNAMODB, STREAMS, PlainAccess, plain_access
-from tablewright.store.backends.request_signer import AwsCredentials, RequestSigner
+from tablewright.store.backends.request_signer import RequestSigner
 from tablewright.store.errors import ServiceError, StoreError
 
 # What a configuration of the caller's does not say.

@@ -13,19 +13,10 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from tablewright.store.backends.request_signer import AwsCredentials
-
-__all__ = ["DYNAMODB", "STREAMS", "environment_credentials"]
+from tablewright.dynamo.credentials import CA_BUNDLE, AwsCredentials, environment_credentials, is_plain_environment
 
 DYNAMODB, STREAMS = "dynamodb", "dynamodbstreams"
 
-_KEY, _SECRET, _TOKEN = "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"
-# Certificates to trust instead of the usual ones.
-_BUNDLE = "AWS_CA_BUNDLE"
-# Variables of AWS that change neither who signs nor where requests go, when the region is given.
-_HARMLESS = frozenset({_KEY, _SECRET, _TOKEN, _BUNDLE, "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_EXECUTION_ENV"})
-_HARMLESS_PREFIXES = ("AWS_LAMBDA_", "AWS_XRAY_")
-_FILES = ("~/.aws/config", "~/.aws/credentials", "~/.boto", "/etc/boto.cfg")
 # The regions whose endpoints are below amazonaws.com.
 _REGION = re.compile(r"(us|eu|ap|sa|ca|me|af|il|mx)-[a-z]+-\d+")
 _HOSTS = {DYNAMODB: "dynamodb", STREAMS: "streams.dynamodb"}
@@ -51,17 +42,9 @@ def plain_access(region: str | None, endpoint: str | None, options: Mapping[str,
     if endpoint is not None and not _is_plain(endpoint):
         return None
     credentials = _given(options) if options else environment_credentials()
-    if credentials is None or not _is_plain_environment():
+    if credentials is None or not is_plain_environment():
         return None
-    return PlainAccess(credentials, region, endpoint, os.environ.get(_BUNDLE))
-
-
-def environment_credentials() -> AwsCredentials | None:
-    """The keys in the environment, if that is where botocore would take them from."""
-    key, secret = os.environ.get(_KEY), os.environ.get(_SECRET)
-    if not key or not secret or not _is_plain_environment():
-        return None
-    return AwsCredentials(key, secret, os.environ.get(_TOKEN) or None)
+    return PlainAccess(credentials, region, endpoint, os.environ.get(CA_BUNDLE))
 
 
 def _given(options: Mapping[str, Any]) -> AwsCredentials | None:
@@ -79,15 +62,3 @@ def _is_plain(endpoint: str) -> bool:
     host = url.hostname or ""
     plain = f"{url.scheme}://{host}" + ("" if port is None else f":{port}")
     return url.scheme in ("http", "https") and re.fullmatch(r"[a-z0-9.-]+", host) is not None and endpoint == plain
-
-
-def _is_plain_environment() -> bool:
-    for name in os.environ:
-        upper = name.upper()
-        if upper.endswith("_PROXY") and upper != "NO_PROXY":
-            return False
-        if upper.startswith("AWS_") and name not in _HARMLESS and not name.startswith(_HARMLESS_PREFIXES):
-            return False
-    if _BUNDLE in os.environ and not os.path.isfile(os.environ[_BUNDLE]):
-        return False
-    return "BOTO_CONFIG" not in os.environ and not any(os.path.exists(os.path.expanduser(file)) for file in _FILES)

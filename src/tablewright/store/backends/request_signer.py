@@ -6,10 +6,10 @@ Of a request only its time, its operation and its body differ from the one befor
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from tablewright import __version__
+from tablewright.dynamo.credentials import AwsCredentials
 from tablewright.dynamo.signing import (
     ALGORITHM,
     TIMESTAMP,
@@ -23,19 +23,9 @@ from tablewright.dynamo.signing import (
 )
 from tablewright.store.backends.http.exchange import Destination
 
-# What other packages use.
-__all__ = ["AwsCredentials"]
-
 _CONTENT_TYPE = "application/x-amz-json-1.0"
 # Stands in what is prepared for what differs.
 _GAP = "\0"
-
-
-@dataclass(frozen=True, slots=True)
-class AwsCredentials:
-    access_key: str
-    secret_key: str = field(repr=False)
-    token: str | None = field(default=None, repr=False)
 
 
 class _Second(NamedTuple):
