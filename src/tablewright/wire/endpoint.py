@@ -28,8 +28,9 @@ from tablewright.engine import Outcome, StorageFigures, Unfinished
 from tablewright.wire.browser_access import BrowserAccess, ForbiddenRequest, preflight_headers
 from tablewright.wire.http.connection_limits import MAX_BODY_BYTES
 from tablewright.wire.http.messages import JSON, JSON_1_0, BodyTooLarge, Request, decompress, render, render_health
+from tablewright.wire.large_documents import LargeDocument
 from tablewright.wire.long_requests import LARGE_BODY, LongRequest, Reply
-from tablewright.wire.operation_targets import MAY_TAKE_LONG, OPERATION_BY_TARGET, WITHOUT_OUTPUT
+from tablewright.wire.operation_targets import MAY_TAKE_LONG, OF_ITEMS, OPERATION_BY_TARGET, WITHOUT_OUTPUT
 from tablewright.wire.regional_engines import RegionalEngines
 from tablewright.wire.sigv4 import check_complete
 
@@ -39,6 +40,7 @@ _INTERNAL_MESSAGE: Final = "Internal server error"
 
 # What is to be done for a request: it gives the outcome, or what is to be done then.
 _Work = Callable[..., Any]
+_Loads = Callable[[bytes | bytearray], Any]
 
 _log = logging.getLogger("tablewright.wire")
 
@@ -109,8 +111,12 @@ class Endpoint:
                 content_type = JSON
         if len(request.body) > LARGE_BODY or b"content-encoding" in headers:
             # With a body of its own: the connection does not keep it.
-            held = copy(request)
-            return LongRequest(lambda: self._staged(held, content_type, self._prepared, held), len(held.body))
+            held, document = copy(request), LargeDocument()
+            return LongRequest(
+                lambda: self._staged(held, content_type, self._prepared, held, document),
+                len(held.body),
+                free=document.free,
+            )
         if not self._may_begin() and headers.get(b"x-amz-target") in MAY_TAKE_LONG:
             later = copy(request)
             return LongRequest(lambda: self._staged(later, content_type, self._begun, later))
@@ -120,24 +126,31 @@ class Endpoint:
         engine, operation, checked = self._checked(request)
         return engine.begin(operation, checked)
 
-    def _checked(self, request: Request) -> tuple[EngineLike, str, Any]:
+    def _checked(self, request: Request, loads: _Loads = orjson.loads) -> tuple[EngineLike, str, Any]:
         """The engine, the operation and its input, once signature and shape are checked."""
         if self._authenticate is None:
-            document = _parse(request)
+            document = _parse(request, loads)
             operation = _operation(request)
             check_complete(request)
         else:
             operation = _operation(request)
             self._authenticate(request)
-            document = _parse(request)
+            document = _parse(request, loads)
         if not request.body:
             raise SerializationException
         engine = self._engine_of(request)
         return engine, operation, engine.check(operation, document)
 
-    def _prepared(self, request: Request) -> _Work:
-        engine, operation, checked = self._checked(request)
-        return lambda: engine.begin(operation, checked)
+    def _prepared(self, request: Request, document: LargeDocument) -> _Work:
+        engine, operation, checked = self._checked(request, document.parse)
+
+        def begin() -> Any:
+            outcome = engine.begin(operation, checked)
+            if operation not in OF_ITEMS:
+                document.keep()
+            return outcome
+
+        return begin
 
     def _staged(self, request: Request, content_type: bytes, work: _Work, *arguments: Any) -> Reply | LongRequest:
         """Do some of the work for a request: gives the reply, or the request with the work that is left."""
@@ -187,7 +200,7 @@ def _operation(request: Request) -> str:
     return operation
 
 
-def _parse(request: Request) -> Any:
+def _parse(request: Request, loads: _Loads) -> Any:
     body = request.body
     if b"content-encoding" in request.headers:
         try:
@@ -197,7 +210,7 @@ def _parse(request: Request) -> Any:
     if not body:
         return None
     try:
-        return orjson.loads(body)
+        return loads(body)
     except orjson.JSONDecodeError:
         raise SerializationException from None
 

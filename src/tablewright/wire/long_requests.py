@@ -2,8 +2,9 @@
 
 A request that the engine does not finish in its first slice waits in a queue; one slice is done in each iteration of
 the event loop, for the requests in the queue in turn. A large body is verified, parsed and checked in a thread
-first, since that needs neither the loop nor the engine. Meanwhile there is no garbage collection: it would go through
-the millions of values that a body can have, which are not garbage, again and again, and nobody could do anything else.
+first, since that needs neither the loop nor the engine, and freed there at last, both in pieces (``large_documents``).
+Meanwhile there is no garbage collection: it would go through the millions of values that a body can have, which are not
+garbage, again and again, and nobody could do anything else.
 
     large body ──▶ thread: verify, parse, check ─┐
     small body ────────────────────────────────┬─┴─▶ first slice ─┬─▶ queue: slice, slice, ... ──▶ response
@@ -57,6 +58,8 @@ class LongRequest:
     next_stage: Stage
     body_size: int = 0
     has_begun: bool = False
+    # What to do in the thread when the request is finished, whatever became of it.
+    free: Callable[[], None] | None = None
 
 
 @dataclass(slots=True)
@@ -67,6 +70,7 @@ class _Job:
     callback: Callback
     is_wanted: Callable[[], bool]
     size: int
+    free: Callable[[], None] | None
 
 
 class LongRequests:
@@ -82,8 +86,8 @@ class LongRequests:
         self._next_iteration = False
         self._turns: deque[_Job] = deque()
         self._later: deque[_Job] = deque()
-        self._waiting_bytes = self._parsed_bytes = self._in_thread = 0
-        # Whether the program had garbage collection on before a body was in the thread.
+        self._waiting_bytes = self._parsed_bytes = self._held_bodies = 0
+        # Whether the program had garbage collection on before a body was parsed.
         self._collects_garbage = False
         self._executor: ThreadPoolExecutor | None = None
 
@@ -101,7 +105,7 @@ class LongRequests:
 
     def add(self, request: LongRequest, callback: Callback, is_wanted: Callable[[], bool]) -> None:
         """Finish a request, and call back with the reply, unless nobody waits for it any more."""
-        job = _Job(request.next_stage, callback, is_wanted, request.body_size)
+        job = _Job(request.next_stage, callback, is_wanted, request.body_size, request.free)
         if job.size:
             self._waiting_bytes += job.size
             self._bodies.append(job)
@@ -137,10 +141,10 @@ class LongRequests:
                 return
             self._bodies.popleft()
             self._parsed_bytes += job.size
-            if not self._in_thread:
+            if not self._held_bodies:
                 self._collects_garbage = gc.isenabled()
                 gc.disable()
-            self._in_thread += 1
+            self._held_bodies += 1
             if self._executor is None:
                 self._executor = ThreadPoolExecutor(1, thread_name_prefix="tablewright-large-bodies")
 
@@ -175,9 +179,6 @@ class LongRequests:
         return False
 
     def _go_on(self, future: Future[Reply | LongRequest], job: _Job) -> None:
-        self._in_thread -= 1
-        if not self._in_thread and self._collects_garbage:
-            gc.enable()
         outcome = future.result()
         if isinstance(outcome, LongRequest):
             job.next_stage = outcome.next_stage
@@ -186,9 +187,8 @@ class LongRequests:
             self._finish(job, outcome)
 
     def _finish(self, job: _Job, reply: Reply) -> None:
-        self._waiting_bytes -= job.size
-        self._parsed_bytes -= job.size
-        self._parse_more()
+        if job.size:
+            self._free(job)
         if reply is _ABANDONED:
             self._when_left()
             return
@@ -197,12 +197,32 @@ class LongRequests:
         except Exception:
             _log.exception("a response could not be sent")
 
+    def _free(self, job: _Job) -> None:
+        """Free the body in the thread, before another is parsed there."""
+        loop = asyncio.get_running_loop()
+        self._waiting_bytes -= job.size
+        self._parsed_bytes -= job.size
+
+        def freed(_: Future[None]) -> None:
+            loop.call_soon_threadsafe(self._freed)
+
+        if self._executor is not None and job.free is not None:
+            self._executor.submit(job.free).add_done_callback(freed)
+        else:
+            self._freed()
+        self._parse_more()
+
+    def _freed(self) -> None:
+        self._held_bodies -= 1
+        if not self._held_bodies and self._collects_garbage:
+            gc.enable()
+
     def close(self) -> None:
         """Stop the thread; what it has not begun is not done."""
         self._bodies.clear()
         if self._executor is not None:
             self._executor.shutdown(wait=True, cancel_futures=True)
-            if self._in_thread and self._collects_garbage:
+            if self._held_bodies and self._collects_garbage:
                 gc.enable()
 
 

@@ -43,3 +43,11 @@ _LONG: Final = """
 
 MAY_TAKE_LONG: Final = frozenset(f"DynamoDB_20120810.{name}".encode() for name in _LONG.split())
 """The targets of operations that may take more than a millisecond, to be checked or to be done."""
+
+_ITEMS: Final = """
+    BatchExecuteStatement BatchGetItem BatchWriteItem DeleteItem ExecuteStatement ExecuteTransaction GetItem PutItem
+    Query Scan TransactGetItems TransactWriteItems UpdateItem
+"""
+
+OF_ITEMS: Final = frozenset(_ITEMS.split())
+"""The operations of which the engine keeps no part of the request, as it does of a table's definition."""
