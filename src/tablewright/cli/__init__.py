@@ -19,6 +19,7 @@
     applications/privacy_command  privacy export, privacy erase
     transfer/copy_command     copy
     transfer/check_command    check
+    transfer/relocate_command relocate start, status, cut, back, finish
     transfer/sql_command      sql
 
 Each module of this package registers a few commands. Exit codes: 0 done, 1 something was found (verify: the data is
@@ -53,7 +54,7 @@ from tablewright.cli.applications import privacy_command, search_command
 from tablewright.cli.argument_parser import Commands, OneLineParser, UsageError
 from tablewright.cli.deploy import deploy_command, package_command
 from tablewright.cli.studio import studio_command
-from tablewright.cli.transfer import check_command, copy_command, sql_command
+from tablewright.cli.transfer import check_command, copy_command, relocate_command, sql_command
 
 __all__ = ["main"]
 
@@ -63,6 +64,7 @@ _MODULES = (
     scrub_command,
     copy_command,
     check_command,
+    relocate_command,
     sql_command,
     service_commands,
     studio_command,

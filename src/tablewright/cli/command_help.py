@@ -11,7 +11,18 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Design a model": ("init", "lint", "docs", "plan", "meter", "diff", "migrate", "workbench"),
     "Ship it": ("infra", "iam", "deploy", "package", "check"),
     "Run the systems": ("up", "token", "config", "support", "engagement", "calls", "search", "privacy"),
-    "Run the database": ("serve", "studio", "sql", "verify", "scrub", "backup", "backups", "restore", "copy"),
+    "Run the database": (
+        "serve",
+        "studio",
+        "sql",
+        "verify",
+        "scrub",
+        "backup",
+        "backups",
+        "restore",
+        "copy",
+        "relocate",
+    ),
 }
 
 # By command: what to type behind ``tablewright``.
@@ -77,4 +88,9 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "copy ./data export/{table}.json.gz",
         "copy aws:eu-west-1 ./data --table Orders --read-rate 500 --where \"status = 'open'\"",
     ),
+    "relocate start": ("relocate start http://127.0.0.1:8000 aws:eu-west-1 --table Orders",),
+    "relocate status": ("relocate status http://127.0.0.1:8000 aws:eu-west-1 --json",),
+    "relocate cut": ("relocate cut http://127.0.0.1:8000 aws:eu-west-1",),
+    "relocate back": ("relocate back http://127.0.0.1:8000 aws:eu-west-1",),
+    "relocate finish": ("relocate finish http://127.0.0.1:8000 aws:eu-west-1",),
 }

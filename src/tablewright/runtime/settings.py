@@ -88,6 +88,12 @@ class Settings(BaseSettings):
     memory: bool = Field(False, description="keep the embedded engine's data in memory")
     endpoint: str | None = Field(None, description="DynamoDB endpoint to use instead of the embedded engine")
     region: str | None = Field(None, description="region of the endpoint; alone: Amazon DynamoDB there")
+    relocate_to: str | None = Field(
+        None,
+        pattern=r"^(https?://\S+|aws(:[a-z0-9-]+)?)$",
+        description="the place that the tables are being relocated to from the endpoint: an address, aws, or "
+        "aws:eu-west-1; requests go there as soon as `tablewright relocate cut` says so",
+    )
     environment: str | None = Field(
         None,
         max_length=100,

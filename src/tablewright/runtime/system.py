@@ -51,6 +51,7 @@ from tablewright.store import (
     S3BlobStore,
     Store,
     StoreError,
+    SwitchedBackend,
     blob_store_of,
 )
 
@@ -186,6 +187,10 @@ class Runtime:
         """Open everything; SettingsError, or the engine's StorageError, if that is not possible."""
         if settings.endpoint is not None and not is_endpoint(settings.endpoint):
             raise SettingsError("give the endpoint of DynamoDB as http://host:port or https://host")
+        if settings.relocate_to is not None and settings.is_embedded:
+            raise SettingsError(
+                f"{PREFIX}RELOCATE_TO is for an endpoint: serve the data folder with tablewright serve first"
+            )
         for name in ("consumer_profile", "maintenance_profile"):
             if settings.is_embedded and getattr(settings, name) is not None:
                 raise SettingsError(
@@ -320,10 +325,16 @@ def _check_roles(settings: Settings, systems: Sequence[System]) -> None:
             raise SettingsError(f"TABLEWRIGHT_ROLES: there is no role {role}; did you mean {' or '.join(near)}?")
 
 
-def _endpoint(settings: Settings, profile: str | None = None) -> EndpointBackend:
+def _endpoint(settings: Settings, profile: str | None = None) -> Backend:
     options = {} if profile is None else {"profile_name": profile}
+    region, place = settings.region or "us-east-1", settings.relocate_to
     try:
-        return EndpointBackend(settings.region or "us-east-1", settings.endpoint, options)
+        backend = EndpointBackend(region, settings.endpoint, options)
+        if place is None:
+            return backend
+        if is_endpoint(place):
+            return SwitchedBackend(backend, EndpointBackend(region, place, options))
+        return SwitchedBackend(backend, EndpointBackend(place.partition(":")[2] or None, None, options))
     except StoreError as error:
         raise SettingsError(str(error)) from None
 

@@ -7,6 +7,7 @@ read/                get, query, batch get, cursors; tolerant reads; planning/ m
 write/               put, update, move, delete, transactions, unique values; planning/ makes and commits the plans
 blobs/               large values: references, offloading, blob stores in folders, in memory and on S3
 streams/             consumers: shards, leases, checkpoints, effects, rebuilds; tails
+switch/              two places as one backend, while tables are relocated from one to the other
 maintenance/         creating tables; verify and repair
 flow/                what runs a flow, and retries of its requests
 backends/            the embedded engine, or an endpoint over HTTP
@@ -87,6 +88,8 @@ from tablewright.store.streams.counter_handler import counter_handler
 from tablewright.store.streams.effects import Effects
 from tablewright.store.streams.rebuild import RebuildProgress
 from tablewright.store.streams.stream_tail import AsyncStreamTail
+from tablewright.store.switch.place_switch import PlaceSwitch
+from tablewright.store.switch.switched_backend import SwitchedBackend
 from tablewright.store.write.delete import Delete
 from tablewright.store.write.idempotent_write import IdempotencyRecord, Outcome
 from tablewright.store.write.planning.operation import Operation
@@ -158,6 +161,7 @@ __all__ = [
     "OutcomeUnknown",
     "Page",
     "PassResult",
+    "PlaceSwitch",
     "Progress",
     "Put",
     "RawChange",
@@ -176,6 +180,7 @@ __all__ = [
     "ServiceError",
     "Store",
     "StoreError",
+    "SwitchedBackend",
     "TableMismatch",
     "TableNotFound",
     "TolerantPage",

@@ -1,4 +1,4 @@
-"""Data in other places: ``tablewright copy`` moves it, ``tablewright check`` tries out an endpoint before.
+"""Data in other places: ``tablewright copy`` and ``relocate`` bring it there, ``check`` tries out an endpoint before.
 
     place ──▶ segments, read in parallel ──▶ filter, transform ──▶ place
                                                 │
@@ -11,6 +11,7 @@ item_digests        counts and checksums that do not depend on any order
 comparing           verification: what is in the target, and which items differ
 places/             what SOURCE and TARGET may be: tables of a data folder, an endpoint, Amazon DynamoDB; files
 files/              DynamoDB JSON, JSON Lines, CSV and Parquet, with types from the design
+relocation/         tables that move while they are in use, and back
 acceptance/         what an endpoint can do, and what of it a design needs
 changes/            conditions, pseudonyms, and functions of the user's
 """
@@ -31,6 +32,13 @@ from tablewright.transfer.item_digests import ItemDifference
 from tablewright.transfer.places.place_opening import open_places
 from tablewright.transfer.places.place_protocols import Page, Source, Target
 from tablewright.transfer.places.table_place import endpoint_backend
+from tablewright.transfer.relocation.relocation import (
+    Relocation,
+    RelocationEvent,
+    RelocationOptions,
+    open_relocation,
+)
+from tablewright.transfer.relocation.relocation_state import RelocationState
 
 __all__ = [
     "CAPABILITIES",
@@ -43,6 +51,10 @@ __all__ = [
     "ItemDifference",
     "Page",
     "Pseudonyms",
+    "Relocation",
+    "RelocationEvent",
+    "RelocationOptions",
+    "RelocationState",
     "Source",
     "TableCopy",
     "Target",
@@ -52,4 +64,5 @@ __all__ = [
     "endpoint_backend",
     "needs_of",
     "open_places",
+    "open_relocation",
 ]

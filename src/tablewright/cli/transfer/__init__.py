@@ -1,1 +1,1 @@
-"""Commands that are about data in two places: ``copy`` and ``check``."""
+"""Commands that are about data in two places: ``copy``, ``relocate`` and ``check``."""

@@ -44,10 +44,14 @@ def register(commands: Commands) -> None:
         help="another name for a table in the target; may be repeated",
     )
     copy.add_argument(
-        "--segments", type=_count, default=4, metavar="N", help="read each table in N parallel segments (default: 4)"
+        "--segments",
+        type=segment_count,
+        default=4,
+        metavar="N",
+        help="read each table in N parallel segments (default: 4)",
     )
-    copy.add_argument("--read-rate", type=_rate, metavar="UNITS", help="read units a second (default: no limit)")
-    copy.add_argument("--write-rate", type=_rate, metavar="UNITS", help="write units a second (default: no limit)")
+    copy.add_argument("--read-rate", type=unit_rate, metavar="UNITS", help="read units a second (default: no limit)")
+    copy.add_argument("--write-rate", type=unit_rate, metavar="UNITS", help="write units a second (default: no limit)")
     copy.add_argument(
         "--where", metavar="CONDITION", help="items of which a condition holds only, such as \"status = 'open'\""
     )
@@ -100,13 +104,13 @@ def _pair(text: str) -> tuple[str, str]:
     return old, new
 
 
-def _count(text: str) -> int:
+def segment_count(text: str) -> int:
     if not (text.isascii() and text.isdigit() and 1 <= int(text) <= 1000):
         raise argparse.ArgumentTypeError(f"segments are a number from 1 to 1000, not {text!r}")
     return int(text)
 
 
-def _rate(text: str) -> float:
+def unit_rate(text: str) -> float:
     try:
         rate = float(text)
     except ValueError:

@@ -120,7 +120,7 @@ def retrying(
     attempt = 0
     lost: ServiceError | None = None
     while True:
-        if pacing.rates and (seconds := pacing.wait(_tables(request))):
+        if pacing.rates and (seconds := pacing.wait(tables_of(request))):
             yield Sleep(seconds)
         try:
             response: Response = yield request
@@ -133,14 +133,14 @@ def retrying(
             elif lost is not None and error.code == _CONDITION_FAILED:
                 raise OutcomeUnknown(request.operation, lost) from error
             if error.code in _THROTTLED:
-                pacing.throttled(_tables(request))
+                pacing.throttled(tables_of(request))
             if attempt >= attempts or not is_transient(error) or not (error.code in _CONTENTION or budget.take()):
                 _check_tables(error, request)
                 raise
         else:
             budget.succeeded(attempt > 0)
             if pacing.rates:
-                pacing.succeeded(_tables(request))
+                pacing.succeeded(tables_of(request))
             if hook is not None and "ConsumedCapacity" in response:
                 hook(request.pattern, request.operation, response["ConsumedCapacity"])
             return response
@@ -152,7 +152,7 @@ def _check_tables(error: ServiceError, request: Request) -> None:
     if request.operation not in _METERED:
         return
     if error.code == "ResourceNotFoundException":
-        raise TableNotFound(_tables(request)) from None
+        raise TableNotFound(tables_of(request)) from None
     if error.code == "ValidationException" and "does not have the specified index" in error.message:
         table = request.body["TableName"]
         raise ServiceError(
@@ -160,7 +160,7 @@ def _check_tables(error: ServiceError, request: Request) -> None:
         ) from None
 
 
-def _tables(request: Request) -> list[str]:
+def tables_of(request: Request) -> list[str]:
     """The tables of a request."""
     body = request.body
     if "TransactItems" in body:

@@ -21,7 +21,7 @@ _FIRST_PATIENCE_SECONDS = 5.0
 _FIRST_CEILING = 0.05
 _MAX_CEILING = 5.0
 _READS = frozenset({"Scan", "BatchGetItem"})
-_WRITES = frozenset({"BatchWriteItem"})
+_WRITES = frozenset({"BatchWriteItem", "TransactWriteItems"})
 
 
 class PatientCalls:

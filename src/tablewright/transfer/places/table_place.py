@@ -223,7 +223,7 @@ class TablePlace:
             # By the copy that this one goes on with.
             if error.code != "ResourceInUseException":
                 raise
-        await self._until_active(table)
+        await self.until_active(table)
 
     async def restore_internal(self, table: str, model: Table) -> None:
         store = AsyncStore(self._calls.backend, table_names={model.name: table})
@@ -260,10 +260,11 @@ class TablePlace:
             except ServiceError as error:
                 lacking.append(f"{what}: {error}")
             else:
-                await self._until_active(table)
+                await self.until_active(table)
         return lacking
 
-    async def _until_active(self, table: str) -> None:
+    async def until_active(self, table: str) -> None:
+        """Return when a table and its indexes can be used and changed."""
         since, wait = time.monotonic(), _FIRST_PAUSE
         while True:
             description = await self._description(table)
