@@ -47,6 +47,7 @@ __all__ = [
     "pill",
     "section",
     "set_attribute",
+    "tab_link",
     "table",
     "text",
     "time",
@@ -139,6 +140,14 @@ def _button_content(label: str, icon_name: str | None, only_icon: bool) -> None:
 def link(label: str, path: str, classes: str = "tw-link") -> ui.element:
     """A link to another view; ``path`` begins with ``/app/``."""
     made = box(classes, "a", href=path, data_go=True)
+    with made:
+        text(label)
+    return made
+
+
+def tab_link(label: str, path: str, *, is_current: bool) -> ui.element:
+    """One of the tabs above a list or a panel (``tw-list-tabs``), which have addresses of their own."""
+    made = box("tw-list-tab", "a", href=path, data_go=True, aria_current="page" if is_current else None)
     with made:
         text(label)
     return made

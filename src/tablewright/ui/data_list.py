@@ -38,6 +38,7 @@ class DataList(Generic[T]):
         key: Callable[[T], str],
         row: Callable[[T], object],
         nothing: Callable[[], object],
+        words: Callable[[T], str] = str,
         classes: str = "",
     ) -> None:
         self._t = t
@@ -45,6 +46,7 @@ class DataList(Generic[T]):
         self._key = key
         self._row = row
         self._nothing = nothing
+        self._words = words
         self._cursor: str | None = None
         self.items: dict[str, T] = {}
         self._elements: dict[str, ui.element] = {}
@@ -135,10 +137,12 @@ class DataList(Generic[T]):
             if not self.items:
                 self._finish()
 
-    def filter(self, is_shown: Callable[[T], bool]) -> None:
-        """Hide what somebody does not look for, of what has been read."""
+    def filter(self, looked_for: str) -> None:
+        """Hide what does not have all of some words, of what has been read; ``words`` is what an item has."""
+        wanted = looked_for.casefold().split()
         for key, element in self._elements.items():
-            element.set_visibility(is_shown(self.items[key]))
+            has = self._words(self.items[key]).casefold()
+            element.set_visibility(all(word in has for word in wanted))
 
     def _clear(self) -> None:
         self._body.clear()

@@ -13,11 +13,12 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from typing import Any
 
-from tablewright.model import Table
-from tablewright.store import AnyChange, AsyncStore, AsyncStreamTail
+from tablewright.model import Entity, Table
+from tablewright.store import AnyChange, AsyncStore, AsyncStreamTail, Change
 
-__all__ = ["LiveChanges", "OnChange"]
+__all__ = ["LiveChanges", "OnChange", "changed_entities"]
 
 OnChange = Callable[[Sequence[AnyChange] | None], Awaitable[None]]
 """Called with changes, or with None when there were too many of them, or the stream was away: read everything again."""
@@ -33,6 +34,12 @@ _POSITIONED_WITHIN = 3.0
 _MAX_SUBSCRIPTIONS = 5_000
 
 _log = logging.getLogger(__name__)
+
+
+def changed_entities(changes: Sequence[AnyChange], *kinds: type[Entity]) -> list[Any]:
+    """What changes are about, of some kinds of entities, as it was at last."""
+    found = (each.before if each.after is None else each.after for each in changes if isinstance(each, Change))
+    return [each for each in found if isinstance(each, kinds)]
 
 
 class TooManyViews(Exception):

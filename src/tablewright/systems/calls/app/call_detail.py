@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from datetime import datetime, timedelta
+from collections.abc import Callable, Mapping
+from datetime import timedelta
 from typing import Any
 
 from nicegui import ui
@@ -23,8 +23,9 @@ from tablewright.systems.calls.app.call_parts import (
 )
 from tablewright.systems.calls.model import Side, Status
 from tablewright.ui.api_calls import Refused
-from tablewright.ui.components import avatar, box, button, icon, link, section, text, time
+from tablewright.ui.components import avatar, box, button, link, text
 from tablewright.ui.feedback import confirm, toast
+from tablewright.ui.list_detail.conversation import activity
 from tablewright.ui.screen_page import Page
 
 __all__ = ["CallDetail"]
@@ -109,17 +110,9 @@ class CallDetail:
                             made.props["aria-label"] = t("calls.calendar_of", who=each.person_id)
             link(t("calls.link"), page.path(f"/call/{self.call_id}"), "tw-link tw-small")
             if audit:
-                with section(t("calls.activity")):
-                    for entry in audit:
-                        self._draw_entry(entry)
+                activity(t, t("calls.activity"), audit, self._said)
 
-    def _draw_entry(self, entry: dict[str, Any]) -> None:
-        with box("tw-row tw-small"):
-            icon("activity", "tw-mute")
-            text(self._said(entry), "tw-grow")
-            time(self._page.t, datetime.fromisoformat(entry["at"]))
-
-    def _said(self, entry: dict[str, Any]) -> str:
+    def _said(self, entry: Mapping[str, Any]) -> str:
         """An entry of the audit in words."""
         t, call, changes = self._page.t, entry["call"], entry["changes"]
         values = {"who": entry["by"], "what": ", ".join(changes), "old": "", "new": ""}

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from nicegui import ui
 
-from tablewright.systems.engagement.app.engagement_parts import Body, number, parsed, path_of, place_of, subject_name
+from tablewright.systems.engagement.app.engagement_parts import Body, number, path_of, place_of, subject_name
 from tablewright.systems.engagement.app.trial_panel import draw_scores
 from tablewright.systems.engagement.model import Candidate, ChannelEntry, Delivery, Preferences
 from tablewright.ui.api_calls import Answer, Refused
@@ -31,6 +31,7 @@ from tablewright.ui.data_list import DataList
 from tablewright.ui.feedback import dialog, toast
 from tablewright.ui.forms import Form
 from tablewright.ui.screen_page import Page
+from tablewright.ui.texts import parsed_time
 
 __all__ = ["DELIVERY_TONES", "CandidateList"]
 
@@ -133,7 +134,7 @@ class CandidateList:
                 text(subject_name(each["programId"], each["subject"]), "tw-mute tw-clip")
             with box("tw-row"):
                 text(number(t, each["score"]), "tw-strong tw-num")
-                time(t, parsed(each["created"]))
+                time(t, parsed_time(each["created"]))
 
 
 class _CandidateDetail:
@@ -224,8 +225,8 @@ class _CandidateDetail:
                 with facts():
                     fact(t("engagement.channels"), ", ".join(candidate["channels"]) or t("engagement.none"))
                     fact(t("engagement.came"), self._came(run))
-                    fact(t("engagement.made"), lambda: time(t, parsed(candidate["created"])))
-                    expires = parsed(candidate["expires"])
+                    fact(t("engagement.made"), lambda: time(t, parsed_time(candidate["created"])))
+                    expires = parsed_time(candidate["expires"])
                     fact(t("engagement.expires"), "" if expires is None else t.day(expires.date()))
                 self._draw_consent(wishes)
                 self._draw_deliveries(sent)
@@ -234,7 +235,7 @@ class _CandidateDetail:
                         for each in reversed(candidate["rejectionHistory"][-5:]):
                             with box("tw-row-between"):
                                 text(f"{each['filter']}: {each['reason']}")
-                                time(t, parsed(each["at"]))
+                                time(t, parsed_time(each["at"]))
                 if candidate["attributes"]:
                     with section(t("engagement.attributes")), facts():
                         for name, value in candidate["attributes"].items():
@@ -242,7 +243,7 @@ class _CandidateDetail:
 
     def _came(self, run: Body | None) -> str:
         t = self._page.t
-        started = None if run is None else parsed(run["started"])
+        started = None if run is None else parsed_time(run["started"])
         return t("engagement.by_event") if started is None else t("engagement.by_run", when=t.time(started))
 
     def _draw_consent(self, wishes: Body) -> None:
@@ -268,7 +269,7 @@ class _CandidateDetail:
                         text(each["channelId"], "tw-strong")
                         pill(t(f"engagement.{each['state']}"), DELIVERY_TONES[each["state"]])
                         text(each["reason"] or "", "tw-mute tw-small")
-                    time(t, parsed(each["at"]))
+                    time(t, parsed_time(each["at"]))
 
     def _reject(self, program: Body, seen: Answer) -> None:
         page, t = self._page, self._page.t

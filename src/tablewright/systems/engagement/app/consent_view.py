@@ -7,14 +7,16 @@ from typing import Any
 from urllib.parse import quote
 
 from tablewright.store import AnyChange
-from tablewright.systems.engagement.app.engagement_parts import Body, changed_of, parsed
+from tablewright.systems.engagement.app.engagement_parts import Body
 from tablewright.systems.engagement.model import PreferenceChange, Preferences, candidates
 from tablewright.ui.api_calls import Answer, Refused
 from tablewright.ui.components import box, button, card, empty, fact, facts, pill, text, time
 from tablewright.ui.data_list import DataList
 from tablewright.ui.feedback import dialog, toast
 from tablewright.ui.forms import Form
+from tablewright.ui.live_changes import changed_entities
 from tablewright.ui.screen_page import Page
+from tablewright.ui.texts import parsed_time
 
 __all__ = ["consent"]
 
@@ -76,7 +78,7 @@ class _Consent:
         await self._history.load()
 
     async def changed(self, changes: Sequence[AnyChange] | None) -> None:
-        found = changed_of(changes, Preferences, PreferenceChange)
+        found = None if changes is None else changed_entities(changes, Preferences, PreferenceChange)
         if self._customer and (found is None or any(each.customer_id == self._customer for each in found)):
             await self._load()
             if self._history is not None:
@@ -120,7 +122,7 @@ class _Consent:
                     text(each["changedBy"], "tw-strong")
                     source = f"engagement.source_{each['source']}"
                     text(t(source) if source in t else each["source"], "tw-mute tw-small")
-                time(t, parsed(each["at"]))
+                time(t, parsed_time(each["at"]))
             for name, change in each["changes"].items():
                 label = f"engagement.{_SAID.get(name, '')}"
                 shown = t(label) if label in t else name

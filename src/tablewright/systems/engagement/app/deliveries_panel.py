@@ -10,12 +10,13 @@ from nicegui import ui
 from nicegui.events import ValueChangeEventArguments
 
 from tablewright.systems.engagement.app.candidates_panel import DELIVERY_TONES
-from tablewright.systems.engagement.app.engagement_parts import Body, parsed, path_of, place_of, subject_name
+from tablewright.systems.engagement.app.engagement_parts import Body, path_of, place_of, subject_name
 from tablewright.systems.engagement.model import Delivery
 from tablewright.ui.components import box, button, empty, pill, text, time
 from tablewright.ui.data_list import DataList
 from tablewright.ui.feedback import guarded, toast
 from tablewright.ui.screen_page import Page
+from tablewright.ui.texts import parsed_time
 
 __all__ = ["DeliveryList"]
 
@@ -108,7 +109,7 @@ class DeliveryList:
                 if each["state"] == "refused" and is_own and self._program["enabled"] and page.may("retry_deliveries"):
                     only = {"customerId": each["customerId"], "channelId": each["channelId"]}
                     button(t("engagement.retry"), lambda: self._deliver("retry_deliveries", only), small=True)
-                time(t, parsed(each["at"]))
+                time(t, parsed_time(each["at"]))
 
 
 def _day(given: str | None) -> date:

@@ -1,25 +1,19 @@
-"""What the views of Engagement share: a program as the API shows it, its pill, its addresses, what changes concern."""
+"""What the views of Engagement share: a program as the API shows it, its pill, its addresses."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 
-from tablewright.model import Entity
-from tablewright.store import AnyChange, Change
 from tablewright.ui.components import Tone, pill
 from tablewright.ui.screen_page import Page
 from tablewright.ui.texts import Texts
 
 __all__ = [
     "Body",
-    "changed_of",
     "configuration_of",
     "key_of",
     "number",
-    "parsed",
     "path_of",
     "place_of",
     "state_of",
@@ -39,10 +33,6 @@ _TONES: dict[str, Tone] = {
 }
 # What of a program is not its configuration.
 _NOT_SET = frozenset({"programId", "marketplaceId", "version", "approval"})
-
-
-def parsed(value: str | None) -> datetime | None:
-    return datetime.fromisoformat(value) if value else None
 
 
 def number(t: Texts, value: float) -> str:
@@ -85,11 +75,3 @@ def subject_name(program_id: str, subject: Body) -> str:
     """What a candidate is about; nothing, if it is the program itself."""
     is_own = subject["type"] == "program" and subject["id"] == program_id
     return "" if is_own else f"{subject['type']} {subject['id']}"
-
-
-def changed_of(changes: Sequence[AnyChange] | None, *kinds: type[Entity]) -> list[Any] | None:
-    """The latest state of what changed, of some entities; None if that is not known."""
-    if changes is None:
-        return None
-    found = [each for each in changes if isinstance(each, Change) and each.entity in kinds]
-    return [each.after if each.after is not None else each.before for each in found]

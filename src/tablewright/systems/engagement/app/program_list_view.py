@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tablewright.store import AnyChange, Change
-from tablewright.systems.engagement.app.engagement_parts import Body, changed_of, key_of, path_of, state_pill
+from tablewright.systems.engagement.app.engagement_parts import Body, key_of, path_of, state_pill
 from tablewright.systems.engagement.app.program_panel import ProgramPanel
 from tablewright.systems.engagement.model import (
     ApprovalState,
@@ -20,9 +20,10 @@ from tablewright.systems.engagement.model import (
     programs,
 )
 from tablewright.ui.api_calls import Refused
-from tablewright.ui.components import box, empty, link_button, text
+from tablewright.ui.components import box, empty, link_button, tab_link, text
 from tablewright.ui.data_list import DataList
 from tablewright.ui.feedback import toast
+from tablewright.ui.live_changes import changed_entities
 from tablewright.ui.screen_page import Page
 
 __all__ = ["program_list"]
@@ -48,7 +49,7 @@ async def program_list(
     await page.live(programs, view.changed)
     await page.live(candidates, view.changed)
     page.on_navigate(view.show)
-    page.on_search(view.filter, typed=view.filter)
+    page.on_search(view.list.filter, typed=view.list.filter)
     if page.may("put_program"):
         with page.actions:
             link_button(page.t("engagement.new"), page.path("/new"), kind="primary", icon_name="plus", data_key="n")
@@ -65,8 +66,13 @@ class _Programs:
         with self._columns.list:
             self._tabs = box("tw-list-tabs", "nav", aria_label=page.t("engagement.lists"))
             with box("tw-col-scroll", tabindex="0"):
-                self._list: DataList[Body] = DataList(
-                    page.t, read=self._read, key=key_of, row=self._draw_row, nothing=self._draw_nothing
+                self.list: DataList[Body] = DataList(
+                    page.t,
+                    read=self._read,
+                    key=key_of,
+                    row=self._draw_row,
+                    nothing=self._draw_nothing,
+                    words=lambda each: f"{each['programName']} {each['programId']} {each['marketplaceId']}",
                 )
 
     def _asked_for(self) -> str:
@@ -78,7 +84,7 @@ class _Programs:
 
     async def load(self) -> None:
         self._draw_tabs()
-        await self._list.load()
+        await self.list.load()
 
     async def _read(self, cursor: str | None) -> tuple[list[Body], str | None]:
         """A page of one state, or of one state after the other: a cursor says which of them it is of."""
@@ -96,15 +102,15 @@ class _Programs:
 
     async def changed(self, changes: Sequence[AnyChange] | None) -> None:
         self._tell(changes)
-        found = changed_of(changes, Program, Run, Candidate, ChannelEntry, Delivery, Preferences)
-        if found is None:
-            await self._list.refresh()
+        if changes is None:
+            await self.list.refresh()
             if self._panel is not None:
                 await self._panel.reload()
             return
+        found = changed_entities(changes, Program, Run, Candidate, ChannelEntry, Delivery, Preferences)
         changed = [each for each in found if isinstance(each, Program)]
         if changed:
-            await self._list.refresh()
+            await self.list.refresh()
         panel = self._panel
         if panel is not None:
             is_program = any(_place(each) == panel.place for each in changed)
@@ -128,24 +134,14 @@ class _Programs:
             elif state in (ApprovalState.APPROVED, ApprovalState.DECLINED) and concerned:
                 toast(t(f"engagement.told_{state}", who=approval.decided_by, name=after.program_name))
 
-    def filter(self, looked_for: str) -> None:
-        words = looked_for.casefold().split()
-        self._list.filter(
-            lambda each: all(
-                word in f"{each['programName']} {each['programId']} {each['marketplaceId']}".casefold()
-                for word in words
-            )
-        )
-
     # -- drawing --------------------------------------------------------------------------------------------------
 
     def _draw_tabs(self) -> None:
         self._tabs.clear()
         with self._tabs:
             for name in ("", *_STATES):
-                current = "page" if name == self._shown else None
-                with box("tw-list-tab", "a", href=self._path(name), data_go=True, aria_current=current):
-                    text(self._page.t(f"engagement.{name or 'all'}"))
+                label = self._page.t(f"engagement.{name or 'all'}")
+                tab_link(label, self._path(name), is_current=name == self._shown)
 
     def _draw_row(self, program: Body) -> None:
         t = self._page.t
@@ -198,7 +194,7 @@ class _Programs:
                 self._draw_missing()
         for each in (before, self._panel):
             if each is not None:
-                self._list.redraw(f"{each.place['marketplace_id']}/{each.place['program_id']}")
+                self.list.redraw(f"{each.place['marketplace_id']}/{each.place['program_id']}")
 
     def _draw_missing(self) -> None:
         self._panel = None

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tablewright.systems.engagement.app.engagement_parts import Body, configuration_of, number, parsed, place_of
+from tablewright.systems.engagement.app.engagement_parts import Body, configuration_of, number, place_of
 from tablewright.systems.engagement.app.program_runs import draw_run
 from tablewright.systems.engagement.app.trial_panel import TrialPanel
 from tablewright.systems.engagement.model import Run
 from tablewright.ui.components import box, card, icon, text, time
 from tablewright.ui.screen_page import Page
+from tablewright.ui.texts import parsed_time
 
 __all__ = ["Overview"]
 
@@ -123,7 +124,7 @@ class Overview:
                     text(t(f"engagement.step_{each['step']}", who=each["changedBy"]))
                     with box("tw-row"):
                         text(t("engagement.version", number=each["number"]), "tw-mute tw-small")
-                        time(page.t, parsed(each["at"]))
+                        time(page.t, parsed_time(each["at"]))
 
 
 def _letter(title: str, content: str, *, code: bool = False) -> None:

@@ -9,14 +9,15 @@ from nicegui import ui
 
 from tablewright.systems.engagement.app.candidates_panel import CandidateList
 from tablewright.systems.engagement.app.deliveries_panel import DeliveryList
-from tablewright.systems.engagement.app.engagement_parts import Body, parsed, path_of, state_of, state_pill
+from tablewright.systems.engagement.app.engagement_parts import Body, path_of, state_of, state_pill
 from tablewright.systems.engagement.app.program_overview import Overview
 from tablewright.systems.engagement.app.program_runs import RunList, begin_run
 from tablewright.ui.api_calls import Answer, Refused
-from tablewright.ui.components import banner, box, button, link_button, text
+from tablewright.ui.components import banner, box, button, link_button, tab_link, text
 from tablewright.ui.feedback import dialog, toast
 from tablewright.ui.forms import Form
 from tablewright.ui.screen_page import Page
+from tablewright.ui.texts import parsed_time
 
 __all__ = ["SECTIONS", "ProgramPanel"]
 
@@ -101,11 +102,9 @@ class ProgramPanel:
         self._tabs.clear()
         with self._tabs:
             for name in SECTIONS:
-                current = "page" if name == self._shown else None
                 steps = () if name == SECTIONS[0] else (name,)
                 path = path_of(page, self.program, *steps)
-                with box("tw-list-tab", "a", href=path, data_go=True, aria_current=current):
-                    text(page.t(f"engagement.{name}"))
+                tab_link(page.t(f"engagement.{name}"), path, is_current=name == self._shown)
 
     def _draw_head(self) -> None:
         t, program = self._page.t, self.program
@@ -131,7 +130,7 @@ class ProgramPanel:
         state = approval["state"]
 
         def when(name: str) -> str:
-            at = parsed(approval[name])
+            at = parsed_time(approval[name])
             return "" if at is None else t.time(at)
 
         if state == "requested":

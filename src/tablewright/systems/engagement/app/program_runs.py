@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 from uuid import uuid4
 
-from tablewright.systems.engagement.app.engagement_parts import Body, number, parsed, place_of
+from tablewright.systems.engagement.app.engagement_parts import Body, number, place_of
 from tablewright.systems.engagement.model import Run
 from tablewright.ui.components import Tone, banner, box, button, card, empty, meter, pill, text, time
 from tablewright.ui.data_list import DataList
 from tablewright.ui.feedback import confirm, toast
 from tablewright.ui.screen_page import Page
+from tablewright.ui.texts import parsed_time
 
 __all__ = ["RunList", "begin_run", "draw_run"]
 
@@ -73,12 +74,12 @@ def draw_run(page: Page, run: Body) -> None:
     with box("tw-stack", data_run=run["runId"], data_state=run["state"]):
         with box("tw-row-between"):
             with box("tw-row tw-wrap"):
-                started = parsed(run["started"])
+                started = parsed_time(run["started"])
                 text("" if started is None else t.time(started), "tw-strong")
                 is_ending = run["requested"] is not None
                 pill(t("engagement.stopping" if is_ending else f"engagement.{run['state']}"), _TONES[run["state"]])
                 text(t("engagement.manual" if run["trigger"] == "manual" else "engagement.by_schedule"), "tw-mute")
-            time(t, parsed(run["updated"]))
+            time(t, parsed_time(run["updated"]))
         _draw_progress(page, run)
         with box("tw-numbers"):
             for name in ("candidates", "rejected", "failed", "scored", "cached"):
@@ -104,7 +105,7 @@ def _draw_progress(page: Page, run: Body) -> None:
         said = t("engagement.progress_of_many", read=t.number(done))
     else:
         said = t("engagement.progress", read=t.number(done), total=t.number(total))
-    started, updated = parsed(run["started"]), parsed(run["finished"] or run["updated"])
+    started, updated = parsed_time(run["started"]), parsed_time(run["finished"] or run["updated"])
     if started is not None and updated is not None and updated > started and run["attempt"] == 1:
         speed = done / (updated - started).total_seconds()
         said += f" · {t('engagement.a_second', number=number(t, round(speed)))}"

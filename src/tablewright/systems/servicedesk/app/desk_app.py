@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from tablewright.systems.servicedesk.app.desk_parts import TicketBody, parsed
+from tablewright.systems.servicedesk.app.desk_parts import TicketBody
 from tablewright.systems.servicedesk.app.desk_texts import texts
 from tablewright.systems.servicedesk.app.queue_view import queue
 from tablewright.ui.applications import Application, Waiting
 from tablewright.ui.components import Tone
 from tablewright.ui.screen_page import Page
+from tablewright.ui.texts import parsed_time
 
 __all__ = ["app"]
 
@@ -38,7 +39,7 @@ async def waiting(page: Page) -> Sequence[Waiting]:
         path = page.path_in("servicedesk", "/queue", list=name or None)
         return Waiting(t(key), len(found), path, tone, first)
 
-    late = [each for each in tickets if (due := parsed(each["answer_due"])) is not None and due < now]
+    late = [each for each in tickets if (due := parsed_time(each["answer_due"])) is not None and due < now]
     mine = [each for each in tickets if each["assignee"] == page.user_id]
     unassigned = [each for each in tickets if each["assignee"] is None]
     found = [shown("desk.waiting_mine", "mine", "info", mine)]

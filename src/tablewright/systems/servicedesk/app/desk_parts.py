@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from tablewright.store import AnyChange, Change
-from tablewright.systems.servicedesk.model import FIRST_ANSWER, Priority, Ticket
+from tablewright.systems.servicedesk.model import FIRST_ANSWER, Priority
 from tablewright.ui.components import Tone, box, pill, text
 from tablewright.ui.feedback import dialog, toast
 from tablewright.ui.forms import Form
 from tablewright.ui.screen_page import Page
-from tablewright.ui.texts import Texts
+from tablewright.ui.texts import Texts, parsed_time
 
 __all__ = [
     "TicketBody",
     "caller_name",
-    "changed_tickets",
     "clock_of",
     "due_pill",
     "masked_text",
     "new_ticket",
-    "parsed",
     "priority_pill",
     "status_pill",
 ]
@@ -35,10 +31,6 @@ _STATUS_TONES: dict[str, Tone] = {"open": "neutral", "in_progress": "info", "res
 _PRIORITY_TONES: dict[str, Tone] = {"P1": "bad", "P2": "warn", "P3": "neutral", "P4": "neutral"}
 # The last characters of a hash, to tell callers apart.
 _SHOWN = 4
-
-
-def parsed(value: str | None) -> datetime | None:
-    return datetime.fromisoformat(value) if value else None
 
 
 def caller_name(caller_id: str) -> str:
@@ -57,7 +49,7 @@ def priority_pill(t: Texts, ticket: TicketBody) -> None:
 
 def clock_of(t: Texts, ticket: TicketBody) -> tuple[float, str, Tone] | None:
     """How much of the time for the first answer is used, what is left in words, and its tone."""
-    due, opened = parsed(ticket["answer_due"]), parsed(ticket["created_at"])
+    due, opened = parsed_time(ticket["answer_due"]), parsed_time(ticket["created_at"])
     if due is None or opened is None:
         return None
     now = datetime.now(UTC)
@@ -82,18 +74,6 @@ def masked_text(t: Texts, content: str, classes: str = "") -> None:
                 text(t("desk.masked"), "tw-masked")
             if part:
                 text(part)
-
-
-def changed_tickets(changes: Sequence[AnyChange] | None) -> set[str] | None:
-    """The ids of the tickets that changes are about; None if that is not known."""
-    if changes is None:
-        return None
-    found: set[str] = set()
-    for change in changes:
-        if isinstance(change, Change):
-            concerned = (each for each in (change.before, change.after) if isinstance(each, Ticket))
-            found.update(str(each.ticket_id) for each in concerned)
-    return found
 
 
 def new_ticket(page: Page) -> None:

@@ -13,13 +13,14 @@ from typing import Any
 from nicegui import ui
 
 from tablewright.store import AnyChange
-from tablewright.systems.support.app.support_parts import parsed, priority_tone, stars, status_tone
+from tablewright.systems.support.app.support_parts import priority_tone, stars, status_tone
 from tablewright.systems.support.model import Priority, Status, metrics
 from tablewright.systems.support.trends.trend_entities import trends
 from tablewright.ui.charts.svg_charts import Bar, Series, bar_list, line_chart
 from tablewright.ui.components import Column, Tone, box, button, card, empty, figure, table, text, time
 from tablewright.ui.feedback import toast
 from tablewright.ui.screen_page import Page
+from tablewright.ui.texts import parsed_time
 
 __all__ = ["dashboard"]
 
@@ -112,14 +113,14 @@ class _Dashboard:
 
     def _draw_hours(self, hours: list[dict[str, Any]]) -> None:
         t = self._page.t
-        starts = [found for each in hours if (found := parsed(each["start"])) is not None]
+        starts = [found for each in hours if (found := parsed_time(each["start"])) is not None]
         places = [f"{start.astimezone(t.zone):%H:%M}" for start in starts]
         with card(t("support.by_hour")):
             self._draw_lines(t("support.by_hour"), places, hours, every=4)
 
     def _draw_days(self, days: list[dict[str, Any]]) -> None:
         t = self._page.t
-        places = [f"{start.day}.{start.month}." for each in days if (start := parsed(each["start"])) is not None]
+        places = [f"{start.day}.{start.month}." for each in days if (start := parsed_time(each["start"])) is not None]
         with card(t("support.by_day")):
             self._draw_lines(t("support.by_day"), places, days, every=5)
 
@@ -180,7 +181,7 @@ class _Dashboard:
                 return
             columns: list[Column[dict[str, Any]]] = [
                 Column(t("support.reason"), lambda row: (row["escalation_reason"] or "—")[:80]),
-                Column(t("support.since"), lambda row: time(t, parsed(row["escalated_at"]))),
+                Column(t("support.since"), lambda row: time(t, parsed_time(row["escalated_at"]))),
                 Column(t("support.engineer"), lambda row: row["assigned_to"] or t("support.nobody")),
             ]
             table(

@@ -4,28 +4,29 @@ from __future__ import annotations
 
 from typing import Any
 
-from tablewright.systems.support.app.support_parts import TicketBody
 from tablewright.systems.support.app.ticket_list import TicketList
-from tablewright.systems.support.model import Status
-from tablewright.ui.components import box, icon, text
+from tablewright.systems.support.model import Status, tickets
+from tablewright.ui.components import box, icon, tab_link, text
 from tablewright.ui.forms import select
+from tablewright.ui.list_detail.list_screen import Body
 from tablewright.ui.screen_page import Page
 
 __all__ = ["inbox"]
 
 _PAGE = 30
+# Lists that have a tab; the others are those of a status, chosen beside the tabs.
+_TABS = ("all", "mine", "unanswered")
 _STATUSES = {"new": "NEW", "processing": "PROCESSING", "escalated": "ESCALATED", "failed": "FAILED", "ready": "READY"}
 
 
 async def inbox(page: Page, ticket_id: str = "") -> None:
     """The inbox, and a ticket."""
-    await _Inbox(page).begin(ticket_id)
+    await _Inbox(page).begin([tickets], ticket_id=ticket_id)
 
 
 class _Inbox(TicketList):
     PATH = "/inbox"
-    LISTS = ("all", "mine", "unanswered", *_STATUSES)
-    TABS = ("all", "mine", "unanswered")
+    LISTS = (*_TABS, *_STATUSES)
     for_customer = False
 
     def __init__(self, page: Page) -> None:
@@ -41,24 +42,24 @@ class _Inbox(TicketList):
         found = super()._asked_for()
         return found if not (self._customer or self._engineer) else "people"
 
-    def _path(self, ticket_id: str = "", shown: str | None = None) -> str:
+    def _path(self, key: str = "", shown: str | None = None) -> str:
         if (shown or self._shown) == "people":
-            path = f"{self.PATH}/{ticket_id}" if ticket_id else self.PATH
+            path = f"{self.PATH}/{key}" if key else self.PATH
             return self._page.path(path, customer=self._customer or None, engineer=self._engineer or None)
-        return super()._path(ticket_id, shown)
+        return super()._path(key, shown)
 
-    async def show(self, ticket_id: str = "") -> None:
+    async def show(self, **values: str) -> None:
         people = self._asked_people(self._page)
         if people != (self._customer, self._engineer):
             self._customer, self._engineer = people
             # Whatever it was, it is another list now.
             self._shown = ""
-        await super().show(ticket_id)
+        await super().show(**values)
 
     async def _choose_status(self, name: str) -> None:
         await self._page.go(self._path(shown=name or "all"))
 
-    async def _read(self, cursor: str | None) -> tuple[list[TicketBody], str | None]:
+    async def _read(self, cursor: str | None) -> tuple[list[Body], str | None]:
         call = self._page.api.call
         if self._customer:
             answer = await call("of_customer", customer_id=self._customer, limit=_PAGE, cursor=cursor)
@@ -76,33 +77,42 @@ class _Inbox(TicketList):
         status = _STATUSES.get(self._shown)
         return {} if status is None else {"status": status}
 
-    def _belongs(self, ticket: TicketBody) -> bool | None:
+    def _belongs(self, item: Body, before: Body | None) -> bool | None:
         if self._customer:
-            return bool(ticket["customer_id"] == self._customer)
-        if self._engineer or self._shown == "mine":
+            belongs = item["customer_id"] == self._customer
+        elif self._engineer or self._shown == "mine":
             who = self._engineer or self._page.user_id
-            return bool(ticket["assigned_to"] == who and ticket["status"] != Status.READY)
-        if self._shown == "unanswered":
+            belongs = item["assigned_to"] == who and item["status"] != Status.READY
+        elif self._shown == "unanswered":
             return None
-        status = _STATUSES.get(self._shown)
-        return status is None or bool(ticket["status"] == status)
+        else:
+            status = _STATUSES.get(self._shown)
+            belongs = status is None or item["status"] == status
+        # Where a new one stands is known to the service.
+        return None if belongs and before is None else bool(belongs)
 
     def _draw_tabs(self) -> None:
-        t = self._page.t
-        if self._shown != "people":
-            super()._draw_tabs()
-            options = {"": t("support.any_status"), **{name: t(f"support.{name}") for name in _STATUSES}}
-            with self._tabs, box("tw-list-select tw-push"):
-                chosen = self._shown if self._shown in _STATUSES else ""
-                select(options, chosen, self._choose_status, label=t("support.status"))
-            return
-        who = self._customer or self._engineer
-        key = "support.of_customer" if self._customer else "support.of_engineer"
         self._tabs.clear()
         with self._tabs:
-            text(t(key, who=who), "tw-list-tab tw-clip tw-grow", aria_current="page")
-            with box(
-                "tw-list-tab", "a", href=self._path(shown="all"), data_go=True, title=t("support.all_lists")
-            ) as back:
-                back.props["aria-label"] = t("support.all_lists")
-                icon("close")
+            if self._shown == "people":
+                self._draw_people()
+            else:
+                self._draw_lists()
+
+    def _draw_lists(self) -> None:
+        t = self._page.t
+        for name in _TABS:
+            is_current = name == self._shown or (name == "all" and self._shown not in _TABS)
+            tab_link(t(f"support.{name}"), self._path(shown=name), is_current=is_current)
+        options = {"": t("support.any_status"), **{name: t(f"support.{name}") for name in _STATUSES}}
+        with box("tw-list-select tw-push"):
+            chosen = self._shown if self._shown in _STATUSES else ""
+            select(options, chosen, self._choose_status, label=t("support.status"))
+
+    def _draw_people(self) -> None:
+        t = self._page.t
+        key = "support.of_customer" if self._customer else "support.of_engineer"
+        text(t(key, who=self._customer or self._engineer), "tw-list-tab tw-clip tw-grow", aria_current="page")
+        back = t("support.all_lists")
+        with box("tw-list-tab", "a", href=self._path(shown="all"), data_go=True, title=back, aria_label=back):
+            icon("close")

@@ -14,7 +14,7 @@ __all__ = ["give_feedback"]
 _HELPFUL = {"": None, "yes": True, "no": False}
 
 
-def give_feedback(page: Page, ticket_id: str, about: str | None, then: Callable[[], Awaitable[None]]) -> None:
+def give_feedback(page: Page, ticket_id: str, about: str | None, then: Callable[[], Awaitable[object]]) -> None:
     """Ask for feedback on somebody's help; or of an operator, on the help that the ticket got."""
     t = page.t
 

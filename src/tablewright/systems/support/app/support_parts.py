@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import datetime
 from typing import Any
 
-from tablewright.store import AnyChange, Change
-from tablewright.systems.support.model import Conversation, Event, Feedback, Priority, Ticket
+from tablewright.systems.support.model import Priority
 from tablewright.ui.components import Tone, box, button, icon, pill, text
 from tablewright.ui.feedback import dialog, toast
 from tablewright.ui.forms import Form
@@ -16,11 +13,8 @@ from tablewright.ui.texts import Texts
 
 __all__ = [
     "TicketBody",
-    "changed_lists",
-    "changed_tickets",
     "folded",
     "new_ticket",
-    "parsed",
     "priority_pill",
     "priority_tone",
     "shown_size",
@@ -43,10 +37,6 @@ _STATUS_TONES: dict[str, Tone] = {
 _PRIORITY_TONES: dict[str, Tone] = {"CRITICAL": "bad", "HIGH": "warn", "MEDIUM": "neutral", "LOW": "neutral"}
 # How much of a text is shown until somebody asks for all of it.
 _FOLD = 1_500
-
-
-def parsed(value: str | None) -> datetime | None:
-    return datetime.fromisoformat(value) if value else None
 
 
 def status_tone(status: str) -> Tone:
@@ -100,26 +90,6 @@ def folded(t: Texts, content: str, classes: str = "") -> None:
 
     more = button(t("support.show_all", number=t.number(len(content))), unfold, kind="quiet", small=True)
     more.style("align-self: flex-start")
-
-
-def changed_tickets(changes: Sequence[AnyChange] | None, *kinds: type) -> set[str] | None:
-    """The ids of the tickets that changes are about; None if that is not known."""
-    if changes is None:
-        return None
-    found: set[str] = set()
-    for change in changes:
-        if isinstance(change, Change):
-            concerned = (each for each in (change.before, change.after) if isinstance(each, kinds or _ABOUT))
-            found.update(str(each.ticket_id) for each in concerned)  # type: ignore[union-attr]
-    return found
-
-
-_ABOUT = (Ticket, Event, Feedback, Conversation)
-
-
-def changed_lists(changes: Sequence[AnyChange] | None) -> set[str] | None:
-    """The ids of the tickets that may have come into a list, or left one."""
-    return changed_tickets(changes, Ticket, Conversation)
 
 
 def new_ticket(page: Page, path: str, *, for_customer: bool) -> None:

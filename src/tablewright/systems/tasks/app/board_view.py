@@ -71,6 +71,7 @@ class _Board:
                     key=lambda task: str(task["taskId"]),
                     row=self._draw_card,
                     nothing=lambda: empty(t("tasks.nothing"), icon_name="tasks"),
+                    words=lambda task: f"{task['title']} {task['description']}",
                     classes="tw-stack",
                 )
 
@@ -93,14 +94,14 @@ class _Board:
 
     async def changed(self, changes: Sequence[AnyChange] | None) -> None:
         """Draw what changed, where it belongs now."""
-        found = changed_tasks(changes)
+        found = None if changes is None else changed_tasks(changes)
         if found is None or len(found) > _MOST:
             await self.load()
         else:
             await asyncio.gather(*(self._refresh(task_id) for task_id in found))
             self._count()
-        if self._detail is not None and (found is None or self._detail.task_id in found):
-            await self._load_detail(self._detail)
+        if self._detail is not None and (found is None or self._detail.key in found):
+            await self._detail.load()
 
     async def _refresh(self, task_id: str) -> None:
         try:
@@ -129,10 +130,9 @@ class _Board:
             self._counts[status].set_text(f"{len(lane.items)}{'+' if lane.has_more else ''}")
 
     def filter(self, looked_for: str) -> None:
-        """Hide the cards that do not have a text."""
-        words = looked_for.casefold().split()
+        """Hide the cards that do not have some words."""
         for lane in self._lanes.values():
-            lane.filter(lambda task: all(word in f"{task['title']} {task['description']}".casefold() for word in words))
+            lane.filter(looked_for)
 
     # -- cards ----------------------------------------------------------------------------------------------------
 
@@ -183,22 +183,9 @@ class _Board:
             with self._drawer:
                 thing, context = box("tw-drawer-thing"), box("tw-drawer-context")
             detail = TaskDetail(self._page, task_id, thing, context, self._draw_close)
-            await self._load_detail(detail)
+            await detail.load()
             if self._wanted == task_id:
                 self._detail = detail
-
-    async def _load_detail(self, detail: TaskDetail) -> None:
-        try:
-            await detail.load()
-        except Refused as error:
-            if error.status != 404:
-                raise
-            self._wanted, self._detail = "", None
-            self._drawer.clear()
-            with self._drawer:
-                with box("tw-thing-head"):
-                    self._draw_close()
-                empty(self._page.t("shell.not_found"), self._page.t("shell.not_found_about"))
 
     def _draw_close(self) -> None:
         with box(

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from tablewright.store import AnyChange, Change
-from tablewright.systems.tasks.app.task_parts import parsed
 from tablewright.systems.tasks.model import Group, User, UserStatus, task_management
 from tablewright.ui.components import Column, avatar, box, button, empty, pill, table, text, time
 from tablewright.ui.feedback import dialog, toast
 from tablewright.ui.forms import Form
 from tablewright.ui.screen_page import Page
+from tablewright.ui.texts import parsed_time
 
 __all__ = ["people"]
 
@@ -74,7 +74,7 @@ class _People:
             Column(t("tasks.person"), self._draw_name),
             Column(t("tasks.email"), lambda user: user["email"]),
             Column(t("tasks.groups"), self._draw_groups),
-            Column(t("tasks.since"), lambda user: time(t, parsed(user["createdAt"]))),
+            Column(t("tasks.since"), lambda user: time(t, parsed_time(user["createdAt"]))),
             Column("", self._draw_actions, end=True),
         ]
 

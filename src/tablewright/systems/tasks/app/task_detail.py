@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
+from collections.abc import Callable, Mapping
 from datetime import date
 from typing import Any
 from uuid import uuid4
@@ -10,14 +11,16 @@ from uuid import uuid4
 from nicegui import ui
 
 from tablewright.systems.tasks.additions_api import MAX_CONTENT
-from tablewright.systems.tasks.app.task_parts import TaskBody, edit_task, parsed, pills, status_pill
+from tablewright.systems.tasks.app.task_parts import TaskBody, edit_task, pills, status_pill
 from tablewright.systems.tasks.model import FOLLOWING, Status
 from tablewright.ui.api_calls import Refused
 from tablewright.ui.components import avatar, box, button, fact, facts, icon, section, text, time
 from tablewright.ui.feedback import confirm, guarded, toast
 from tablewright.ui.forms import file_button, select
+from tablewright.ui.list_detail.conversation import Kind, activity, composer, message
+from tablewright.ui.list_detail.detail_panel import DetailPanel, Parts
 from tablewright.ui.screen_page import Page
-from tablewright.ui.texts import Texts
+from tablewright.ui.texts import Texts, parsed_time
 
 __all__ = ["TaskDetail", "move_task"]
 
@@ -28,90 +31,86 @@ _ATTACHMENTS = 50
 _KNOWN_CALLS = ("create_task", "change_status", "change_task", "assign_task", "unassign_task", "attach", "detach")
 
 
-class TaskDetail:
-    """A task in two elements: itself, and its context; read again when it changes."""
+class TaskDetail(DetailPanel):
+    """A task, beside a list or a board."""
 
-    def __init__(self, page: Page, task_id: str, thing: ui.element, context: ui.element, close: Any) -> None:
-        """``close`` draws the way back to where the task was opened from."""
-        self._page = page
-        self.task_id = task_id
-        self._thing = thing
-        self._context = context
-        self._close = close
+    ID = "taskId"
+
+    def __init__(
+        self, page: Page, task_id: str, thing: ui.element, context: ui.element, close: Callable[[], object]
+    ) -> None:
+        super().__init__(page, task_id, thing, context, close)
         self._task: TaskBody = {}
-        self._etag: str | None = None
-        self._drawn: Any = None
-        self.clear()
-        # Drawn once: what somebody is writing stays when the task changes.
-        with thing:
-            self._head = box()
-            with box("tw-thing-body"):
-                self._body = box("tw-stack")
-            if page.may("add_comment"):
-                with box("tw-thing-foot"):
-                    self._draw_composer()
+        self._audit: list[dict[str, Any]] = []
+        self._comments: dict[str, Any] = {}
+        self._attachments: list[dict[str, Any]] = []
+        self._people: list[str] = []
 
-    async def load(self) -> None:
-        """Read the task and draw it."""
+    async def _read(self) -> Parts:
         api = self._page.api
-        answer = await api.call("get_full_task", taskId=self.task_id)
+        answer = await self._call("get_full_task")
         self._task, self._etag = answer.body, answer.etag
-        audit: list[dict[str, Any]] = []
         if api.may("audit"):
-            audit = (await api.call("audit", taskId=self.task_id, limit=_ACTIVITIES)).body["audit"]
-        comments = (await api.call("list_comments", taskId=self.task_id, limit=_COMMENTS)).body
-        attachments = (await api.call("list_attachments", taskId=self.task_id, limit=_ATTACHMENTS)).body["attachments"]
-        people = await self._people() if api.may("assign_task", "list_users") else []
-        drawn = self._task, audit, comments, attachments, people
-        if drawn == self._drawn:
-            # One's own change is seen twice; what somebody is about to click stays where it is.
-            return
-        self._drawn = drawn
-        self._head.clear()
-        with self._head:
-            self._draw_head()
-        self._body.clear()
-        with self._body:
-            text(self._task["description"], "tw-pre", "p", dir="auto")
-            self._draw_comments(comments)
-        self._context.clear()
-        with self._context:
-            self._draw_facts()
-            self._draw_assignees(people)
-            self._draw_attachments(attachments)
-            if api.may("audit"):
-                self._draw_activity(audit)
-
-    def clear(self) -> None:
-        self._thing.clear()
-        self._context.clear()
+            self._audit = (await self._call("audit", limit=_ACTIVITIES)).body["audit"]
+        self._comments = (await self._call("list_comments", limit=_COMMENTS)).body
+        self._attachments = (await self._call("list_attachments", limit=_ATTACHMENTS)).body["attachments"]
+        if api.may("assign_task", "list_users"):
+            users = (await api.call("list_users", limit=_PEOPLE)).body["users"]
+            self._people = [user["userId"] for user in users]
+        task = self._task, self._etag
+        return Parts(
+            head=task,
+            body=(self._task["description"], self._comments),
+            context=(task, self._people, self._attachments, self._audit),
+        )
 
     # -- drawing --------------------------------------------------------------------------------------------------
 
     def _draw_head(self) -> None:
         t, task = self._page.t, self._task
-        with box("tw-thing-head", "header"):
-            self._close()
-            with box("tw-grow tw-stack-tight"):
-                text(task["title"], "", "h2")
-                with box("tw-row tw-wrap"):
-                    status_pill(t, task)
-                    pills(t, task)
+        self._close()
+        with box("tw-grow tw-stack-tight"):
+            text(task["title"], "", "h2")
             with box("tw-row tw-wrap"):
-                if self._may_move():
-                    for number, status in enumerate(FOLLOWING[Status(task["status"])]):
-                        button(
-                            t(f"tasks.to_{status}"),
-                            lambda status=status: self._move(status),  # type: ignore[misc]
-                            kind="primary" if number == 0 and status is not Status.CLOSED else "plain",
-                        )
-                if self._page.may("change_task") and task["status"] != Status.CLOSED:
+                status_pill(t, task)
+                pills(t, task)
+        with box("tw-row tw-wrap"):
+            if self._may_move():
+                for number, status in enumerate(FOLLOWING[Status(task["status"])]):
                     button(
-                        t("tasks.edit"),
-                        lambda: edit_task(self._page, self._task, self._etag),
-                        icon_name="edit",
-                        only_icon=True,
+                        t(f"tasks.to_{status}"),
+                        lambda status=status: self._move(status),  # type: ignore[misc]
+                        kind="primary" if number == 0 and status is not Status.CLOSED else "plain",
                     )
+            if self._page.may("change_task") and task["status"] != Status.CLOSED:
+                button(
+                    t("tasks.edit"),
+                    lambda: edit_task(self._page, self._task, self._etag),
+                    icon_name="edit",
+                    only_icon=True,
+                )
+
+    def _draw_body(self) -> None:
+        text(self._task["description"], "tw-pre", "p", dir="auto")
+        self._draw_comments()
+
+    def _draw_foot(self) -> None:
+        t = self._page.t
+        if not self._page.may("add_comment"):
+            return
+
+        async def send(written: str, key: str) -> None:
+            await self._call("add_comment", body={"text": written}, key=key)
+
+        composer(Kind(send, t("tasks.write_comment"), t("tasks.comment")), most=10_000, after=self.load)
+
+    def _draw_context(self) -> None:
+        t = self._page.t
+        self._draw_facts()
+        self._draw_assignees()
+        self._draw_attachments()
+        if self._page.may("audit"):
+            activity(t, t("tasks.activity"), self._audit, self._said, t("tasks.no_activity"))
 
     def _may_move(self) -> bool:
         """Admins move any task, members those that are assigned to them; the service has the last word."""
@@ -125,10 +124,10 @@ class TaskDetail:
             due = task["due"]
             fact(t("tasks.due"), t.day(date.fromisoformat(due)) if due else t("tasks.no_due"))
             fact(t("tasks.created_by"), task["createdBy"])
-            fact(t("tasks.created_at"), lambda: time(t, parsed(task["createdAt"])))
+            fact(t("tasks.created_at"), lambda: time(t, parsed_time(task["createdAt"])))
             fact(t("tasks.changed_by"), task["updatedBy"])
 
-    def _draw_assignees(self, people: list[str]) -> None:
+    def _draw_assignees(self) -> None:
         t, task, page = self._page.t, self._task, self._page
         assigned = [each["userId"] for each in task["assignments"]]
         with section(t("tasks.assignees")):
@@ -147,48 +146,30 @@ class TaskDetail:
                         )
             if not assigned:
                 text(t("tasks.nobody"), "tw-mute")
-            left = [user_id for user_id in people if user_id not in assigned]
+            left = [user_id for user_id in self._people if user_id not in assigned]
             if left and task["status"] != Status.CLOSED:
                 options = {"": t("tasks.assign_to"), **{user_id: user_id for user_id in left}}
                 select(options, "", self._chosen, label=t("tasks.assign_to"))
 
-    def _draw_comments(self, found: dict[str, Any]) -> None:
-        t, comments = self._page.t, found["comments"]
-        if found.get("cursor"):
+    def _draw_comments(self) -> None:
+        t, comments = self._page.t, self._comments["comments"]
+        if self._comments.get("cursor"):
             text(t("tasks.older_comments", number=len(comments)), "tw-event")
         for comment in reversed(comments):
-            is_mine = comment["createdBy"] == self._page.user_id
-            with box(f"tw-message {'tw-message-mine' if is_mine else ''}", "article"):
-                with box("tw-row"):
-                    text(comment["createdBy"], "tw-strong")
-                    time(t, parsed(comment["createdAt"]))
-                text(comment["text"], "tw-pre", "p", dir="auto")
+            message(
+                t,
+                comment["createdBy"],
+                parsed_time(comment["createdAt"]),
+                lambda comment=comment: text(comment["text"], "tw-pre", "p", dir="auto"),  # type: ignore[misc]
+                mine=comment["createdBy"] == self._page.user_id,
+            )
 
-    def _draw_composer(self) -> None:
-        t = self._page.t
-        key = [uuid4().hex]
-
-        async def send() -> None:
-            if not (field.value or "").strip():
-                return
-            await self._page.api.call("add_comment", taskId=self.task_id, body={"text": field.value}, key=key[0])
-            key[0] = uuid4().hex
-            field.set_value("")
-            await self.load()
-
-        with box("tw-composer", data_form=True):
-            field = ui.textarea(placeholder=t("tasks.write_comment")).classes("tw-input")
-            field.props(f'borderless dense autogrow rows=1 maxlength=10000 aria-label="{t("tasks.write_comment")}"')
-            with box("tw-row-between"):
-                text("Ctrl ↵", "tw-mute tw-small", aria_hidden="true")
-                button(t("tasks.comment"), send, kind="primary", small=True, data_submit=True)
-
-    def _draw_attachments(self, attachments: list[dict[str, Any]]) -> None:
+    def _draw_attachments(self) -> None:
         t, page = self._page.t, self._page
         with section(t("tasks.attachments")):
-            for each in attachments:
+            for each in self._attachments:
                 self._draw_attachment(each)
-            if not attachments:
+            if not self._attachments:
                 text(t("tasks.no_attachments"), "tw-mute")
             if page.may("attach"):
                 file_button(t, t("tasks.attach"), self._upload, most=MAX_CONTENT)
@@ -208,18 +189,7 @@ class TaskDetail:
                     label, lambda: self._detach(attachment), icon_name="close", only_icon=True, small=True, kind="quiet"
                 )
 
-    def _draw_activity(self, audit: list[dict[str, Any]]) -> None:
-        t = self._page.t
-        with section(t("tasks.activity")):
-            for entry in audit:
-                with box("tw-row tw-small"):
-                    icon("activity", "tw-mute")
-                    text(self._said(entry), "tw-grow")
-                    time(t, parsed(entry["at"]))
-            if not audit:
-                text(t("tasks.no_activity"), "tw-mute")
-
-    def _said(self, entry: dict[str, Any]) -> str:
+    def _said(self, entry: Mapping[str, Any]) -> str:
         """An entry of the audit in words."""
         t, call, changes = self._page.t, entry["call"], entry["changes"]
         key = f"tasks.did_{call}" if call in _KNOWN_CALLS else "tasks.did_something"
@@ -233,10 +203,6 @@ class TaskDetail:
             values["what"] = ", ".join(changes)
         return t(key, **values)
 
-    async def _people(self) -> list[str]:
-        answer = await self._page.api.call("list_users", limit=_PEOPLE)
-        return [user["userId"] for user in answer.body["users"]]
-
     # -- doing ----------------------------------------------------------------------------------------------------
 
     async def _move(self, status: Status) -> None:
@@ -249,13 +215,13 @@ class TaskDetail:
 
     async def _upload(self, name: str, content_type: str, content: bytes) -> None:
         body = {"name": name, "contentType": content_type, "content": b64encode(content).decode()}
-        await self._page.api.call("attach", taskId=self.task_id, body=body, key=uuid4().hex)
+        await self._call("attach", body=body, key=uuid4().hex)
         toast(self._page.t("tasks.attached", name=name))
         await self.load()
 
     async def _download(self, attachment: dict[str, Any]) -> None:
         attachment_id = attachment["attachmentId"]
-        found = await self._page.api.call("get_attachment", taskId=self.task_id, attachmentId=attachment_id)
+        found = await self._call("get_attachment", attachmentId=attachment_id)
         # Never shown as a page of ours, whatever it says that it is.
         ui.download(b64decode(found.body["content"]), attachment["name"], "application/octet-stream")
 
@@ -263,19 +229,19 @@ class TaskDetail:
         t = self._page.t
         asked = t("tasks.detach", name=attachment["name"]), t("tasks.detach_about"), t("tasks.detach_action")
         if await confirm(*asked):
-            await self._page.api.call("detach", taskId=self.task_id, attachmentId=attachment["attachmentId"])
+            await self._call("detach", attachmentId=attachment["attachmentId"])
             await self.load()
 
     async def _assign(self, user_id: str, *, is_undo: bool = False) -> None:
         t = self._page.t
-        await self._page.api.call("assign_task", taskId=self.task_id, body={"userId": user_id})
+        await self._call("assign_task", body={"userId": user_id})
         undo = None if is_undo else (t("shell.undo"), lambda: self._unassign(user_id, is_undo=True))
         toast(t("tasks.assigned", who=user_id), undo=undo)
         await self.load()
 
     async def _unassign(self, user_id: str, *, is_undo: bool = False) -> None:
         t = self._page.t
-        await self._page.api.call("unassign_task", taskId=self.task_id, userId=user_id)
+        await self._call("unassign_task", userId=user_id)
         undo = None if is_undo else (t("shell.undo"), lambda: self._assign(user_id, is_undo=True))
         toast(t("tasks.unassigned", who=user_id), undo=undo)
         await self.load()

@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import date, datetime
 from typing import Any
 
-from tablewright.store import AnyChange, Change
+from tablewright.store import AnyChange
 from tablewright.systems.tasks.model import Assignment, Attachment, Comment, Priority, Status, Task
 from tablewright.ui.components import Tone, box, pill
 from tablewright.ui.feedback import dialog, toast
 from tablewright.ui.forms import Form
+from tablewright.ui.live_changes import changed_entities
 from tablewright.ui.screen_page import Page
 from tablewright.ui.texts import Texts
 
-__all__ = ["TaskBody", "changed_tasks", "due_pill", "edit_task", "new_task", "parsed", "pills", "status_pill"]
+__all__ = ["OF_TASKS", "TaskBody", "changed_tasks", "due_pill", "edit_task", "new_task", "pills", "status_pill"]
 
 TaskBody = dict[str, Any]
 """A task as the API shows it."""
 
-_OF_TASKS = (Task, Assignment, Comment, Attachment)
+OF_TASKS = (Task, Assignment, Comment, Attachment)
+"""Entities that are a part of a task, as its screens show it."""
+
 _STATUS_TONES: dict[str, Tone] = {"OPEN": "neutral", "IN_PROGRESS": "info", "COMPLETED": "good", "CLOSED": "violet"}
 _PRIORITY_TONES: dict[str, Tone] = {"LOW": "neutral", "MEDIUM": "info", "HIGH": "bad"}
-
-
-def parsed(value: str | None) -> datetime | None:
-    return datetime.fromisoformat(value) if value else None
 
 
 def status_pill(t: Texts, task: TaskBody) -> None:
@@ -51,19 +50,9 @@ def pills(t: Texts, task: TaskBody) -> None:
         due_pill(t, task)
 
 
-def changed_tasks(changes: Sequence[AnyChange] | None) -> set[str] | None:
-    """The ids of the tasks that changes are about; None if that is not known."""
-    if changes is None:
-        return None
-    found: set[str] = set()
-    for change in changes:
-        if isinstance(change, Change):
-            found.update(each.task_id for each in _concerned(change) if isinstance(each, _OF_TASKS))
-    return found
-
-
-def _concerned(change: Change[Any]) -> Iterable[Any]:
-    return (each for each in (change.before, change.after) if each is not None)
+def changed_tasks(changes: Sequence[AnyChange]) -> set[str]:
+    """The ids of the tasks that changes are about."""
+    return {each.task_id for each in changed_entities(changes, *OF_TASKS)}
 
 
 def new_task(page: Page) -> None:

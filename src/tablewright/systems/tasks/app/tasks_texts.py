@@ -24,7 +24,7 @@ texts = Catalogue(
         "field_title_hint": ("One line that says what is to be done", "Una riga che dice cosa c'è da fare"),
         "field_description": ("Description", "Descrizione"),
         "priority": ("Priority", "Priorità"),
-        "status": ("Status", "Stato"),
+        "lists": ("Status", "Stato"),
         "due": ("Due", "Scadenza"),
         "no_due": ("no date", "nessuna data"),
         "due_on": ("due {day}", "entro {day}"),
