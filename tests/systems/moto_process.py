@@ -1,7 +1,8 @@
 """moto's server in a process of its own, one request at a time.
 
 moto does nothing to keep requests apart: at once they undo each other's writes. A transaction copies its tables with
-their streams, and a process that has run thousands of them has gigabytes, which it gives back when it ends.
+their streams, and each iterator that moto has ever given out keeps such a copy: iterators that are long read are
+deleted here, or a few minutes of transactions would take all memory.
 """
 
 from __future__ import annotations
@@ -10,10 +11,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
+from typing import Any
 
 __all__ = ["moto_process"]
 
 _WITHIN = 60
+# Iterators that are kept: of all consumers at once, with the read that each is in.
+_ITERATORS = 200
 
 
 @contextmanager
@@ -35,10 +39,21 @@ def moto_process() -> Iterator[str]:
 
 
 def _serve(address: Connection) -> None:
+    from moto.backends import get_backend
     from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
     from werkzeug.serving import make_server
 
     app = DomainDispatcherApplication(create_backend_app)
-    server = make_server("127.0.0.1", 0, app, request_handler=MotoRequestHandler)
+    streams = get_backend("dynamodbstreams")
+
+    def trimmed(environ: Any, start_response: Any) -> Any:
+        response = app(environ, start_response)
+        for regions in streams.values():
+            for backend in regions.values():
+                for _ in range(len(backend.shard_iterators) - _ITERATORS):
+                    del backend.shard_iterators[next(iter(backend.shard_iterators))]
+        return response
+
+    server = make_server("127.0.0.1", 0, trimmed, request_handler=MotoRequestHandler)
     address.send(server.server_port)
     server.serve_forever()
