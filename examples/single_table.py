@@ -96,7 +96,7 @@ design = Design(
     writes=[
         Write("register", ItemWrite(Customer, "create")),
         Write("place", ItemWrite(Order, "create")),
-        Write("send", ItemWrite(Order, "update", sets=["status"])),
+        Write("send", ItemWrite(Order, "update", sets=[Order.status])),
     ],
     roles={"website": ["Customer.by_id", "Order.of_customer", "Account.of_customer", "register", "place"]},
     volume={Customer: Volume(items=100_000, size=200), Order: Volume(items=2_000_000, size=300)},

@@ -73,7 +73,7 @@ design = Design(
     tables=[log],
     writes=[
         Write("log", ItemWrite(DeviceState, "create")),
-        Write("escalate", ItemWrite(DeviceState, "update", sets=["escalated_to"])),
+        Write("escalate", ItemWrite(DeviceState, "update", sets=[DeviceState.escalated_to])),
     ],
     accepted=[
         AcceptedFinding("text-time", "DeviceState.date", "the items that are there have it as text"),

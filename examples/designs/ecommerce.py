@@ -123,9 +123,9 @@ design = Design(
     collections=[Account, OrderWithLines],
     writes=[
         Write("register", ItemWrite(Customer, "create")),
-        Write("save address", ItemWrite(Customer, "update", sets=["addresses"])),
+        Write("save address", ItemWrite(Customer, "update", sets=[Customer.addresses])),
         Write("place order", ItemWrite(Order, "create"), ItemWrite(Line, "create", count=50)),
-        Write("change status", ItemWrite(Order, "update", sets=["status"])),
+        Write("change status", ItemWrite(Order, "update", sets=[Order.status])),
     ],
     accepted=[AcceptedFinding("index-not-unique", "Order.by_id", "order ids are random")],
 )

@@ -99,7 +99,7 @@ design = Design(
     tables=[games],
     collections=[Profile],
     writes=[
-        Write("buy", ItemWrite(OwnedItem, "create"), ItemWrite(Player, "update", adds=["coins"])),
+        Write("buy", ItemWrite(OwnedItem, "create"), ItemWrite(Player, "update", adds=[Player.coins])),
         Write("score", ItemWrite(Score, "create")),
     ],
 )

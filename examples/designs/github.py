@@ -219,9 +219,9 @@ design = Design(
     writes=[
         Write("create repository", ItemWrite(Repository, "create")),
         Write("open issue", ItemWrite(Issue, "create")),
-        Write("close issue", ItemWrite(Issue, "update", sets=["state"])),
+        Write("close issue", ItemWrite(Issue, "update", sets=[Issue.state])),
         Write("open pull request", ItemWrite(PullRequest, "create")),
-        Write("star", ItemWrite(Star, "create"), ItemWrite(Repository, "update", adds=["stars"])),
+        Write("star", ItemWrite(Star, "create"), ItemWrite(Repository, "update", adds=[Repository.stars])),
     ],
 )
 

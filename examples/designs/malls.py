@@ -94,7 +94,7 @@ design = Design(
     tables=[malls],
     writes=[
         Write("let", ItemWrite(MallStore, "create")),
-        Write("renew", ItemWrite(MallStore, "update", sets=["lease_end", "rent"])),
+        Write("renew", ItemWrite(MallStore, "update", sets=[MallStore.lease_end, MallStore.rent])),
     ],
 )
 

@@ -161,8 +161,8 @@ design = Design(
         Write(
             "buy",
             ItemWrite(Invoice, "create"),
-            ItemWrite(User, "update", adds=["balance"]),
-            ItemWrite(Account, "update", adds=["balance"]),
+            ItemWrite(User, "update", adds=[User.balance]),
+            ItemWrite(Account, "update", adds=[Account.balance]),
         ),
     ],
     accepted=[

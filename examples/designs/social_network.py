@@ -109,11 +109,11 @@ design = Design(
         Write(
             "follow",
             ItemWrite(Follow, "create"),
-            ItemWrite(User, "update", adds=["following"]),
-            ItemWrite(User, "update", adds=["followers"]),
+            ItemWrite(User, "update", adds=[User.following]),
+            ItemWrite(User, "update", adds=[User.followers]),
         ),
         Write("post", ItemWrite(Post, "create"), ItemWrite(TimelineEntry, "create", count=99)),
-        Write("like", ItemWrite(Like, "create"), ItemWrite(Post, "update", adds=["likes"])),
+        Write("like", ItemWrite(Like, "create"), ItemWrite(Post, "update", adds=[Post.likes])),
     ],
     accepted=[
         AcceptedFinding("low-cardinality", "User.SK", "the index is for followers, and nobody lists users by it"),

@@ -213,7 +213,7 @@ design = Design(
     collections=[IssueReview, Owned, Watching],
     writes=[
         Write("open issue", ItemWrite(Issue, "create")),
-        Write("close issue", ItemWrite(Issue, "update", sets=["status"])),
+        Write("close issue", ItemWrite(Issue, "update", sets=[Issue.status])),
     ],
 )
 

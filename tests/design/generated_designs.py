@@ -149,8 +149,11 @@ def writes_of(entity: type[Entity]) -> list[Write]:
     return [
         Write("create", ItemWrite(entity, "create")),
         Write("delete", ItemWrite(entity, "delete")),
-        *(Write(f"set {name}", ItemWrite(entity, "update", sets=[name])) for name in fields),
-        Write("set status, owner", ItemWrite(entity, "update", sets=["status", "owner"])),
+        *(Write(f"set {name}", ItemWrite(entity, "update", sets=[getattr(entity, name)])) for name in fields),
+        Write(
+            "set status, owner",
+            ItemWrite(entity, "update", sets=[getattr(entity, name) for name in ("status", "owner")]),
+        ),
         Write("create two", ItemWrite(entity, "create", count=2)),
         Write("create checked", ItemWrite(entity, "create"), checks=[entity]),
     ]

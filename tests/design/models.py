@@ -140,10 +140,10 @@ WRITES = [
     Write("place_all", ItemWrite(Order, "create"), ItemWrite(Line, "create")),
     Write("add_line", ItemWrite(Line, "create")),
     Write("add_to_order", ItemWrite(Line, "create"), checks=[Order]),
-    Write("pick", ItemWrite(Order, "update", sets=["state"])),
-    Write("remark", ItemWrite(Order, "update", sets=["remark"])),
-    Write("renumber", ItemWrite(Order, "update", sets=["number"])),
-    Write("hand_over", ItemWrite(Order, "update", sets=["customer_id"])),
+    Write("pick", ItemWrite(Order, "update", sets=[Order.state])),
+    Write("remark", ItemWrite(Order, "update", sets=[Order.remark])),
+    Write("renumber", ItemWrite(Order, "update", sets=[Order.number])),
+    Write("hand_over", ItemWrite(Order, "update", sets=[Order.customer_id])),
     Write("drop", ItemWrite(Order, "delete")),
     Write("drop_line", ItemWrite(Line, "delete")),
 ]
@@ -161,7 +161,7 @@ design = Design(
         Reaction("count_orders", Order, effect="count"),
         Reaction("tell_customer", Order, events=frozenset(["INSERT"]), effect="notify"),
     ],
-    required_reads=[RequiredRead("orders of a customer", Order, by=["customer_id"])],
+    required_reads=[RequiredRead("orders of a customer", Order, by=[Order.customer_id])],
     roles={"api": ["Order.by_id", "place"]},
     accepted=[AcceptedFinding("unused-index", "Orders/late", "a report reads it")],
     volume={

@@ -18,11 +18,14 @@ from pydantic import ValidationError
 
 from tablewright.model import (
     CollectionSelection,
+    Design,
     Entity,
     FieldChange,
     FieldCondition,
+    ItemWrite,
     Lookup,
     ModelError,
+    RequiredRead,
     Selection,
     Table,
     attr,
@@ -42,10 +45,11 @@ HEAD = """\
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import assert_type
-from tablewright.model import CollectionSelection, FieldChange, FieldCondition, Lookup, Selection, attr, present
+from tablewright.model import CollectionSelection, Design, FieldChange, FieldCondition, ItemWrite, Lookup
+from tablewright.model import RequiredRead, Selection, attr, present
 from tablewright.store import Check, Page, Scan, Store, Update, WriteResult
 from tests.model.typed.orders import Account, Address, Customer, LatestOrders, Letter, Line, Mail, Order
-from tests.model.typed.orders import OrderSummary, Parcel, Product, Status
+from tests.model.typed.orders import OrderSummary, Parcel, Product, Status, shop
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 store = Store.open()
 order = Order(customer_id="c", number=1, placed_at=NOW, address=Address(city="Rome"))
@@ -120,6 +124,9 @@ def names() -> Iterator[dict[str, Any]]:
             "present": present,
             "assert_type": assert_type,
             "Scan": Scan,
+            "Design": Design,
+            "ItemWrite": ItemWrite,
+            "RequiredRead": RequiredRead,
             "WriteResult": WriteResult,
         }
         yield known | {"Account": Account, "Line": Line, "Status": Status, "Decimal": Decimal}

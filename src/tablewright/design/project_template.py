@@ -168,7 +168,7 @@ design = Design(
     tables=[notes],
     writes=[
         Write("add", ItemWrite(Note, "create")),
-        Write("edit", ItemWrite(Note, "update", sets=["text"])),
+        Write("edit", ItemWrite(Note, "update", sets=[Note.text])),
         Write("remove", ItemWrite(Note, "delete")),
     ],
     roles={"api": ["Note.by_id", "Note.of_user", "add", "edit", "remove"]},

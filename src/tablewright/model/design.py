@@ -6,7 +6,7 @@
         writes=[
             Write("book", ItemWrite(Call, "create")),
             Write("reschedule", ItemWrite(Call, "delete"), ItemWrite(Call, "create")),
-            Write("complete", ItemWrite(Call, "update", sets=["status"])),
+            Write("complete", ItemWrite(Call, "update", sets=[Call.status])),
         ],
         roles={"api": ["Call.by_id", "Call.upcoming", "book", "reschedule", "complete"]},
         volume={Call: Volume(items=1_000_000, size=400)},
@@ -28,6 +28,7 @@ from tablewright.dynamo import Item
 from tablewright.model.collection import Collection, CollectionQuery
 from tablewright.model.entity import Entity
 from tablewright.model.errors import ModelError
+from tablewright.model.field_conditions import FieldPath, path_of
 from tablewright.model.keys.key_template import Template
 from tablewright.model.patterns import Get, Lookup, Query, Selection
 from tablewright.model.schema import Schema, schemas_of
@@ -43,8 +44,20 @@ Event = Literal["INSERT", "MODIFY", "REMOVE"]
 Effect = Literal["count", "publish", "notify", "export", "index"]
 Source = Literal["stream", "writer"]
 
+# Fields of a class, such as [Ticket.status, Ticket.address.city]: to a type checker, values of any type.
+Fields = list[Any] | tuple[Any, ...]
+
 # An access pattern, and what it is of.
 Pattern = tuple[Schema | type[Collection], Get | Query | CollectionQuery]
+
+
+def _paths(fields: Fields, entity: type[Entity], place: str) -> tuple[str, ...]:
+    if not isinstance(fields, list | tuple):
+        raise ModelError(f"{place} takes a list of fields, such as [{entity.__name__}.some_field]")
+    paths = tuple(path_of(field, entity, place) for field in fields)
+    for path in paths:
+        entity.schema_.locate(path, place)
+    return paths
 
 
 def _check_figure(place: str, figure: object, most: int, *, whole: bool = False) -> None:
@@ -55,11 +68,11 @@ def _check_figure(place: str, figure: object, most: int, *, whole: bool = False)
         raise ModelError(f"{place} is {number} from 0 to {most:,}, not {figure!r}")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class ItemWrite:
     """What a write does to one item, or to several items of the same entity.
 
-        ItemWrite(Call, "update", sets=["status"])        ItemWrite(Event, "put", count=25, conditional=False)
+        ItemWrite(Call, "update", sets=[Call.status])     ItemWrite(Event, "put", count=25, conditional=False)
 
     ``sets``, ``adds`` and ``appends`` are the fields that an update changes; of a create or a put, ``sets`` are those
     that a new item has although their default is None.
@@ -67,25 +80,44 @@ class ItemWrite:
 
     entity: type[Entity]
     action: Action
-    # The fields that an update sets, the numbers and sets that it adds to, and the lists that it appends to.
-    sets: Sequence[str] = ()
-    adds: Sequence[str] = ()
-    appends: Sequence[str] = ()
+    # The paths of fields that an update sets, of numbers and sets that it adds to, and of lists that it appends to.
+    sets: tuple[str, ...]
+    adds: tuple[str, ...]
+    appends: tuple[str, ...]
     # Whether the item has to exist (update, delete) or must not (create); a store's writes always have that condition.
-    conditional: bool = True
+    conditional: bool
     # The largest number of such items.
-    count: int = 1
+    count: int
     # Key attributes that a writer composes by hand, as templates; a store derives them instead.
-    keys: Mapping[str, str] = field(default_factory=dict)
+    keys: Mapping[str, str]
 
-    def __post_init__(self) -> None:
-        place = f"ItemWrite({self.entity.__name__}, {self.action!r})"
-        if self.action not in get_args(Action):
+    def __init__(
+        self,
+        entity: type[Entity],
+        action: Action,
+        sets: Fields = (),
+        adds: Fields = (),
+        appends: Fields = (),
+        *,
+        conditional: bool = True,
+        count: int = 1,
+        keys: Mapping[str, str] | None = None,
+    ) -> None:
+        place = f"ItemWrite({entity.__name__}, {action!r})"
+        if action not in get_args(Action):
             raise ModelError(f"{place}: an action is one of {', '.join(get_args(Action))}")
-        for argument in ("sets", "adds", "appends"):
-            names = getattr(self, argument)
-            if isinstance(names, str):
-                raise ModelError(f"{place}: {argument} takes a list of names: {argument}=[{names!r}]")
+        values: dict[str, Any] = {
+            "entity": entity,
+            "action": action,
+            "sets": _paths(sets, entity, f"{place}: sets"),
+            "adds": _paths(adds, entity, f"{place}: adds"),
+            "appends": _paths(appends, entity, f"{place}: appends"),
+            "conditional": conditional,
+            "count": count,
+            "keys": dict(keys or {}),
+        }
+        for member, value in values.items():
+            object.__setattr__(self, member, value)
 
     @property
     def changed(self) -> tuple[str, ...]:
@@ -149,18 +181,23 @@ class Write:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class RequiredRead:
     """A read that the application needs, and the fields that are known then; lint looks for a key that serves it.
 
-        RequiredRead("calls of a day", Call, by=["scheduled_for"])
+        RequiredRead("calls of a day", Call, by=[Call.scheduled_for])
 
     It is listed in the design document, and runs nowhere.
     """
 
     name: str
     entity: type[Entity]
-    by: Sequence[str]
+    by: tuple[str, ...]
+
+    def __init__(self, name: str, entity: type[Entity], by: Fields) -> None:
+        paths = _paths(by, entity, f"RequiredRead({name!r}): by")
+        for member, value in (("name", name), ("entity", entity), ("by", paths)):
+            object.__setattr__(self, member, value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,7 +324,7 @@ class Design:
         required_reads: Sequence[RequiredRead] = (),
         reactions: Sequence[Reaction] = (),
         roles: Mapping[str, Sequence[str]] | None = None,
-        tenants: Mapping[str, str] | None = None,
+        tenants: Mapping[str, object] | None = None,
         volume: Mapping[type[Entity], Volume] | None = None,
         traffic: Mapping[str, Traffic] | None = None,
         claims: Sequence[CostClaim] = (),
@@ -306,7 +343,7 @@ class Design:
         self.reactions = tuple(reactions)
         self.roles = dict(roles or {})
         # The roles that are limited to the items of their own tenant, each with the field that identifies it.
-        self.tenants = dict(tenants or {})
+        self.tenants = {role: _tenant_field(name, role, field) for role, field in (tenants or {}).items()}
         self.volume = dict(volume or {})
         self.traffic = dict(traffic or {})
         self.claims = tuple(claims)
@@ -408,9 +445,6 @@ class Design:
                         f"{self.name}, volume of {entity.__name__}: {attribute} is not a partition key of table "
                         f"{table.name!r}; partition keys are {', '.join(dict.fromkeys(partitions))}"
                     )
-        for read in self.required_reads:
-            for path in read.by:
-                read.entity.schema_.locate(path, f"{self.name}, {read.name}")
         for write in self.writes.values():
             for item_write in write.item_writes:
                 _check_item_write(f"{self.name}, {write.name}", item_write)
@@ -425,10 +459,15 @@ def _patterns(tables: Sequence[Table]) -> dict[str, Pattern]:
     }
 
 
+def _tenant_field(design: str, role: str, field: object) -> str:
+    """The name of the field that identifies tenants; that of one entity stands for those of all."""
+    if not isinstance(field, FieldPath):
+        raise ModelError(f"{design}, tenants: {role!r} takes a field of an entity, such as Order.tenant, not {field!r}")
+    return path_of(field, field._entity, f"{design}, tenants: {role!r}")
+
+
 def _check_item_write(place: str, item_write: ItemWrite) -> None:
     schema = item_write.entity.schema_
-    for path in item_write.changed:
-        schema.locate(path, place)
     for attribute, template in item_write.keys.items():
         if attribute not in schema.table.key_attributes:
             raise ModelError(

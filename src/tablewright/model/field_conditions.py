@@ -18,7 +18,16 @@ from pydantic import BaseModel
 from tablewright.dynamo.expressions import And, Condition, Not, Operand, Or
 from tablewright.model.errors import ModelError
 
-__all__ = ["ChangeKind", "FieldChange", "FieldCondition", "FieldPath", "FilterParameter", "NoValue", "UnknownValue"]
+__all__ = [
+    "ChangeKind",
+    "FieldChange",
+    "FieldCondition",
+    "FieldPath",
+    "FilterParameter",
+    "NoValue",
+    "UnknownValue",
+    "path_of",
+]
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -62,6 +71,21 @@ class FieldPath(Generic[T_co]):
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __add__ = __sub__ = __contains__ = _needs_attr
     __bool__ = __iter__ = _needs_attr
     __hash__ = None  # type: ignore[assignment]
+
+
+def path_of(field: object, entity: type[BaseModel], place: str) -> str:
+    """The path of a field of an entity, where a declaration names it: ``Ticket.status``.
+
+    To a type checker a field is a value of its own type, so that anything is accepted there, and checked here.
+    """
+    name = entity.__name__
+    if not isinstance(field, FieldPath):
+        shown = f"{name}.{field}" if isinstance(field, str) and field.isidentifier() else f"{name}.some_field"
+        raise ModelError(f"{place} takes fields of {name}, such as {shown}, not {field!r}")
+    if not issubclass(entity, field._entity):
+        raise ModelError(f"{place} takes fields of {name}, and {field!r} is not one")
+    # An element of a list is a part of the list.
+    return field._path.partition("[")[0]
 
 
 class UnknownValue(Exception):

@@ -72,9 +72,9 @@ design = Design(
     writes=[
         Write("place", ItemWrite(Order, "create")),
         Write("place many", ItemWrite(Order, "create", count=3)),
-        Write("pay", ItemWrite(Order, "update", sets=["state"])),
+        Write("pay", ItemWrite(Order, "update", sets=[Order.state])),
         Write("note", ItemWrite(Note, "put")),
-        Write("count", ItemWrite(Total, "update", sets=["count"])),
+        Write("count", ItemWrite(Total, "update", sets=[Total.count])),
     ],
     reactions=[
         Reaction("noted", Order, events=frozenset(["INSERT"]), write="note", consumer="notes"),

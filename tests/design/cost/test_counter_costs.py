@@ -24,9 +24,9 @@ design = Design(
     tables=[ledger, totals],
     writes=[
         Write("book", ItemWrite(Booking, "create")),
-        Write("note", ItemWrite(Booking, "update", sets=["note"])),
-        Write("pay", ItemWrite(Booking, "update", sets=["kind"])),
-        Write("hand over", ItemWrite(Booking, "update", sets=["owner"])),
+        Write("note", ItemWrite(Booking, "update", sets=[Booking.note])),
+        Write("pay", ItemWrite(Booking, "update", sets=[Booking.kind])),
+        Write("hand over", ItemWrite(Booking, "update", sets=[Booking.owner])),
         Write("delete", ItemWrite(Booking, "delete")),
     ],
     roles={name: [name] for name in ("book", "note", "pay", "hand over", "delete")},

@@ -115,10 +115,10 @@ class Card(Entity, table=parcels):
 
 
 WRITES = [
-    Write("shelve", ItemWrite(Parcel, "update", sets=["shelf"])),
-    Write("extend", ItemWrite(Member, "update", sets=["ttl"])),
-    Write("annotate", ItemWrite(Letter, "update", sets=["note"])),
-    Write("sort cards", ItemWrite(Card, "update", sets=["box"])),
+    Write("shelve", ItemWrite(Parcel, "update", sets=[Parcel.shelf])),
+    Write("extend", ItemWrite(Member, "update", sets=[Member.ttl])),
+    Write("annotate", ItemWrite(Letter, "update", sets=[Letter.note])),
+    Write("sort cards", ItemWrite(Card, "update", sets=[Card.box])),
     Write("import letters", ItemWrite(Letter, "put", count=5, conditional=False)),
     Write("import parcels", ItemWrite(Parcel, "put", count=5, conditional=False)),
 ]

@@ -135,16 +135,16 @@ class Product(Entity, table=products):
 
 WRITES: dict[str, tuple[Write, Callable[[Store], object]]] = {
     "place": (Write("place", ItemWrite(Order, "create")), place),
-    "remark": (Write("remark", ItemWrite(Order, "update", sets=["remark"])), remark),
-    "pick": (Write("pick", ItemWrite(Order, "update", sets=["state"])), pick),
-    "renumber": (Write("renumber", ItemWrite(Order, "update", sets=["number"])), renumber),
-    "hand over": (Write("hand over", ItemWrite(Order, "update", sets=["customer_id"])), hand_over),
+    "remark": (Write("remark", ItemWrite(Order, "update", sets=[Order.remark])), remark),
+    "pick": (Write("pick", ItemWrite(Order, "update", sets=[Order.state])), pick),
+    "renumber": (Write("renumber", ItemWrite(Order, "update", sets=[Order.number])), renumber),
+    "hand over": (Write("hand over", ItemWrite(Order, "update", sets=[Order.customer_id])), hand_over),
     "drop": (Write("drop", ItemWrite(Order, "delete")), drop),
     "replace": (Write("replace", ItemWrite(Order, "put")), replace),
     "add line": (Write("add line", ItemWrite(Line, "create")), add_line),
     "import": (Write("import", ItemWrite(Product, "put", count=25, conditional=False)), import_products),
     "rename": (
-        Write("rename", ItemWrite(Product, "update", sets=["name"])),
+        Write("rename", ItemWrite(Product, "update", sets=[Product.name])),
         lambda store: store.update(Product.by_id(product_id="p-0"), attr(Product.name).set("x")),
     ),
     "drop product": (
@@ -220,11 +220,11 @@ class Call(Entity, table=calls):
     ("write", "run"),
     [
         (
-            ItemWrite(Call, "update", sets=["status"]),
+            ItemWrite(Call, "update", sets=[Call.status]),
             lambda store: store.update(Call.by_id(callId="c"), attr(Call.status).set("DONE")),
         ),
         (
-            ItemWrite(Call, "update", sets=["at"]),
+            ItemWrite(Call, "update", sets=[Call.at]),
             lambda store: store.update(Call.by_id(callId="c"), attr(Call.at).set(2)),
         ),
         (ItemWrite(Call, "delete"), lambda store: store.delete(Call.by_id(callId="c"))),
@@ -238,7 +238,7 @@ class Call(Entity, table=calls):
     ids=["in place", "move", "delete", "transaction"],
 )
 def test_a_write_to_what_an_index_leads_to_is_allowed(write: ItemWrite, run: Callable[[Store], object]) -> None:
-    writes = [Write("write", write), Write("other", ItemWrite(Call, "update", sets=["status"]))]
+    writes = [Write("write", write), Write("other", ItemWrite(Call, "update", sets=[Call.status]))]
     design = Design("Calls", tables=[calls], writes=writes, roles={"api": ["Call.by_id", "write", "other"]})
     store, backend = opened(calls)
     store.create(Call(userId="u", callId="c", at=1))
@@ -296,7 +296,7 @@ class Once(IdempotencyRecord, table=Table("Once", "PK", ttl="ttl")):
 
 @pytest.mark.requirement("X3")
 @pytest.mark.parametrize(
-    "item_write", [ItemWrite(Once, "create"), ItemWrite(Once, "update", sets=["response"]), ItemWrite(Once, "put")]
+    "item_write", [ItemWrite(Once, "create"), ItemWrite(Once, "update", sets=[Once.response]), ItemWrite(Once, "put")]
 )
 def test_what_is_carried_out_once_is_allowed_whatever_comes_of_it(item_write: ItemWrite) -> None:
     table = schema_of(Once).table
@@ -367,7 +367,7 @@ class File(Entity, table=files):
 
 @pytest.mark.requirement("X3")
 def test_large_values_take_a_read_of_the_item() -> None:
-    write = Write("fill", ItemWrite(File, "update", sets=["content"]))
+    write = Write("fill", ItemWrite(File, "update", sets=[File.content]))
     roles = {"writer": ["fill"], "reader": ["File.by_id", "File.by_name"], "outliner": ["File.outline"]}
     design = Design("Files", tables=[files], writes=[write], roles=roles)
     store, backend = opened(files)
@@ -405,7 +405,7 @@ def test_a_consumer_is_granted_its_stream_its_notes_and_what_it_writes() -> None
     design = Design(
         "Calls",
         tables=[calls, metrics],
-        writes=[Write("count", ItemWrite(Counter, "update", sets=["count"]))],
+        writes=[Write("count", ItemWrite(Counter, "update", sets=[Counter.count]))],
         reactions=[Reaction("metrics", Call, effect="count")],
         roles={"metrics": ["count"]},
     )

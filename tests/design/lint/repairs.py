@@ -10,8 +10,10 @@ from __future__ import annotations
 import ast
 import dataclasses
 import re
+from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from functools import reduce
 from types import new_class
 from typing import Annotated, Any
 from uuid import UUID
@@ -133,9 +135,7 @@ def repaired(design: Design, finding: LintFinding) -> Design:
         design.name,
         tables=[table if each is target.table else each for each in design.tables],
         writes=writes,
-        required_reads=[
-            dataclasses.replace(read, entity=entities.get(read.entity, read.entity)) for read in design.required_reads
-        ],
+        required_reads=[_required(read, entities) for read in design.required_reads],
         reactions=[
             dataclasses.replace(
                 each,
@@ -218,6 +218,16 @@ def _fields(schema: Schema, keys: dict[str, KeyRule], attribute: str) -> list[st
     return [schema.field_path(attribute)] if rule is None else [part.name for part in rule.fields]
 
 
+def _fields_at(entity: type[Entity], paths: Sequence[str]) -> list[object]:
+    """Fields by their paths, as far as an entity has them."""
+    return [reduce(getattr, path.split("."), entity) for path in paths if path.partition(".")[0] in entity.model_fields]
+
+
+def _required(read: RequiredRead, entities: dict[type[Entity], type[Entity]]) -> RequiredRead:
+    entity = entities.get(read.entity, read.entity)
+    return RequiredRead(read.name, entity, _fields_at(entity, read.by))
+
+
 def _write(write: Write, entities: dict[type[Entity], type[Entity]], edits: Edits, place: str) -> Write:
     parts = []
     for part in write.item_writes:
@@ -225,8 +235,15 @@ def _write(write: Write, entities: dict[type[Entity], type[Entity]], edits: Edit
             part = edits.item_write
         entity = entities.get(part.entity, part.entity)
         by_hand = {name: text for name, text in part.keys.items() if name not in entity.schema_.key_rules}
-        sets = [path for path in part.sets if path.partition(".")[0] in entity.model_fields]
-        parts.append(dataclasses.replace(part, entity=entity, keys=by_hand, sets=sets))
+        moved = ItemWrite(
+            entity,
+            part.action,
+            *(_fields_at(entity, paths) for paths in (part.sets, part.adds, part.appends)),
+            conditional=part.conditional,
+            count=part.count,
+            keys=by_hand,
+        )
+        parts.append(moved)
     checks = [entities.get(each, each) for each in write.checks]
     return Write(write.name, *parts, checks=checks, retries=write.retries)
 

@@ -63,7 +63,7 @@ def test_code_in_a_repair_can_be_copied_as_it_is(case: Case) -> None:
 
 def wanted(entity: type[Entity], by: list[str]) -> Design:
     """A read that perhaps no key supports."""
-    reads = [RequiredRead("wanted", entity, by=by)]
+    reads = [RequiredRead("wanted", entity, by=[getattr(entity, name) for name in by])]
     return Design("Generated", tables=[schema_of(entity).table], required_reads=reads)
 
 

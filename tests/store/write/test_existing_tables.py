@@ -270,7 +270,7 @@ def test_the_design_tools_know_such_keys() -> None:
     design = Design(
         "Malls",
         tables=[malls],
-        writes=[Write("let", ItemWrite(Shop, "update", sets=["tenant"])), Write("add", ItemWrite(Shop, "create"))],
+        writes=[Write("let", ItemWrite(Shop, "update", sets=[Shop.tenant])), Write("add", ItemWrite(Shop, "create"))],
         roles={"office": ["Shop.by_unit", "Shop.free", "Shop.let", "let", "add"]},
         volume={Shop: Volume(items=10_000, size=300)},
         traffic={"Shop.free": Traffic(per_second=1), "let": Traffic(per_second=1)},

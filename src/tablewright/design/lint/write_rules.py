@@ -153,9 +153,6 @@ def _adding(item_write: ItemWrite, path: str) -> str:
         "adds": [*item_write.adds, path],
         "appends": list(item_write.appends),
     }
-    texts = [f"{name}=[{_listed(paths)}]" for name, paths in changes.items() if paths]
-    return f'`ItemWrite({item_write.entity.__name__}, "update", {", ".join(texts)})`'
-
-
-def _listed(paths: list[str]) -> str:
-    return ", ".join(f'"{path}"' for path in paths)
+    entity = item_write.entity.__name__
+    texts = [f"{name}=[{', '.join(f'{entity}.{path}' for path in paths)}]" for name, paths in changes.items() if paths]
+    return f'`ItemWrite({entity}, "update", {", ".join(texts)})`'

@@ -121,13 +121,21 @@ class DeadMail(Entity, table=internal_table):
 
 # What sending writes to the internal table, for the designs of systems that send.
 CLAIM_MAIL = Write("claim mail", ItemWrite(MailRecord, "create"))
-RECORD_MAIL = Write("record mail", ItemWrite(MailRecord, "update", sets=["state", "claimed_until", "reason"]))
+RECORD_MAIL = Write(
+    "record mail", ItemWrite(MailRecord, "update", sets=[MailRecord.state, MailRecord.claimed_until, MailRecord.reason])
+)
 QUEUE_MAIL = Write(
-    "queue mail", ItemWrite(MailRecord, "update", sets=["state", "reason", "letter"]), ItemWrite(QueuedMail, "put")
+    "queue mail",
+    ItemWrite(MailRecord, "update", sets=[MailRecord.state, MailRecord.reason, MailRecord.letter]),
+    ItemWrite(QueuedMail, "put"),
 )
 SETTLE_MAIL = Write(
     "settle mail",
-    ItemWrite(MailRecord, "update", sets=["state", "reason", "letter", "failed_at", "attempts"]),
+    ItemWrite(
+        MailRecord,
+        "update",
+        sets=[MailRecord.state, MailRecord.reason, MailRecord.letter, MailRecord.failed_at, MailRecord.attempts],
+    ),
     ItemWrite(QueuedMail, "delete"),
     ItemWrite(DeadMail, "put"),
     about="a message that waited is sent, or refused for good",

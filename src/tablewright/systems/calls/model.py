@@ -200,10 +200,10 @@ design = Design(
     internal_tables=[events_table, internal_table],
     writes=[
         Write("create call", ItemWrite(Call, "create"), _booking(2), AUDITED, reads=2 * _DAY),
-        Write("complete", ItemWrite(Call, "update", sets=["status"]), AUDITED, reads=_CALL),
+        Write("complete", ItemWrite(Call, "update", sets=[Call.status]), AUDITED, reads=_CALL),
         Write(
             "cancel",
-            ItemWrite(Call, "update", sets=["status"]),
+            ItemWrite(Call, "update", sets=[Call.status]),
             _booking(2),
             AUDITED,
             reads=[*_CALL, *(2 * _DAY)],
@@ -211,7 +211,7 @@ design = Design(
         ),
         Write(
             "change provider",
-            ItemWrite(Call, "update", sets=["provider_id"]),
+            ItemWrite(Call, "update", sets=[Call.provider_id]),
             _booking(2),
             AUDITED,
             reads=[*_CALL, *(3 * _DAY)],
@@ -310,7 +310,7 @@ design = Design(
         "customer": ["Call.of_user", "Call.upcoming", "Call.completed"],
         "runtime": [CHECK_CALLER, READ_AUDIT, "Event.of_source", "keep response"],
     },
-    tenants={"customer": "user_id"},
+    tenants={"customer": Call.user_id},
     volume={
         Call: Volume(
             items=1_000_000, size=350, distinct={"userId": 50_000, "providerId": 2_000, "userStatus": 100_000}

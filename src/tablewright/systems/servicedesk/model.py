@@ -212,9 +212,9 @@ def answer_due(ticket: Ticket | QueuedTicket) -> datetime | None:
         return None
 
 
-def _change(name: str, *fields: str) -> Write:
+def _change(name: str, *fields: object) -> Write:
     """A change of a ticket that is read before and after it."""
-    change = ItemWrite(Ticket, "update", sets=[*fields, "updated_at"])
+    change = ItemWrite(Ticket, "update", sets=[*fields, Ticket.updated_at])
     return Write(name, change, AUDITED, reads=[Ticket.by_id, Ticket.by_id])
 
 
@@ -224,21 +224,21 @@ design = Design(
     tables=[tickets],
     internal_tables=[internal_table],
     writes=[
-        Write("create ticket", ItemWrite(Ticket, "create", sets=["number"])),
+        Write("create ticket", ItemWrite(Ticket, "create", sets=[Ticket.number])),
         Write(
             "add comment",
-            ItemWrite(Ticket, "update", sets=["updated_at"], appends=["comments"]),
+            ItemWrite(Ticket, "update", sets=[Ticket.updated_at], appends=[Ticket.comments]),
             reads=[Ticket.by_id],
         ),
         Write(
             "answer",
-            ItemWrite(Ticket, "update", sets=["updated_at", "first_answered_at"], appends=["comments"]),
+            ItemWrite(Ticket, "update", sets=[Ticket.updated_at, Ticket.first_answered_at], appends=[Ticket.comments]),
             reads=[Ticket.by_id],
         ),
-        _change("change status", "status"),
-        _change("take", "status", "assignee"),
-        _change("assign", "assignee"),
-        _change("set priority", "priority"),
+        _change("change status", Ticket.status),
+        _change("take", Ticket.status, Ticket.assignee),
+        _change("assign", Ticket.assignee),
+        _change("set priority", Ticket.priority),
         KEEP_RESPONSE,
     ],
     reactions=[Reaction("find ticket", Ticket, effect="index", consumer="search")],

@@ -463,7 +463,7 @@ design = Design(
         ),
         Write(
             "change status",
-            ItemWrite(Ticket, "update", sets=["status", "completed_at", "completed_by"]),
+            ItemWrite(Ticket, "update", sets=[Ticket.status, Ticket.completed_at, Ticket.completed_by]),
             ItemWrite(Event, "create"),
             ItemWrite(Helper, "put"),
             AUDITED,
@@ -471,7 +471,11 @@ design = Design(
         ),
         Write(
             "escalate",
-            ItemWrite(Ticket, "update", sets=["status", "escalated_at", "escalation_reason", "assigned_to"]),
+            ItemWrite(
+                Ticket,
+                "update",
+                sets=[Ticket.status, Ticket.escalated_at, Ticket.escalation_reason, Ticket.assigned_to],
+            ),
             ItemWrite(Event, "create"),
             ItemWrite(Helper, "put", count=2),
             AUDITED,
@@ -479,7 +483,7 @@ design = Design(
         ),
         Write(
             "reassign",
-            ItemWrite(Ticket, "update", sets=["escalated_at", "escalation_reason", "assigned_to"]),
+            ItemWrite(Ticket, "update", sets=[Ticket.escalated_at, Ticket.escalation_reason, Ticket.assigned_to]),
             ItemWrite(Event, "create"),
             ItemWrite(Helper, "put", count=2),
             AUDITED,
@@ -487,7 +491,7 @@ design = Design(
         ),
         Write(
             "assign",
-            ItemWrite(Ticket, "update", sets=["assigned_to"]),
+            ItemWrite(Ticket, "update", sets=[Ticket.assigned_to]),
             ItemWrite(Event, "create"),
             ItemWrite(Helper, "put", count=2),
             AUDITED,
@@ -495,13 +499,13 @@ design = Design(
         ),
         Write(
             "set priority",
-            ItemWrite(Ticket, "update", sets=["priority"]),
+            ItemWrite(Ticket, "update", sets=[Ticket.priority]),
             ItemWrite(Event, "create"),
             ItemWrite(Helper, "put"),
             AUDITED,
             reads=CHANGED,
         ),
-        Write("attach data", ItemWrite(Ticket, "update", sets=["data"]), AUDITED, reads=CHANGED[1:]),
+        Write("attach data", ItemWrite(Ticket, "update", sets=[Ticket.data]), AUDITED, reads=CHANGED[1:]),
         Write("add event", ItemWrite(Event, "create"), ItemWrite(Helper, "put"), checks=[Ticket]),
         Write(
             "send message",
@@ -526,9 +530,18 @@ design = Design(
         # Its hour, its day and its operator are counted with it.
         Write(
             "count",
-            ItemWrite(Metric, "update", adds=["count_value", "total_time", "total_ratings"], count=3),
-            ItemWrite(Trend, "update", adds=["opened", "resolved", "total_time", "ratings", "total_ratings"], count=2),
-            ItemWrite(OperatorDay, "update", adds=["resolved", "total_time", "ratings", "total_ratings"]),
+            ItemWrite(Metric, "update", adds=[Metric.count_value, Metric.total_time, Metric.total_ratings], count=3),
+            ItemWrite(
+                Trend,
+                "update",
+                adds=[Trend.opened, Trend.resolved, Trend.total_time, Trend.ratings, Trend.total_ratings],
+                count=2,
+            ),
+            ItemWrite(
+                OperatorDay,
+                "update",
+                adds=[OperatorDay.resolved, OperatorDay.total_time, OperatorDay.ratings, OperatorDay.total_ratings],
+            ),
         ),
     ],
     reactions=[
@@ -585,7 +598,7 @@ design = Design(
         "training export": ["Case.of_ticket"],
         "runtime": [CHECK_CALLER, READ_AUDIT],
     },
-    tenants={"customer": "customer_id"},
+    tenants={"customer": Ticket.customer_id},
     volume={
         Ticket: Volume(items=1_000_000, size=1_000),
         Event: Volume(items=4_000_000, size=300),

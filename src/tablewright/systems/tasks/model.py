@@ -278,13 +278,13 @@ design = Design(
         Write("create task", ItemWrite(Task, "create")),
         Write(
             "change details",
-            ItemWrite(Task, "update", sets=["title", "description", "priority", "due", "updated_by"]),
+            ItemWrite(Task, "update", sets=[Task.title, Task.description, Task.priority, Task.due, Task.updated_by]),
             AUDITED,
             reads=[Task.by_id, Task.by_id],
         ),
         Write(
             "change status",
-            ItemWrite(Task, "update", sets=["status", "updated_by"]),
+            ItemWrite(Task, "update", sets=[Task.status, Task.updated_by]),
             AUDITED,
             checks=[Assignment],
             reads=[Task.by_id, Assignment.by_id],
@@ -305,14 +305,14 @@ design = Design(
         Write("create user", ItemWrite(User, "create"), AUDITED),
         Write(
             "change user",
-            ItemWrite(User, "update", sets=["email", "groups", "user_status"]),
+            ItemWrite(User, "update", sets=[User.email, User.groups, User.user_status]),
             AUDITED,
             checks=[User],
             reads=[User.by_id],
         ),
         Write(
             "deactivate user",
-            ItemWrite(User, "update", sets=["user_status"]),
+            ItemWrite(User, "update", sets=[User.user_status]),
             ItemWrite(DeactivatedUser, "put"),
             AUDITED,
             checks=[User],
@@ -321,7 +321,7 @@ design = Design(
         ),
         Write(
             "reactivate user",
-            ItemWrite(User, "update", sets=["user_status"]),
+            ItemWrite(User, "update", sets=[User.user_status]),
             ItemWrite(DeactivatedUser, "delete"),
             AUDITED,
             reads=[User.by_id],

@@ -25,7 +25,7 @@ def claimed(claim: CostClaim) -> Design:
         tables=[table],
         writes=[
             Write("create", ItemWrite(Thing, "create")),
-            Write("change", ItemWrite(Thing, "update", sets=["body"])),
+            Write("change", ItemWrite(Thing, "update", sets=[Thing.body])),
         ],
         volume={Thing: Volume(items=1_000, size=3_584)},
         claims=[claim],

@@ -50,7 +50,7 @@ def only_written(template: str = "{user_id}#{status}", *, composed: bool = True)
 
     writes = [
         Write("create", ItemWrite(Call, "create", keys={"user_status": template} if composed else {})),
-        Write("change", ItemWrite(Call, "update", sets=["status"])),
+        Write("change", ItemWrite(Call, "update", sets=[Call.status])),
     ]
     return Design("Calls", tables=[table], writes=writes)
 
@@ -91,7 +91,7 @@ def written(write: Write | None = None, template: str = "{kind}#{made_on}") -> D
 
     writes = [Write("create", ItemWrite(Document, "create", keys={"GSI1SK": template}))]
     if write is not None:
-        sets = write.item_writes[0].sets
+        sets = [getattr(Document, name) for name in write.item_writes[0].sets]
         writes.append(Write(write.name, ItemWrite(Document, "update", sets=sets)))
     return Design("Documents", tables=[table], writes=writes)
 
@@ -114,7 +114,7 @@ def derived(**by_hand: str) -> Design:
 
     writes = [
         Write("create", ItemWrite(Document, "create", keys=by_hand)),
-        Write("change", ItemWrite(Document, "update", sets=["kind"])),
+        Write("change", ItemWrite(Document, "update", sets=[Document.kind])),
     ]
     return Design("Documents", tables=[table], writes=writes)
 
@@ -124,8 +124,13 @@ def update(*sets: str) -> Write:
 
     class Anything(Entity, table=Table("any", "id")):
         id: str
+        owner: str = ""
+        kind: str = ""
+        made_on: str = ""
+        text: str = ""
+        GSI1SK: str = ""
 
-    return Write("change", ItemWrite(Anything, "update", sets=sets))
+    return Write("change", ItemWrite(Anything, "update", sets=[getattr(Anything, name) for name in sets]))
 
 
 def two_entities(second: str) -> Design:

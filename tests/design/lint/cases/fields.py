@@ -54,7 +54,11 @@ def counted(how: str, name: str = "comment_count", write: str = "comment", *, ve
     table = Table("posts", "id")
     lock: dict[str, Any] = {"version": Version} if versioned else {}
     Post = entity("Post", table, {"id": str, name: int, **lock}, **({"version": 0} if versioned else {}))
-    update = ItemWrite(Post, "update", adds=[name]) if how == "adds" else ItemWrite(Post, "update", sets=[name])
+    update = (
+        ItemWrite(Post, "update", adds=[getattr(Post, name)])
+        if how == "adds"
+        else ItemWrite(Post, "update", sets=[getattr(Post, name)])
+    )
     return Design("Posts", tables=[table], writes=[Write(write, update)])
 
 

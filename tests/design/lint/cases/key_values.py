@@ -231,7 +231,11 @@ def moved(*sets: str) -> Design:
         def of_depot(self, depot: str) -> None: ...
 
     table = Parcel.schema_.table
-    return Design("Parcels", tables=[table], writes=[Write("weigh", ItemWrite(Parcel, "update", sets=sets))])
+    return Design(
+        "Parcels",
+        tables=[table],
+        writes=[Write("weigh", ItemWrite(Parcel, "update", sets=[getattr(Parcel, name) for name in sets]))],
+    )
 
 
 def stamped(*, in_key: bool) -> Design:

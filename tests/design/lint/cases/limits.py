@@ -45,7 +45,7 @@ def chat(kind: Any) -> Design:
         id: str
         reactions: kind
 
-    writes = [Write("react", ItemWrite(Chat, "update", sets=["reactions.a"]))]
+    writes = [Write("react", ItemWrite(Chat, "update", sets=[Chat.reactions["a"]]))]
     return Design("Chats", tables=[schema_of(Chat).table], writes=writes)
 
 
@@ -56,7 +56,9 @@ def article(kind: Any, *, appended: bool = True) -> Design:
         comments: kind = Field(default_factory=list)
 
     item_write = (
-        ItemWrite(Article, "update", appends=["comments"]) if appended else ItemWrite(Article, "update", sets=["title"])
+        ItemWrite(Article, "update", appends=[Article.comments])
+        if appended
+        else ItemWrite(Article, "update", sets=[Article.title])
     )
     return Design("Articles", tables=[Article.schema_.table], writes=[Write("change", item_write)])
 

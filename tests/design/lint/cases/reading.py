@@ -47,7 +47,9 @@ def programs(*, indexed: bool, by: Sequence[str] = ("marketplace",)) -> Design:
         locals().update(patterns, keys=Keys(keys))
 
     return Design(
-        "Programs", tables=[table], required_reads=[RequiredRead("programs of a marketplace", Program, by=by)]
+        "Programs",
+        tables=[table],
+        required_reads=[RequiredRead("programs of a marketplace", Program, by=[getattr(Program, name) for name in by])],
     )
 
 

@@ -15,10 +15,15 @@ def design(
 
     retries = item_write.pop("retries", 5)
     action = item_write.pop("action", "update")
+    sets = item_write.pop("sets", [])
     return Design(
         "Tasks",
         tables=[Task.schema_.table],
-        writes=[Write("change", ItemWrite(Task, action, **item_write), retries=retries)],
+        writes=[
+            Write(
+                "change", ItemWrite(Task, action, [getattr(Task, name) for name in sets], **item_write), retries=retries
+            )
+        ],
         reactions=[] if reaction is None else [Reaction("told", Task, **reaction)],
     )
 

@@ -54,8 +54,8 @@ design = Design(
             "create",
             ItemWrite(Call, "create", keys={"sk": "{scheduled_for:013}#{call_id}", "userStatus": "{user_id}#{status}"}),
         ),
-        Write("change_status", ItemWrite(Call, "update", sets=["status", "user_status"])),
-        Write("change_provider", ItemWrite(Call, "update", sets=["provider_id"])),
+        Write("change_status", ItemWrite(Call, "update", sets=[Call.status, Call.user_status])),
+        Write("change_provider", ItemWrite(Call, "update", sets=[Call.provider_id])),
         Write("reschedule", ItemWrite(Call, "delete"), ItemWrite(Call, "create")),
     ],
 )

@@ -114,10 +114,10 @@ class Score(Entity, table=scores, naming=camel_case):
 design = Design(
     "Engagement, as written",
     tables=[candidates, programs, scores],
-    required_reads=[RequiredRead("list all programs for marketplace", Program, by=["marketplace_id"])],
+    required_reads=[RequiredRead("list all programs for marketplace", Program, by=[Program.marketplace_id])],
     writes=[
         Write("put_candidate", ItemWrite(Candidate, "put")),
-        Write("reject", ItemWrite(Candidate, "update", appends=["rejection_history"])),
+        Write("reject", ItemWrite(Candidate, "update", appends=[Candidate.rejection_history])),
         Write("put_program", ItemWrite(Program, "put")),
         Write("put_score", ItemWrite(Score, "put")),
     ],

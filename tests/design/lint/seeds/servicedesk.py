@@ -43,7 +43,7 @@ design = Design(
         # list_append(if_not_exists(comments, :empty_list), :comment), with no ConditionExpression
         Write(
             "add_comment",
-            ItemWrite(Ticket, "update", sets=["updated_at"], appends=["comments"], conditional=False),
+            ItemWrite(Ticket, "update", sets=[Ticket.updated_at], appends=[Ticket.comments], conditional=False),
         ),
     ],
     claims=[CostClaim("On-Demand Pricing", write_price=1.25, read_price=0.25)],

@@ -169,7 +169,7 @@ design = Design(
         ),
         Write(
             "update_ticket_status_with_event",
-            ItemWrite(Ticket, "update", sets=["status", "updated_at"]),
+            ItemWrite(Ticket, "update", sets=[Ticket.status, Ticket.updated_at]),
             ItemWrite(Event, "put", keys={"SK": "EVENT#{now}#status_change"}),
         ),
         # except TransactionCanceledException: return create_ticket_idempotent(...)

@@ -109,7 +109,7 @@ design = Design(
         # The diagram of the table has "GSI2-SK: 1704067200", without the CREATED_AT# of the key design.
         Write("create_task", ItemWrite(Task, "create", keys={"GSI2SK": "{created_at}"})),
         Write("assign", ItemWrite(Assignment, "create")),
-        Write("update_status", ItemWrite(Task, "update", sets=["status", "updated_at"])),
+        Write("update_status", ItemWrite(Task, "update", sets=[Task.status, Task.updated_at])),
     ],
     reactions=[
         Reaction("TaskCreated", Task, events=frozenset(["INSERT"]), effect="publish", source="writer"),
