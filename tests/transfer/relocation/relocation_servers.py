@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tablewright.store import EndpointBackend, Request, ServiceError
+from tablewright.store import EndpointBackend, Request
 from tests.transfer.copy_commands import ENVIRONMENT
 
 TABLE = "Histories"
@@ -92,8 +92,8 @@ def command(step: str, source: Server, target: Server, *options: str) -> list[st
 class Mover:
     """``tablewright relocate start``, killed and started again."""
 
-    def __init__(self, source: Server, target: Server, log: Path) -> None:
-        self._command = command("start", source, target)
+    def __init__(self, source: Server, target: Server, log: Path, *options: str) -> None:
+        self._command = command("start", source, target, *options)
         self._log = log
         self._process: subprocess.Popen[bytes] | None = None
         self.start()
@@ -119,11 +119,11 @@ class Mover:
     def text(self) -> str:
         return self._log.read_text()
 
-    def until(self, words: str) -> None:
-        """Wait until it has told something."""
+    def until(self, words: str, times: int = 1) -> None:
+        """Wait until it has told something so many times."""
         assert self._process is not None
         until = time.monotonic() + WAIT
-        while words not in self.text:
+        while self.text.count(words) < times:
             assert time.monotonic() < until, self.text
             assert self._process.poll() is None, self.text
             time.sleep(0.01)
@@ -146,6 +146,3 @@ def until_done(step: str, source: Server, target: Server) -> str:
             return done.stdout
         assert time.monotonic() < until, done.stdout + done.stderr
         time.sleep(0.2)
-
-
-__all__ = ["TABLE", "Mover", "Server", "ServiceError", "asked", "command", "two_servers", "until_done"]

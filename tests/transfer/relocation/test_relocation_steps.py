@@ -1,0 +1,174 @@
+"""A relocation step by step, in this process: what is refused, what is repaired, and what is left at the end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+import pytest
+
+from tablewright.engine import Engine
+from tablewright.store import PlaceSwitch
+from tablewright.transfer import (
+    Relocation,
+    RelocationEvent,
+    RelocationOptions,
+    TransferError,
+    open_relocation,
+)
+from tablewright.wire import serve_in_thread
+from tests.transfer.samples import ORDERS, every_type, fill, items_of, orders
+
+pytestmark = [pytest.mark.requirement("SH6"), pytest.mark.timeout(90)]
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    engines: tuple[Engine, Engine]
+    urls: tuple[str, str]
+
+
+@pytest.fixture
+def places() -> Iterator[Places]:
+    with ExitStack() as stack:
+        engines = stack.enter_context(Engine.open()), stack.enter_context(Engine.open())
+        first, second = (stack.enter_context(serve_in_thread(engine)) for engine in engines)
+        engines[0].call("CreateTable", ORDERS)
+        engines[0].call(
+            "UpdateTimeToLive",
+            {"TableName": "Orders", "TimeToLiveSpecification": {"AttributeName": "until", "Enabled": True}},
+        )
+        fill(engines[0], "Orders", orders(40))
+        for item in every_type():
+            engines[0].call("PutItem", {"TableName": "Orders", "Item": item})
+        yield Places(engines, (first, second))
+
+
+@asynccontextmanager
+async def running(places: Places, told: list[str]) -> AsyncIterator[Relocation]:
+    """A relocation that runs beside what is tested."""
+
+    def tell(event: RelocationEvent) -> None:
+        if event.kind == "step":
+            told.append(event.text)
+
+    async with open_relocation(*places.urls) as worker, open_relocation(*places.urls) as asking:
+        work = asyncio.ensure_future(worker.run(RelocationOptions(segments=2), tell))
+        try:
+            while not told:
+                await asyncio.wait([work], timeout=0.02)
+                if work.done():
+                    await work
+            yield asking
+        finally:
+            work.cancel()
+            await asyncio.wait([work])
+
+
+def stream_of(engine: Engine) -> str | None:
+    table = engine.call("DescribeTable", {"TableName": "Orders"})["Table"]
+    view: str | None = table.get("StreamSpecification", {}).get("StreamViewType")
+    return view
+
+
+def test_everything_that_a_table_has_moves_and_changes_go_back(places: Places) -> None:
+    source, target = places.engines
+
+    async def run() -> None:
+        told: list[str] = []
+        async with running(places, told) as relocation:
+            answer = await relocation.ask("cut")
+            assert answer["done"]
+            assert items_of(target, "Orders") == items_of(source, "Orders")
+            source.call("DeleteItem", {"TableName": "Orders", "Key": _key(3)})  # by a program without the switch
+            target.call("PutItem", {"TableName": "Orders", "Item": {**_key(900), "status": {"S": "new"}}})
+            target.call("DeleteItem", {"TableName": "Orders", "Key": _key(7)})
+            assert (await relocation.ask("back"))["done"]
+            state = await relocation.status()
+            assert state is not None
+            assert (state.phase, state.open_place) == ("following", places.urls[0])
+            assert items_of(source, "Orders") == items_of(target, "Orders")
+            with pytest.raises(TransferError, match="nothing to back"):
+                await relocation.ask("back")
+            assert (await relocation.ask("cut"))["done"]
+            assert await relocation.ask("finish") == {"done": True}
+        assert [each for each in told if "written again" in each][1].endswith(" 1 written again")
+
+    asyncio.run(run())
+    assert (stream_of(source), stream_of(target)) == (None, "NEW_AND_OLD_IMAGES")
+    expiry = target.call("DescribeTimeToLive", {"TableName": "Orders"})["TimeToLiveDescription"]
+    assert expiry["AttributeName"] == "until"
+    left = target.call("Scan", {"TableName": PlaceSwitch.TABLE})["Items"]
+    assert [item["id"]["S"] for item in left] == ["switch"]
+
+
+def _key(number: int) -> dict[str, dict[str, str]]:
+    return {"pk": {"S": f"customer-{number // 5}"}, "sk": {"N": str(number)}}
+
+
+def test_a_relocation_is_given_up_before_the_cut(places: Places) -> None:
+    async def run() -> None:
+        async with running(places, []) as relocation:
+            assert await relocation.ask("finish") == {"done": True}
+            assert await relocation.status() is None
+
+    asyncio.run(run())
+    switch = PlaceSwitch.of(places.engines[0].call("GetItem", PlaceSwitch.read().body)["Item"])
+    assert switch.state == "open"
+    assert stream_of(places.engines[0]) == "NEW_AND_OLD_IMAGES"
+
+
+def test_a_second_process_takes_over(places: Places) -> None:
+    async def run() -> None:
+        async with open_relocation(*places.urls) as first, open_relocation(*places.urls) as second:
+            working = asyncio.ensure_future(first.run(RelocationOptions()))
+            while (state := await second.status()) is None or state.phase != "following":
+                await asyncio.sleep(0.05)
+            again = asyncio.ensure_future(second.run(RelocationOptions()))
+            with pytest.raises(TransferError, match="another process goes on"):
+                await asyncio.wait_for(working, 20)
+            again.cancel()
+            await asyncio.wait([again])
+
+    asyncio.run(run())
+
+
+def test_mistakes_are_told(places: Places) -> None:
+    source, target = places.engines
+
+    async def run() -> None:
+        async with open_relocation(*places.urls) as relocation:
+
+            async def refused(options: RelocationOptions, message: str) -> None:
+                with pytest.raises(TransferError, match=message):
+                    await relocation.run(options)
+                assert await relocation.status() is None
+
+            await refused(RelocationOptions(tables=["Nope"]), "has no table Nope; it has Orders")
+            target.call("CreateTable", ORDERS)
+            fill(target, "Orders", orders(1))
+            await refused(RelocationOptions(), "has items already")
+            target.call("DeleteTable", {"TableName": "Orders"})
+            for specification in ({"StreamEnabled": False}, {"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"}):
+                source.call("UpdateTable", {"TableName": "Orders", "StreamSpecification": specification})
+            await refused(RelocationOptions(), "the stream of Orders has KEYS_ONLY")
+            source.call("DeleteTable", {"TableName": "Orders"})
+            await refused(RelocationOptions(), "has no tables")
+            with pytest.raises(TransferError, match="there is no such relocation"):
+                await relocation.ask("cut")
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("target", "message"), [("http://127.0.0.1:1", "the same place"), ("./data", "is no endpoint")]
+)
+def test_both_places_are_endpoints_and_not_the_same(target: str, message: str) -> None:
+    async def run() -> None:
+        async with open_relocation("http://127.0.0.1:1", target):
+            pass
+
+    with pytest.raises(TransferError, match=message):
+        asyncio.run(run())
