@@ -3,68 +3,32 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
-from contextlib import ExitStack, asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 import pytest
 
 from tablewright.engine import Engine
 from tablewright.store import PlaceSwitch
-from tablewright.transfer import (
-    Relocation,
-    RelocationEvent,
-    RelocationOptions,
-    TransferError,
-    open_relocation,
-)
-from tablewright.wire import serve_in_thread
+from tablewright.transfer import RelocationOptions, TransferError, open_relocation
+from tests.transfer.relocation.served_places import Places, running, served_places
 from tests.transfer.samples import ORDERS, every_type, fill, items_of, orders
 
 pytestmark = [pytest.mark.requirement("SH6"), pytest.mark.timeout(90)]
 
 
-@dataclass(frozen=True, slots=True)
-class Places:
-    engines: tuple[Engine, Engine]
-    urls: tuple[str, str]
-
-
 @pytest.fixture
 def places() -> Iterator[Places]:
-    with ExitStack() as stack:
-        engines = stack.enter_context(Engine.open()), stack.enter_context(Engine.open())
-        first, second = (stack.enter_context(serve_in_thread(engine)) for engine in engines)
-        engines[0].call("CreateTable", ORDERS)
-        engines[0].call(
+    with served_places() as found:
+        source = found.engines[0]
+        source.call("CreateTable", ORDERS)
+        source.call(
             "UpdateTimeToLive",
             {"TableName": "Orders", "TimeToLiveSpecification": {"AttributeName": "until", "Enabled": True}},
         )
-        fill(engines[0], "Orders", orders(40))
+        fill(source, "Orders", orders(40))
         for item in every_type():
-            engines[0].call("PutItem", {"TableName": "Orders", "Item": item})
-        yield Places(engines, (first, second))
-
-
-@asynccontextmanager
-async def running(places: Places, told: list[str]) -> AsyncIterator[Relocation]:
-    """A relocation that runs beside what is tested."""
-
-    def tell(event: RelocationEvent) -> None:
-        if event.kind == "step":
-            told.append(event.text)
-
-    async with open_relocation(*places.urls) as worker, open_relocation(*places.urls) as asking:
-        work = asyncio.ensure_future(worker.run(RelocationOptions(segments=2), tell))
-        try:
-            while not told:
-                await asyncio.wait([work], timeout=0.02)
-                if work.done():
-                    await work
-            yield asking
-        finally:
-            work.cancel()
-            await asyncio.wait([work])
+            source.call("PutItem", {"TableName": "Orders", "Item": item})
+        yield found
 
 
 def stream_of(engine: Engine) -> str | None:
