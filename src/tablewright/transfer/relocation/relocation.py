@@ -34,7 +34,8 @@ from tablewright.transfer.relocation.table_streams import WHOLE_IMAGES, TableStr
 __all__ = ["Relocation", "RelocationEvent", "RelocationOptions", "open_relocation"]
 
 _BOTH_IMAGES = "NEW_AND_OLD_IMAGES"
-_IDLE_SECONDS = 0.05
+# DynamoDB Streams throttles whoever reads a shard more often than five times a second.
+_IDLE_SECONDS = 0.2
 _BEAT_SECONDS = 0.5
 # A stream that had nothing for so long, while nobody wrote, has no more.
 _QUIET_SECONDS = 0.2
@@ -233,6 +234,8 @@ class Relocation:
             for name, definition in state.definitions.items():
                 if await target.tables.existing(name) is None:
                     await target.tables.create(name, definition)
+                # A process before this one may have been stopped while it was being created.
+                await target.tables.until_active(name)
                 # So that it begins with the first change that is made there.
                 await target.streams.turn_off(name)
             self._step("reading the streams to their end")

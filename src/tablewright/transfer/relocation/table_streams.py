@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,7 @@ from tablewright.transfer.places.patient_calls import PatientCalls
 from tablewright.transfer.places.table_place import TablePlace
 
 PAGE_RECORDS = 500
+_THROTTLED_SECONDS = 0.2
 # Those that have the item as it is after a change.
 WHOLE_IMAGES = ("NEW_AND_OLD_IMAGES", "NEW_IMAGE")
 
@@ -95,6 +97,9 @@ class TableStreams:
             except ServiceError as error:
                 if error.code == "ExpiredIteratorException":
                     iterator = None
+                    continue
+                if error.code == "LimitExceededException":
+                    await asyncio.sleep(_THROTTLED_SECONDS)
                     continue
                 if error.code == "TrimmedDataAccessException":
                     raise _lost(shard) from None
