@@ -26,6 +26,7 @@ def test_a_killed_server_resumes_its_run_after_the_next_start(tmp_path: Path) ->
     write_customers(tmp_path / "data" / "sources" / "customers.csv", CUSTOMERS)
     token = issued(tmp_path, "root", "engagement:Admins")
     headers = {"Authorization": f"Bearer {token}"}
+    approver = {"Authorization": f"Bearer {issued(tmp_path, 'vera', 'engagement:Approvers')}"}
 
     def read(url: str) -> Any:
         (found,) = httpx.get(f"{url}{PATH}/runs", headers=headers).json()["runs"]
@@ -35,6 +36,9 @@ def test_a_killed_server_resumes_its_run_after_the_next_start(tmp_path: Path) ->
     with up(*arguments, cwd=tmp_path) as (process, url):
         body = program(scoringModels=[{"modelId": "propensity-v1", "weight": 1}])
         assert httpx.put(f"{url}{PATH}", json=body, headers=headers).status_code == 200
+        requested = httpx.post(f"{url}{PATH}/approval/request", headers=headers)
+        seen = {"version": requested.json()["version"]}
+        assert httpx.post(f"{url}{PATH}/approval/approve", json=seen, headers=approver).status_code == 200
         assert httpx.post(f"{url}{PATH}/runs", headers=headers).status_code == 202
         wait_for(lambda: read(url)["counts"]["read"] > 500, seconds=60)
         process.send_signal(signal.SIGKILL)
