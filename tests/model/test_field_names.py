@@ -10,14 +10,17 @@ import pytest
 from tablewright.model import (
     AttributeName,
     Collection,
+    CollectionQuery,
     Entity,
     Get,
     GlobalIndex,
     Keys,
+    MemberRead,
     ModelError,
     Query,
     Table,
     attr,
+    schema_of,
 )
 from tablewright.store import Store
 
@@ -35,7 +38,7 @@ def entity_with(name: str) -> type[Entity]:
 )
 @pytest.mark.filterwarnings("ignore:Field name")
 def test_a_name_that_every_entity_has_is_refused(name: str) -> None:
-    with pytest.raises(ModelError, match=f"call the field {name}_, and store it under its name with AttributeName"):
+    with pytest.raises(ModelError, match=f"call the field {name}__?, and store it under its name with AttributeName"):
         entity_with(name)
 
 
@@ -150,3 +153,83 @@ def test_without_a_range_such_a_field_is_given_by_its_name() -> None:
         store.ensure_tables(spans)
         store.write_many(Span(id="1", since=each) for each in "abc")
         assert [span.since for span in store.query(Span.of_id(id="1", since="b")).items] == ["b"]
+
+
+@pytest.mark.parametrize("name", ["finish__", "values__", "values___", "pattern", "self_"])
+def test_a_parameter_may_have_any_name(name: str) -> None:
+    table = Table("things", "PK", "SK")
+    by_id: dict[str, Any] = {
+        "__module__": __name__,
+        "__annotations__": {"id": str, name: str},
+        "keys": Keys(PK="{id}", SK=f"{{{name}}}"),
+    }
+    exec(f"def of_id(self, id: str, {name}: str | None = None) -> None: ...", by_id)
+    by_id["of_id"] = Query()(by_id["of_id"])
+    thing: Any = new_class("Thing", (Entity,), {"table": table}, lambda given: given.update(by_id))
+    with Store.open() as store:
+        store.ensure_tables(table)
+        store.write_many(thing(id="1", **{name: each}) for each in "ab")
+        assert len(store.query(thing.of_id("1")).items) == 2
+        assert [getattr(each, name) for each in store.query(thing.of_id("1", "b")).items] == ["b"]
+
+
+@pytest.mark.filterwarnings("ignore:Field name")
+def test_the_name_that_is_advised_is_free() -> None:
+    with pytest.raises(ModelError, match=r"call the field schema__, and store it"):
+        entity_with("schema")
+    entity_with("schema__")
+
+
+def rows() -> tuple[Any, Any]:
+    table = Table("rows", "PK", "SK")
+
+    class Row(Entity, table=table):
+        row_id: str
+        number: int
+
+        keys = Keys(PK="{row_id}", SK="A#{number:03}")
+
+    class OldRow(Entity, table=table):
+        row_id: str
+        number: int
+
+        keys = Keys(PK="{row_id}", SK="B#{number:03}")
+
+    return Row, OldRow
+
+
+def test_members_of_a_collection_whose_names_begin_alike_are_told_apart() -> None:
+    row, old_row = rows()
+
+    class Both(Collection):
+        rows: list[row]  # type: ignore[valid-type]
+        rows_old: list[old_row]  # type: ignore[valid-type]
+
+        @CollectionQuery(reads={"rows": MemberRead(range="number"), "rows_old": MemberRead(range="number")})
+        def of_id(self, row_id: str, *, rows_since: int | None = None, rows_old_since: int | None = None) -> None: ...
+
+    with Store.open() as store:
+        store.ensure_tables(schema_of(row).table)
+        store.write_many(kind(row_id="1", number=number) for kind in (row, old_row) for number in range(4))
+        found = store.collect(Both.of_id("1", rows_since=1, rows_old_since=3))
+    assert found is not None
+    members: list[list[Any]] = [found.rows, found.rows_old]
+    assert [[each.number for each in member] for member in members] == [[1, 2, 3], [3]]
+
+
+def test_a_field_of_the_partition_key_may_begin_with_the_name_of_a_member() -> None:
+    kind, _ = rows()
+
+    class Rows(Collection):
+        row: list[kind]  # type: ignore[valid-type]
+
+        @CollectionQuery(reads={"row": MemberRead(range="number")})
+        def of_id(self, row_id: str, *, row_since: int | None = None) -> None: ...
+
+    with Store.open() as store:
+        store.ensure_tables(schema_of(kind).table)
+        store.write_many(kind(row_id="1", number=number) for number in range(4))
+        found = store.collect(Rows.of_id("1", row_since=2))
+    assert found is not None
+    members: list[Any] = found.row
+    assert [each.number for each in members] == [2, 3]

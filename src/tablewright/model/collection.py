@@ -104,10 +104,11 @@ class CollectionQuery(Pattern):
         return self._declared(DeclaredCollectionQuery(), declaration)
 
     def _selection(self, owner: type[C], values: dict[str, Any]) -> CollectionSelection[C]:
-        of_members: dict[str, dict[str, Any]] = {}
-        for member in self.reads:
-            names = [name for name in values if name.startswith(f"{member}_")]
-            of_members[member] = {name.removeprefix(f"{member}_"): values.pop(name) for name in names}
+        of_members: dict[str, dict[str, Any]] = {member: {} for member in self.reads}
+        assert self.signature is not None
+        for name, (member, meaning) in self.signature.of_members.items():
+            if name in values:
+                of_members[member][meaning] = values.pop(name)
         return CollectionSelection(
             owner,
             self.name,
@@ -293,10 +294,11 @@ def _check(place: str, members: tuple[Member, ...], pattern: CollectionQuery) ->
 
 def _check_reads(
     place: str, members: tuple[Member, ...], pattern: CollectionQuery, sort: tuple[str, ...]
-) -> frozenset[str]:
-    """Check how members are read in part; returns the parameters that a pattern may take for them."""
-    taken: set[str] = set()
-    for name, read in pattern.reads.items():
+) -> dict[str, tuple[str, str]]:
+    """Check how members are read in part; returns the parameters that a pattern may take for them: what of which."""
+    taken: dict[str, tuple[str, str]] = {}
+    # Of names that begin alike, the longest is meant.
+    for name, read in sorted(pattern.reads.items(), key=lambda each: -len(each[0])):
         member = next((member for member in members if member.name == name), None)
         if member is None or not member.many or member.others:
             lists = ", ".join(member.name for member in members if member.many and not member.others) or "none"
@@ -312,12 +314,16 @@ def _check_reads(
         if read.range is not None and schema.path(read.range) not in paths:
             raise ModelError(f"{place}: {name} has the range {read.range}, which is not in its sort key: {fields}")
         bounds = () if read.range is None else BOUNDS
-        taken |= {f"{name}_{each}" for each in (*fields, *bounds, "limit", "cursor")}
-    return frozenset(taken)
+        taken = {**{f"{name}_{each}": (name, each) for each in (*fields, *bounds, "limit", "cursor")}, **taken}
+    return taken
 
 
 def _check_parameters(
-    place: str, schema: Schema, pattern: CollectionQuery, partition: tuple[str, ...], further: frozenset[str]
+    place: str,
+    schema: Schema,
+    pattern: CollectionQuery,
+    partition: tuple[str, ...],
+    of_members: dict[str, tuple[str, str]],
 ) -> None:
     """Check the declared parameters against the partition key, as the first member names its fields."""
     needed: list[str] = []
@@ -328,6 +334,10 @@ def _check_parameters(
     taken, signature = ", ".join(["self", *needed]), pattern.signature
     if signature is None:
         raise undeclared(place, pattern, taken)
+    signature.of_members = {
+        name: of_members[name] for name in signature.names if name in of_members and name not in needed
+    }
+    further = frozenset(signature.of_members)
     names = frozenset(signature.names) - further
     if signature.required - further != frozenset(needed) or names != frozenset(needed):
         raise ModelError(f"{place} takes the fields of the partition key; declare it as {place}({taken})")

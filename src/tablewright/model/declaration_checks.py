@@ -50,9 +50,12 @@ def check_fields(entity: type[BaseModel], base: type[BaseModel]) -> None:
         if name in (*_DECLARATIONS, *base.__annotations__) or hasattr(base, name):
             # What the class has already would be meant by ``Ticket.copy``, and not the field.
             what = "a declaration" if name in _DECLARATIONS else "a method or an attribute"
+            free = f"{name}_"
+            while hasattr(base, free) or free in base.__annotations__:
+                free += "_"
             raise ModelError(
                 f"{entity.__name__}.{name}: every entity has {what} of that name; "
-                f'call the field {name}_, and store it under its name with AttributeName("{name}")'
+                f'call the field {free}, and store it under its name with AttributeName("{name}")'
             )
         _check_field(f"{entity.__name__}.{name}", info, bool(entity.model_config.get("strict")))
 

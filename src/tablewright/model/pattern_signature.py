@@ -45,6 +45,8 @@ class PatternSignature:
         self.filtered_by: frozenset[str] = frozenset()
         # Parameters that take several values; once the key is known, fields of the partition key only.
         self.several = frozenset(each.name for each in parameters if _takes_several(each.annotation))
+        # Parameters of a collection that are about one of its members: its name, and what they are of it.
+        self.of_members: dict[str, tuple[str, str]] = {}
         self._bound: dict[type, Callable[..., Any]] = {}
 
     def bound(
@@ -71,25 +73,28 @@ class PatternSignature:
 
         It is compiled, as those of dataclasses are: every read begins here, and Python checks the arguments in no time.
         """
-        known: dict[str, Any] = {"finish__": finish}
+        # What no parameter is called.
+        own = "_" * (1 + max((len(name) for name in self.parameters), default=0))
+        known: dict[str, Any] = {f"{own}finish": finish}
         taken, always, others = [], [], []
         for each in self.parameters.values():
             if each.kind is _KINDS[1] and "*" not in taken:
                 taken.append("*")
             if each.default is not each.empty:
-                known[f"{each.name}__"] = each.default
-                taken.append(f"{each.name}={each.name}__")
+                known[f"{own}{each.name}"] = each.default
+                taken.append(f"{each.name}={own}{each.name}")
             else:
                 taken.append(each.name)
             if each.default is None:
-                others.append(f"    if {each.name} is not None: values__[{each.name!r}] = {each.name}")
+                others.append(f"    if {each.name} is not None: {own}values[{each.name!r}] = {each.name}")
             else:
                 always.append(f"{each.name!r}: {each.name}")
         head = f"def pattern({', '.join(taken)}):"
         if others:
-            lines = [head, f"    values__ = {{{', '.join(always)}}}", *others, "    return finish__(values__)"]
+            lines = [head, f"    {own}values = {{{', '.join(always)}}}", *others]
+            lines.append(f"    return {own}finish({own}values)")
         else:
-            lines = [head, f"    return finish__({{{', '.join(always)}}})"]
+            lines = [head, f"    return {own}finish({{{', '.join(always)}}})"]
         exec("\n".join(lines), known)
         return known["pattern"]  # type: ignore[no-any-return]
 
