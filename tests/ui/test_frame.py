@@ -49,6 +49,13 @@ def test_going_from_view_to_view_stays_on_the_page_and_back_works(screens: Scree
     expect(page.locator(".tw-rail-item[href='/app/tasks']")).to_have_attribute("aria-current", "page")
 
 
+def test_a_page_at_rest_animates_nothing(screens: Screens) -> None:
+    """An animation that runs unseen takes a tenth of a core from everybody who has left a page open."""
+    page = screens.sign_in("ada", "/tasks")
+    page.wait_for_selector(".tw-tile")
+    page.wait_for_function("document.getAnimations().every((each) => each.playState !== 'running')")
+
+
 def test_everything_that_is_done_often_has_a_key(screens: Screens) -> None:
     page = screens.sign_in("ada", "/tasks/list")
     page.wait_for_selector(".tw-item")
