@@ -137,3 +137,18 @@ def test_what_moto_lacks(capsys: pytest.CaptureFixture[str]) -> None:
     assert status == 1
     assert any(line.startswith("differs  transactions once by token") for line in differing)
     assert "yes      the store" in out
+
+
+def test_an_address_where_nobody_listens_is_told_at_once() -> None:
+    """Nothing is tried again: a pause would be waited for."""
+    attempts = 0
+
+    class Absent(Lacking):
+        async def call_async(self, request: Request) -> Response:
+            nonlocal attempts
+            attempts += 1
+            raise ServiceError("NotConnected", "127.0.0.1:1 cannot be reached")
+
+    with Engine.open() as engine, pytest.raises(ServiceError, match="cannot be reached"):
+        asyncio.run(check_endpoint(Absent(engine)))
+    assert attempts == 1

@@ -10,9 +10,10 @@ from pydantic import BaseModel, Field
 
 from tablewright.runtime.consumer_threads import ConsumerThreads
 from tablewright.runtime.errors import ResourceNotFound
-from tablewright.runtime.http.dependencies import allow, runtime_of
+from tablewright.runtime.http.dependencies import allow
 from tablewright.runtime.http.problems import documented
 from tablewright.runtime.identity.access import RUNTIME_ADMINS, Caller
+from tablewright.runtime.search.search_route import search_of
 
 router = APIRouter()
 
@@ -29,12 +30,12 @@ class SearchIndexState(BaseModel):
     behind_seconds: float = Field(description="how far it is behind the tables; 0 for up to a second", examples=[0])
 
 
-@router.get("/runtime/search", tags=["search"])
+@router.get("/runtime/search", tags=["search"], responses=documented(501))
 async def search_indexes(request: Request, _: Admin) -> list[SearchIndexState]:
     """The search index of each system: how many documents it has, and how far it is behind."""
     threads: ConsumerThreads = request.app.state.consumer_threads
     behind = threads.behind()
-    states = await asyncio.to_thread(runtime_of(request).search.states)
+    states = await asyncio.to_thread(search_of(request).states)
     return [
         SearchIndexState(
             system=each.system,
@@ -49,14 +50,14 @@ async def search_indexes(request: Request, _: Admin) -> list[SearchIndexState]:
     ]
 
 
-@router.post("/runtime/search/{system}/rebuild", status_code=204, tags=["search"], responses=documented(404, 409))
+@router.post("/runtime/search/{system}/rebuild", status_code=204, tags=["search"], responses=documented(404, 409, 501))
 async def rebuild_search_index(
     system: Annotated[str, Path(max_length=100, description="the name of a system", examples=["tasks"])],
     request: Request,
     _: Admin,
 ) -> None:
     """Make the search index of a system again from its tables; searches go on meanwhile."""
-    search = runtime_of(request).search
+    search = search_of(request)
     if system not in search.systems:
         raise ResourceNotFound(f"{system} has nothing to search; there are {', '.join(search.systems)}")
     search.rebuild_soon(system)

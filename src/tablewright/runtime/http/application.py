@@ -33,7 +33,7 @@ from tablewright.runtime.http.gate import Gate
 from tablewright.runtime.identity.access import Call
 from tablewright.runtime.internal_tables import events_table
 from tablewright.runtime.system import Runtime, System
-from tablewright.runtime.table_readiness import are_ready, tables_of
+from tablewright.runtime.table_readiness import are_ready, check_operations, tables_of
 from tablewright.store import Resolution
 
 # What other packages use.
@@ -210,6 +210,8 @@ async def prepare(runtime: Runtime, systems: Sequence[System]) -> None:
     settings = runtime.settings
     if not settings.is_embedded and not settings.ensure_tables and await are_ready(runtime, systems):
         return
+    if not settings.is_embedded:
+        await check_operations(runtime)
     tables = tables_of(systems)
     differences = await runtime.store.ensure_tables(*tables)
     # Not what an endpoint does not support, and what is left as it is.
@@ -224,7 +226,8 @@ def services_of(runtime: Runtime, systems: Sequence[System]) -> dict[str, Any]:
 
 def _consumer_specs(runtime: Runtime, systems: Sequence[System], services: Mapping[str, Any]) -> list[ConsumerSpec]:
     found = [each for system in systems for each in system.consumers(runtime, services[system.name])]
-    found += runtime.search.consumers()
+    if not runtime.is_function:
+        found += runtime.search.consumers()
     settings = runtime.settings
     if settings.event_bus is not None:
         handler = event_bridge(settings.event_bus, settings.region, settings.aws_endpoint)

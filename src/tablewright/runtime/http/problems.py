@@ -70,6 +70,7 @@ KINDS: dict[str, tuple[int, str]] = {
     "idempotency-mismatch": (422, "The idempotency key was used for another request"),
     "too-many-requests": (429, "The caller has sent too many requests"),
     "internal": (500, "Internal error"),
+    "not-offered": (501, "This deployment does not offer it"),
     "unavailable": (503, "The service, or one that it depends on, is unavailable"),
 }
 

@@ -8,9 +8,12 @@ from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, Field
 
 from tablewright.runtime.consumer_threads import ConsumerThreads
+from tablewright.runtime.errors import ServiceProblem
 from tablewright.runtime.http.dependencies import allow, runtime_of
+from tablewright.runtime.http.problems import documented
 from tablewright.runtime.identity.access import Caller, Grant, Role
 from tablewright.runtime.parameter_texts import matching
+from tablewright.runtime.search.search import Search
 from tablewright.runtime.search.searchable import Excerpt
 
 # What other packages use.
@@ -61,13 +64,26 @@ class SearchPage(BaseModel):
     )
 
 
+def search_of(request: Request) -> Search:
+    """The search of this process. A function has none: the index is a file that consumers of a process keep."""
+    runtime = runtime_of(request)
+    if runtime.is_function:
+        raise ServiceProblem(
+            "functions have no search index; deploy the system with --container, or run `tablewright up` beside the "
+            "functions on the same tables",
+            kind="not-offered",
+        )
+    return runtime.search
+
+
 def search_route(system: str, *readers: Role | Grant) -> APIRouter:
     """A router with the call, for some roles; what each of them finds is said where the system declares its search."""
     router = APIRouter()
 
     async def search(request: Request, caller: Caller, q: SearchText, limit: SearchLimit = 20) -> SearchPage:
         """What the caller may read that has words beginning as those given, the best first."""
-        found = await runtime_of(request).search.find(system, caller, q, limit)
+        index = search_of(request)
+        found = await index.find(system, caller, q, limit)
         threads: ConsumerThreads = request.app.state.consumer_threads
         behind = [lag for name, lag in threads.behind().items() if name.startswith(f"{system}.search")]
         return SearchPage(
@@ -78,10 +94,10 @@ def search_route(system: str, *readers: Role | Grant) -> APIRouter:
                 for each in found
             ],
             behind_seconds=max(behind, default=0.0),
-            is_building=runtime_of(request).search.is_building(system),
+            is_building=index.is_building(system),
         )
 
     annotations: dict[str, Any] = search.__annotations__
     annotations["caller"] = Annotated[Caller, allow(*readers)]
-    router.add_api_route("/search", search, methods=["GET"], tags=["search"])
+    router.add_api_route("/search", search, methods=["GET"], tags=["search"], responses=documented(501))
     return router

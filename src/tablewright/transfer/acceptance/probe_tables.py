@@ -24,7 +24,8 @@ class ProbeTables:
 
     def __init__(self, backend: Backend) -> None:
         self.backend = backend
-        self.calls = PatientCalls(backend)
+        # Where nobody listens, nothing can be checked: whoever asks is told at once.
+        self.calls = PatientCalls(backend, first_patience=0.0)
         self.prefix = f"{PREFIX}{secrets.token_hex(4)}-"
         self._created: list[str] = []
         self._backups: list[str] = []

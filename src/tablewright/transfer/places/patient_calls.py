@@ -27,9 +27,17 @@ _WRITES = frozenset({"BatchWriteItem", "TransactWriteItems"})
 class PatientCalls:
     """Sends requests to a backend; rates are in capacity units a second, for all of them together."""
 
-    def __init__(self, backend: Backend, *, read_rate: float | None = None, write_rate: float | None = None) -> None:
+    def __init__(
+        self,
+        backend: Backend,
+        *,
+        read_rate: float | None = None,
+        write_rate: float | None = None,
+        first_patience: float = _FIRST_PATIENCE_SECONDS,
+    ) -> None:
+        """``first_patience`` is how many seconds to try, as long as the place has never answered."""
         self.backend = backend
-        self._patience = _FIRST_PATIENCE_SECONDS
+        self._patience = first_patience
         read = None if read_rate is None else UnitRate(read_rate)
         write = None if write_rate is None else UnitRate(write_rate)
         self._rates = {**dict.fromkeys(_READS, read), **dict.fromkeys(_WRITES, write)}

@@ -29,15 +29,13 @@ def open_places(
 
     Rates are in units a second. ``tables`` are those of a design, which say what types the attributes in files have.
     """
-    rates = {"read_rate": read_rate, "write_rate": write_rate}
+
+    def calls_of(place: str, exists: bool) -> PatientCalls:
+        return PatientCalls(backend_at(place, exists=exists), read_rate=read_rate, write_rate=write_rate)
 
     def opened(place: str, *, exists: bool) -> TablePlace | FilePlace:
         is_file = endpoint_of(place) is None and (format_of(place) or (exists and _is_export(place)))
-        return (
-            FilePlace(place, tables)
-            if is_file
-            else TablePlace(place, PatientCalls(backend_at(place, exists=exists), **rates))
-        )
+        return FilePlace(place, tables) if is_file else TablePlace(place, calls_of(place, exists))
 
     first = opened(source, exists=True)
     try:
