@@ -64,6 +64,7 @@ format: $(DEV)
 docs: $(DEV)
 	$(BIN)/tablewright docs $(SYSTEMS) --out docs/systems
 	$(BIN)/python -m tools.roles_page
+	$(BIN)/python -m tools.deploy_costs
 
 requirements: $(DEV)
 	$(BIN)/python tools/requirements.py
