@@ -6,8 +6,17 @@ from typing import Any
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
-from tablewright.dynamo import checked, checked_item, item_size, number_size, value_size
+from tablewright.dynamo import (
+    LONG_LIST,
+    RequestValidationException,
+    checked,
+    checked_item,
+    item_size,
+    number_size,
+    value_size,
+)
 from tests.dynamo.value_strategies import items
 
 
@@ -61,3 +70,32 @@ def test_checking_an_item_measures_it(item: dict[str, dict[str, Any]]) -> None:
     canonical, size = checked_item(item)
     assert canonical == item
     assert size == item_size(item)
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        [{"N": str(number)} for number in range(-9, 100)],
+        [{"N": str(number)} for number in range(150)],
+        [{"S": "é" * (number % 3)} for number in range(100)],
+        [{"N": "1"}] * 99 + [{"S": "x"}],
+        [{"S": "x"}] * 99 + [{"L": [{"N": "1"}] * 70}],
+    ],
+)
+def test_a_long_list_weighs_what_its_members_do(members: list[Any]) -> None:
+    size = 3 + len(members) + sum(map(value_size, members))
+    assert value_size({"L": members}) == size
+    assert checked({"L": members}) == ({"L": members}, size)
+
+
+@given(st.lists(st.sampled_from(["1", "01", "1.0", "-0", "123456", "1e2"]), min_size=LONG_LIST, max_size=LONG_LIST))
+def test_a_long_list_becomes_canonical(numbers: list[str]) -> None:
+    one_by_one = [checked({"N": number}) for number in numbers]
+    canonical, size = checked({"L": [{"N": number} for number in numbers]})
+    assert canonical == {"L": [value for value, _ in one_by_one]}
+    assert size == 3 + len(numbers) + sum(size for _, size in one_by_one)
+
+
+def test_a_member_of_two_types_is_refused_in_a_long_list_as_well() -> None:
+    with pytest.raises(RequestValidationException, match="more than one datatypes"):
+        checked({"L": [{"N": "1"}] * 100 + [{"N": "1", "S": "x"}]})

@@ -111,8 +111,20 @@ def test_it_ends_when_its_client_leaves() -> None:
         wait_for(is_at_rest)
 
 
-def test_what_it_has_written_is_committed_when_its_client_leaves() -> None:
+def test_what_it_has_written_is_committed_now_and_then() -> None:
+    """To commit all of it at its end would take long."""
+    engine = SlicingEngine()
+    with serve_in_thread(engine) as url, Client(url) as client:
+        client.send(request(b"{}", SCAN))
+        wait_for(lambda: engine.flushes > 2)
+        engine.scan().released.set()
+        client.receive()
+    assert engine.scan().slices >= 2 * long_requests._SLICES_IN_A_COMMIT
+
+
+def test_what_it_has_written_is_committed_when_its_client_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits for its commit any more, and others may not come for a while."""
+    monkeypatch.setattr(long_requests, "_SLICES_IN_A_COMMIT", 1_000_000_000)
     engine = SlicingEngine()
     with serve_in_thread(engine) as url:
         with Client(url) as client:

@@ -44,7 +44,15 @@ from tablewright.dynamo.errors import (
     UnknownOperationException,
     ValidationException,
 )
-from tablewright.dynamo.item_size import binary_size, item_size, number_size, text_size, value_size
+from tablewright.dynamo.item_size import (
+    LONG_LIST,
+    binary_size,
+    item_size,
+    number_size,
+    text_size,
+    uniform_size,
+    value_size,
+)
 from tablewright.dynamo.numbers import NUMBER_OVERFLOW, canonical_number, is_big_decimal
 from tablewright.dynamo.value_checks import (
     BESIDE_ITEM,
@@ -60,6 +68,7 @@ from tablewright.dynamo.value_checks import (
 
 __all__ = [
     "BESIDE_ITEM",
+    "LONG_LIST",
     "NAME_TOO_LARGE",
     "NESTED_TOO_DEEPLY",
     "NUMBER_OVERFLOW",
@@ -113,6 +122,7 @@ __all__ = [
     "same_item",
     "same_value",
     "text_size",
+    "uniform_size",
     "value_at",
     "value_size",
     "write_units",

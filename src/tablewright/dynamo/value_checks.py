@@ -12,7 +12,7 @@ from typing import Any
 
 from tablewright.dynamo.attribute_values import AttributeValue, Item, set_order
 from tablewright.dynamo.errors import RequestValidationException
-from tablewright.dynamo.item_size import binary_size, number_size, text_size
+from tablewright.dynamo.item_size import LONG_LIST, binary_size, number_size, text_size, uniform_size
 from tablewright.dynamo.limits import MAX_NAME_BYTES, MAX_NESTING
 from tablewright.dynamo.numbers import canonical_number, sized_number
 
@@ -224,6 +224,11 @@ def _checked_map(content: Item, depth: int) -> tuple[Item, int]:
 
 
 def _checked_list(content: list[AttributeValue], depth: int) -> tuple[list[AttributeValue], int]:
+    if len(content) >= LONG_LIST and set(map(len, content)) == {1} and depth < MAX_NESTING:
+        # All of them are canonical as they are.
+        members_size = uniform_size(content)
+        if members_size is not None:
+            return content, 3 + len(content) + members_size
     size = 3
     result = content
     for position, member in enumerate(content):

@@ -47,6 +47,7 @@ MAX_WAITING_BYTES = 64 * 1024 * 1024
 _MAX_PARSED_BYTES = 4 * 1024 * 1024
 # The requests that slices are done for in turn.
 MAX_IN_TURN = 32
+_SLICES_IN_A_COMMIT = 4
 # First slices in an iteration: of requests that arrive, if they leave something to do, and as many of those in line.
 FIRST_SLICES = 4
 
@@ -76,9 +77,12 @@ class _Job:
 class LongRequests:
     """The requests of one server that are not finished. All methods are called on its event loop."""
 
-    def __init__(self, when_left: Callable[[], None] = lambda: None) -> None:
-        """``when_left`` is called when a request is given up, since its client has left."""
-        self._when_left = when_left
+    def __init__(self, flush: Callable[[], None] = lambda: None) -> None:
+        """``flush`` is called where something may have been written that nobody waits for yet, or any more: after some
+        slices, since to make all of a backup durable at once takes long, and when a client has left.
+        """
+        self._flush = flush
+        self._slices = 0
         self._bodies: deque[_Job] = deque()
         self._line: deque[_Job] = deque()
         # In this iteration, of requests that arrived in it.
@@ -174,6 +178,9 @@ class LongRequests:
         if isinstance(outcome, LongRequest):
             job.next_stage = outcome.next_stage
             self._take_turns(job)
+            self._slices += 1
+            if self._slices % _SLICES_IN_A_COMMIT == 0:
+                self._flush()
             return True
         self._finish(job, outcome)
         return False
@@ -190,7 +197,7 @@ class LongRequests:
         if job.size:
             self._free(job)
         if reply is _ABANDONED:
-            self._when_left()
+            self._flush()
             return
         try:
             job.callback(reply)

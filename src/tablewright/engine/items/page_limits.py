@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from tablewright.dynamo import AttributeValue, Item, number_size, text_size, value_size
+from tablewright.dynamo import LONG_LIST, AttributeValue, Item, number_size, text_size, uniform_size, value_size
 from tablewright.dynamo.limits import MAX_PAGE_BYTES
 
 
@@ -88,6 +88,8 @@ def _stored_size(tag: str, content: Any) -> int:
     if tag == "L":
         # Long lists are of small numbers and short texts, or else they do not fit into an item.
         size = 3 + len(content)
+        if len(content) >= LONG_LIST and "N" in content[0] and (members := uniform_size(content)) is not None:
+            return size + members + len(content)
         for member in content:
             ((tag, value),) = member.items()
             size += value_size(member) + 1 if tag == "N" else _stored_size(tag, value)

@@ -136,7 +136,7 @@ def read_page(db: Database, read: PageRead) -> Sliced[Page]:
         rows.close()
         if last is None:
             return page
-        item: Item = orjson.loads(last)
+        item: Item = orjson.loads(last) if isinstance(last, bytes) else last
         if page.is_full:
             page.last = {name: item[name] for name in source.start_names}
             return page
@@ -208,8 +208,10 @@ def _take_stored(rows: Rows, read: PageRead, page: Page, fill: PageFill) -> byte
     return None
 
 
-def _take_parsed(rows: Rows, read: PageRead, page: Page, fill: PageFill) -> bytes | None:
-    """Fill a page with items that have to be parsed: to filter them, or to project them."""
+def _take_parsed(rows: Rows, read: PageRead, page: Page, fill: PageFill) -> Item | None:
+    """Fill a page with items that have to be parsed, to filter or to project them; gives the item that page or slice
+    end with, or None at the end.
+    """
     index, condition, projection = read.source.index, read.condition, read.projection
     entry = index.entry if index is not None and index.projected is not None else None
     together = 0
@@ -217,7 +219,8 @@ def _take_parsed(rows: Rows, read: PageRead, page: Page, fill: PageFill) -> byte
     for row in rows:
         (size,), (data,) = _checked(read.source.table.whole_crc, [row])
         page.scanned += 1
-        item: Item = orjson.loads(data)
+        whole: Item = orjson.loads(data)
+        item = whole
         if entry is not None:
             stored = entry(item)
             if read.whole_items:
@@ -230,11 +233,11 @@ def _take_parsed(rows: Rows, read: PageRead, page: Page, fill: PageFill) -> byte
             page.parsed.append(item if projection is None else projection.apply(item))
         page.is_full = fill.add(size, item) or page.scanned == read.limit
         if page.is_full:
-            return data
+            return whole
         together += len(data)
         if together > _PARSED_TOGETHER or page.scanned % _FETCHED_AT_ONCE == 0:
             if thread_time() > until:
-                return data
+                return whole
             together = 0
     return None
 
