@@ -171,6 +171,15 @@ def test_health_and_readiness(served: Served) -> None:
 
 
 @pytest.mark.requirement("X6")
+def test_a_process_whose_background_work_has_ended_is_not_ready(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(served.runtime.search), "has_ended", True)
+    answer = served.client().get("/readyz")
+    assert (answer.status_code, answer.json()) == (503, {"status": "failing", "failing": {"search": "ended"}})
+
+
+@pytest.mark.requirement("X6")
 def test_readiness_says_when_the_database_is_gone() -> None:
     with ExitStack() as database:
         engine = database.enter_context(Engine.open())

@@ -119,9 +119,10 @@ async def healthz(_: Probe) -> Health:
 
 @router.get("/readyz", tags=["health"], responses={200: {"model": Readiness}, 503: {"model": Readiness}})
 async def readyz(request: Request, _: Probe) -> Response:
-    """Whether the database responds, and no consumer is failing; 503 and what is wrong, if not."""
+    """Whether the database responds, no consumer fails and background work goes on; 503 and what is wrong, if not."""
     runtime = runtime_of(request)
     failing = _threads(request).failures()
+    failing |= {each.name: "ended" for each in request.app.state.periodic if each.has_ended}
     try:
         async with asyncio.timeout(_READY_WITHIN):
             await check_tables(runtime, request.app.state.systems)

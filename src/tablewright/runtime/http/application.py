@@ -32,6 +32,7 @@ from tablewright.runtime.http.declared_calls import calls_of, runtime_calls
 from tablewright.runtime.http.gate import Gate
 from tablewright.runtime.identity.access import Call
 from tablewright.runtime.internal_tables import events_table
+from tablewright.runtime.periodic_thread import PeriodicThread
 from tablewright.runtime.system import Runtime, System
 from tablewright.runtime.table_readiness import are_ready, check_operations, tables_of
 from tablewright.store import Resolution
@@ -118,6 +119,7 @@ def application(
     )
     app.state.runtime = runtime
     app.state.consumer_threads = threads
+    app.state.periodic = [each for each in background if isinstance(each, PeriodicThread)]
     app.state.systems = list(systems)
     app.state.services = services
     app.state.screens = None

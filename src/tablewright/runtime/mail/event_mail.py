@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import logging
 import re
-import threading
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -46,6 +45,7 @@ from tablewright.runtime.mail.mail_records import (
     queued,
 )
 from tablewright.runtime.mail.mail_transport import SENT_WITHIN, Deferred, MailRefused, Transport
+from tablewright.runtime.periodic_thread import PeriodicThread
 from tablewright.store import (
     AlreadyExists,
     Cancelled,
@@ -84,7 +84,6 @@ _LAST_RETRY = timedelta(hours=1)
 _WAITS_FOR_MAILBOX = timedelta(days=1)
 # How often the queue is looked at, in seconds.
 _RETRY_EVERY = 1.0
-_STOP_WITHIN = 20.0
 
 _SENT = (attr(MailRecord.state).set("sent"), attr(MailRecord.letter).set(None), attr(MailRecord.reason).set(None))
 
@@ -402,38 +401,17 @@ class Mailer:
         return mail
 
 
-class MailRetries:
-    """A thread that tries mailboxes again; a system that sends mail has it among its background work."""
+class MailRetries(PeriodicThread):
+    """Tries mailboxes again; a system that sends mail has it among its background work."""
 
     def __init__(self, mailer: Mailer, *, name: str = "mail.retries", role: str, every: float = _RETRY_EVERY) -> None:
         """``role`` is the consumer of the design that sends the mail."""
-        self.name = name
-        self.role = role
-        self.every = timedelta(seconds=every)
+        super().__init__(name, role=role, every=every)
         self._mailer = mailer
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._work, name=name, daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def stop(self) -> None:
-        self._stop.set()
-        if self._thread.ident is not None:
-            self._thread.join(_STOP_WITHIN)
 
     def turn(self, is_stopped: Callable[[], bool]) -> None:
         """Try the mailboxes that are due."""
         self._mailer.retry(is_stopped)
-
-    def _work(self) -> None:
-        while not self._stop.wait(self.every.total_seconds()):
-            try:
-                self.turn(self._stop.is_set)
-            except Unavailable as error:
-                _log.info("queued mail is waiting", extra={"code": type(error).__name__})
-            except Exception as error:
-                _log.error("queued mail could not be sent", exc_info=error)
 
 
 def _letter(event: Event, message: Message) -> Letter:

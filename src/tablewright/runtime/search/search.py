@@ -19,7 +19,6 @@ import json
 import logging
 import sqlite3
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -32,6 +31,7 @@ from tablewright.model import Entity, Table, schema_of
 from tablewright.runtime.consumer_threads import ConsumerSpec
 from tablewright.runtime.errors import StateConflict
 from tablewright.runtime.identity.access import Caller
+from tablewright.runtime.periodic_thread import PeriodicThread
 from tablewright.runtime.search.full_text_index import FullTextIndex, IndexInUse
 from tablewright.runtime.search.searchable import Excerpt, Searchable, excerpt, terms_of, title_of
 from tablewright.runtime.settings import Settings
@@ -56,7 +56,6 @@ _PAGE = 200
 # Documents are deleted from the file itself so often, in seconds; from results, at once.
 _PURGE_EVERY = 30.0
 _RETRY_AFTER = 10.0
-_STOP_WITHIN = 20.0
 # Processes that keep their indexes in one data folder.
 _MAX_FILES = 64
 
@@ -86,7 +85,7 @@ class SearchState:
     failing: str | None
 
 
-class Search:
+class Search(PeriodicThread):
     """The index of the systems of one process. It is opened by ``start``, or by the first use."""
 
     def __init__(
@@ -97,18 +96,16 @@ class Search:
         systems: Mapping[str, Sequence[Searchable]],
     ) -> None:
         """``systems`` says what can be found of each; items are found in ``store``, and all read again in the other."""
+        super().__init__("search", role="maintenance", every=_PURGE_EVERY, first=0, retry=_RETRY_AFTER)
         self._settings = settings
         self._store = store
         self._maintenance_store = maintenance_store
         self._systems = {system: searchables for system, searchables in systems.items() if searchables}
         self._index: FullTextIndex | None = None
         self._opening = threading.Lock()
-        self._stop = threading.Event()
-        self._wake = threading.Event()
         self._wanted: set[str] = set()
         self._building: set[str] = set()
         self._failing: dict[str, str] = {}
-        self._thread: threading.Thread | None = None
 
     # -- searching ----------------------------------------------------------------------------------------------
 
@@ -162,7 +159,7 @@ class Search:
         if system in self._building or system in self._wanted:
             raise StateConflict(f"the search index of {system} is being rebuilt")
         self._wanted.add(system)
-        self._wake.set()
+        self.wake()
 
     @property
     def is_beside_another(self) -> bool:
@@ -196,7 +193,12 @@ class Search:
                 )
         return found
 
-    def rebuild(self, system: str, on_indexed: OnIndexed = lambda number: None) -> int:
+    def rebuild(
+        self,
+        system: str,
+        on_indexed: OnIndexed = lambda number: None,
+        is_stopped: Callable[[], bool] = lambda: False,
+    ) -> int:
         """Make all documents of a system again from its tables; returns how many there are."""
         index, searchables = self._open(), self._systems[system]
         generation = index.begin(system)
@@ -217,7 +219,7 @@ class Search:
                 cursor = page.cursor
                 if cursor is None:
                     break
-                if self._stop.is_set():
+                if is_stopped():
                     raise _Stopped
         index.remove_older(system, generation)
         index.complete(system, self._declaration(system))
@@ -229,14 +231,9 @@ class Search:
     def start(self) -> None:
         """Rebuild what is missing or of another version, in a thread that goes on to purge what was deleted."""
         if self._systems:
-            self._thread = threading.Thread(target=self._work, name="search", daemon=True)
-            self._thread.start()
-
-    def stop(self) -> None:
-        self._stop.set()
-        self._wake.set()
-        if self._thread is not None:
-            self._thread.join(_STOP_WITHIN)
+            index = self._open()
+            self._wanted |= {each for each in self._systems if index.declaration(each) != self._declaration(each)}
+            super().start()
 
     def close(self) -> None:
         with self._opening:
@@ -244,39 +241,30 @@ class Search:
                 self._index.close()
                 self._index = None
 
-    def _work(self) -> None:
-        index = self._open()
-        self._wanted |= {system for system in self._systems if index.declaration(system) != self._declaration(system)}
-        purged = time.monotonic()
-        while not self._stop.is_set():
-            retry = False
-            for system in sorted(self._wanted):
-                self._wanted.discard(system)
-                self._building.add(system)
-                try:
-                    self.rebuild(system)
-                    self._failing.pop(system, None)
-                except _Stopped:
-                    return
-                except (StoreError, sqlite3.Error, OSError) as error:
-                    _log.warning("search index is not rebuilt", exc_info=error, extra={"system": system})
-                    self._failing[system] = type(error).__name__
-                    self._wanted.add(system)
-                    retry = True
-                finally:
-                    self._building.discard(system)
-            if time.monotonic() - purged >= _PURGE_EVERY:
-                index.purge()
-                purged = time.monotonic()
-            self._wake.wait(_RETRY_AFTER if retry else _PURGE_EVERY)
-            if not retry:
-                self._wake.clear()
+    def turn(self, is_stopped: Callable[[], bool]) -> None:
+        """Rebuild what somebody wants rebuilt, and purge; an error if a rebuild failed, which is tried again."""
+        errors = []
+        for system in sorted(self._wanted):
+            self._wanted.discard(system)
+            self._building.add(system)
+            try:
+                self.rebuild(system, is_stopped=is_stopped)
+                self._failing.pop(system, None)
+            except (StoreError, sqlite3.Error, OSError) as error:
+                self._failing[system] = type(error).__name__
+                self._wanted.add(system)
+                errors.append(error)
+            finally:
+                self._building.discard(system)
+        self._open().purge()
+        if errors:
+            raise errors[0]
 
     def _lost(self, system: str) -> None:
         """The stream no longer has what the consumer had not read."""
         self._open().incomplete(system)
         self._wanted.add(system)
-        self._wake.set()
+        self.wake()
 
     def _open(self) -> FullTextIndex:
         with self._opening:

@@ -11,8 +11,6 @@ transaction: whoever is first sends it, and nobody else.
 
 from __future__ import annotations
 
-import logging
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from hashlib import sha256
@@ -22,6 +20,7 @@ from tablewright.model import attr
 from tablewright.runtime import ConsumerSpec, Event, Message, Runtime
 from tablewright.runtime.events.event_log import KEPT_FOR, event_filter, events_in
 from tablewright.runtime.internal_tables import events_table
+from tablewright.runtime.periodic_thread import PeriodicThread
 from tablewright.store import (
     AnyChange,
     Cancelled,
@@ -31,7 +30,6 @@ from tablewright.store import (
     Effects,
     Put,
     Store,
-    Unavailable,
     Unreadable,
     entity_filter,
 )
@@ -47,12 +45,9 @@ _MOST_UPCOMING = 50
 _EVENTS_PER_CHECKPOINT = 10
 # How far back reminders are looked for that nobody sent, and how often it is looked for those that are due.
 _LATE = timedelta(days=1)
-_EVERY = timedelta(minutes=1)
+_EVERY = 60.0
 # How much of what was looked at is looked at once more: the consumer may be that late, and clocks differ.
 _AGAIN = timedelta(hours=1)
-_STOP_WITHIN = 20.0
-
-_log = logging.getLogger(__name__)
 
 
 def consumers(runtime: Runtime) -> list[ConsumerSpec]:
@@ -117,28 +112,15 @@ def _reminder(call: Call, due: datetime, since: datetime) -> Reminder:
     return Reminder(at=max(due, since), due=due, reminded_call=call.call_id, reminded_user=call.user_id)
 
 
-class ReminderTurns:
+class ReminderTurns(PeriodicThread):
     """Background work that sends reminders when they are due."""
 
-    name = "calls.reminders"
-    role = "reminders"
-    every = _EVERY
-
     def __init__(self, store: Store, clock: Callable[[], datetime]) -> None:
+        super().__init__("calls.reminders", role="reminders", every=_EVERY)
         self._store = store
         self._clock = clock
         # What was due before has been looked at.
         self._since: datetime | None = None
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="calls.reminders.turns", daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def stop(self) -> None:
-        self._stop.set()
-        if self._thread.ident is not None:
-            self._thread.join(_STOP_WITHIN)
 
     def turn(self, is_stopped: Callable[[], bool] = lambda: False) -> None:
         """Publish what is due."""
@@ -175,15 +157,6 @@ class ReminderTurns:
             # Another process was faster; or it was sent before, and somebody has changed their mind twice.
             if self._store.get(Event.by_id(event.event_id)) is not None:
                 self._store.delete(reminder)
-
-    def _work(self) -> None:
-        while not self._stop.wait(self.every.total_seconds()):
-            try:
-                self.turn(self._stop.is_set)
-            except Unavailable as error:
-                _log.info("reminders are waiting", extra={"code": type(error).__name__})
-            except Exception as error:
-                _log.error("reminders could not be published", exc_info=error)
 
 
 def _is_wanted(reminder: Reminder, call: Call, settings: CalendarSettings | None, now: datetime) -> bool:

@@ -11,10 +11,11 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from tablewright.runtime import StateConflict
 from tablewright.runtime.internal_tables import internal_table
+from tablewright.runtime.periodic_thread import PeriodicThread
 from tablewright.store import BlobUsage, CheckpointTable, Consumer, Finding, RebuildProgress, Remedy, Store
 from tablewright.systems.support.metric_counters import COUNTED, WRITTEN, count
 from tablewright.systems.support.model import Ticket, tickets
@@ -207,27 +208,12 @@ class BackgroundThread(ABC):
             raise Stopped
 
 
-class OrphanCollector(BackgroundThread):
+class OrphanCollector(PeriodicThread):
     """Collects orphans in the background, now and then: items that expire leave theirs, and so does a crash."""
 
     def __init__(self, store: Store, *, first: float = _FIRST_COLLECTION, every: float = _COLLECT_EVERY) -> None:
-        super().__init__("support.orphans")
-        self.name = "support.orphans"
-        self.role = "maintenance"
-        self.every = timedelta(seconds=every)
+        super().__init__("support.orphans", role="maintenance", every=every, first=first)
         self._store = store
-        self._first = first
-
-    def _work(self) -> None:
-        wait = self._first
-        while not self._stop.wait(wait):
-            wait = self.every.total_seconds()
-            try:
-                self.turn(self._stop.is_set)
-            except Stopped:
-                return
-            except Exception as error:
-                _log.error("orphans could not be collected", exc_info=error)
 
     def turn(self, is_stopped: Callable[[], bool]) -> None:
         """Collect them once; Stopped if it is to end before that is done."""
