@@ -153,6 +153,17 @@ def test_somebody_runs_a_pattern_and_looks_at_the_design(desk: RunningStudio) ->
     expect(result.locator("tbody tr")).to_have_count(2)
     expect(result).to_contain_text("store.query(Task.by_status(status=Status.COMPLETED), limit=25)")
     assert serious_problems(page) == []
+    page.get_by_role("link", name="update Task Write").click()
+    page.get_by_label("task_id").fill("t-5")
+    page.get_by_label("title").fill("Order part 5, <b>twice</b>")
+    page.get_by_role("button", name="Review").click()
+    dialog = page.get_by_role("dialog", name="update Task")
+    expect(dialog).to_contain_text("UpdateExpression")
+    dialog.get_by_role("button", name="Send").click()
+    expect(result).to_contain_text("planned")
+    expect(result).to_contain_text("store.update(Task.by_id(task_id='t-5'), attr(Task.title).set(")
+    expect(result).to_contain_text("Before this")
+    assert serious_problems(page) == []
     page.goto("/studio/design/Tasks")
     expect(page.get_by_role("button", name="Findings")).to_have_attribute("aria-pressed", "true")
     page.get_by_role("button", name="Files").click()

@@ -12,7 +12,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -80,26 +80,38 @@ class StudioDatabase:
 
     async def write(self, operation: str, body: Mapping[str, Any], who: str, about: str) -> dict[str, Any]:
         """The response to a request that changes something; it is logged, and refused by a studio that only reads."""
+        try:
+            return await self.write_of_store(Request(operation, dict(body)), who, about)
+        except ServiceError as error:
+            raise refusal(error, self.name) from None
+
+    async def write_of_store(self, request: Request, who: str, about: str) -> dict[str, Any]:
+        """The same for a request of a store, which knows what to make of the service's own error."""
         if not self.may_write:
             raise Refused(403, "read-only", "the studio is read-only; start it with --write", {})
-        table = str(body.get("TableName") or body.get("TargetTableName") or ", ".join(body.get("RequestItems", ())))
+        write = LoggedWrite(datetime.now(UTC), who, request.operation, _tables_of(request.body), about)
         try:
-            response = await self.send(operation, body)
-        except Refused as error:
-            self._note(LoggedWrite(datetime.now(UTC), who, operation, table, about, error.kind))
+            response = await self._answer(request)
+        except (ServiceError, Refused) as error:
+            kind = error.kind if isinstance(error, Refused) else error.code
+            self._note(replace(write, refused=kind))
             raise
-        self._note(LoggedWrite(datetime.now(UTC), who, operation, table, about))
+        self._note(write)
         return response
 
     async def send(self, operation: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """Send a request that the caller has decided about; ``call`` and ``write`` are the usual ways."""
         try:
-            async with asyncio.timeout(_WITHIN_SECONDS):
-                return await self.backend.call_async(Request(operation, dict(body)))
-        except TimeoutError:
-            raise Refused(504, "timeout", f"{self.name} has not answered for {_WITHIN_SECONDS:.0f} s", {}) from None
+            return await self._answer(Request(operation, dict(body)))
         except ServiceError as error:
             raise refusal(error, self.name) from None
+
+    async def _answer(self, request: Request) -> dict[str, Any]:
+        try:
+            async with asyncio.timeout(_WITHIN_SECONDS):
+                return await self.backend.call_async(request)
+        except TimeoutError:
+            raise Refused(504, "timeout", f"{self.name} has not answered for {_WITHIN_SECONDS:.0f} s", {}) from None
 
     def _note(self, write: LoggedWrite) -> None:
         self.writes.append(write)
@@ -127,6 +139,14 @@ class StudioDatabase:
             if schema.matches(item):
                 return schema
         return None
+
+
+def _tables_of(body: Mapping[str, Any]) -> str:
+    """The tables that a request is about, for the log."""
+    if "TransactItems" in body:
+        parts = (part for each in body["TransactItems"] for part in each.values())
+        return ", ".join(dict.fromkeys(str(part["TableName"]) for part in parts))
+    return str(body.get("TableName") or body.get("TargetTableName") or ", ".join(body.get("RequestItems", ())))
 
 
 def refusal(error: ServiceError, name: str) -> Refused:

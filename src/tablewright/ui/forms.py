@@ -16,7 +16,8 @@ connection that broke, does nothing twice. Ctrl-Enter submits.
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 from uuid import uuid4
 
@@ -61,6 +62,18 @@ class Form:
         self._box = box("tw-form", data_form=True)
         with self._box:
             self._problem = box("", role="alert")
+
+    @contextmanager
+    def part(self, title: str) -> Iterator[None]:
+        """A part of the form with a title; what is added within belongs to it."""
+        outer = self._box
+        with outer, box("tw-form", role="group", aria_label=title) as made:
+            text(title, "tw-section-title", "h3")
+            self._box = made
+            try:
+                yield
+            finally:
+                self._box = outer
 
     def text(
         self,

@@ -106,13 +106,17 @@ class CapacityEstimate:
         """The units of one call of a pattern (``Call.upcoming``) or a write (``book``)."""
         write = self.design.writes.get(subject)
         if write is not None:
-            return _summed(self._write(write))
+            return self.of_write(write)
         whose, pattern = self.design.patterns[subject]
         if isinstance(pattern, CollectionQuery):
             assert not isinstance(whose, Schema)
             return _summed(self._gather(whose, pattern))
         assert isinstance(whose, Schema)
         return _summed(self._read(whose, pattern))
+
+    def of_write(self, write: Write) -> list[Units]:
+        """The units of one write, whether or not the design lists it."""
+        return _summed(self._write(write))
 
     def _read(self, schema: Schema, pattern: Get | Query, consistent: bool | None = None) -> Iterator[Units]:
         table = schema.table

@@ -13,10 +13,25 @@ texts = Catalogue(
         "design": ("Design", "Design"),
         "choose_pattern": ("Choose a pattern", "Scegli un pattern"),
         "choose_pattern_about": (
-            "Each access pattern of the design can be run here, as a program runs it.",
-            "Ogni pattern di accesso del design può essere eseguito qui, come lo esegue un programma.",
+            "Each access pattern and each write of the design can be run here, as a program runs it.",
+            "Ogni pattern di accesso e ogni scrittura del design si eseguono qui, come li esegue un programma.",
         ),
         "write": ("Write", "Scrittura"),
+        "checks": (
+            "A program also has conditions on {names}; here they are not checked.",
+            "Un programma pone anche condizioni su {names}; qui non vengono verificate.",
+        ),
+        "no_key_pattern": (
+            "{name} has no access pattern by its primary key: declare a Get to name an item here.",
+            "{name} non ha un pattern di accesso per chiave primaria: dichiara un Get per indicare qui un item.",
+        ),
+        "one_of_several": (
+            "A program writes up to {number} of these; here it is one.",
+            "Un programma ne scrive fino a {number}; qui è uno.",
+        ),
+        "add": ("added to it", "aggiunto"),
+        "append": ("appended to it", "accodato"),
+        "read_first": ("Read units before it", "Unità di lettura prima"),
         "planned": ("{units} units planned", "{units} unità previste"),
         "optional": ("optional", "facoltativo"),
         "several": ("several, with commas", "più valori, con virgole"),

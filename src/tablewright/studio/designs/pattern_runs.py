@@ -26,7 +26,20 @@ from tablewright.store import AsyncStore, Backend, Request, Response, ServiceErr
 from tablewright.studio.studio_database import READS, StudioDatabase, refusal
 from tablewright.ui.api_calls import Refused
 
-__all__ = ["Parameter", "PatternRun", "RecordedRequest", "parameters_of", "planned_units", "run_pattern"]
+__all__ = [
+    "Parameter",
+    "PatternRun",
+    "RecordedRequest",
+    "choices_of",
+    "consumed_units",
+    "literal",
+    "parameters_of",
+    "plain_type",
+    "planned_units",
+    "run_pattern",
+    "selection",
+    "values_of",
+]
 
 _PAGE = 25
 
@@ -44,7 +57,7 @@ class Parameter:
     @property
     def kind(self) -> str:
         """The type in a word, for people."""
-        kind = _plain_type(self.annotation)
+        kind = plain_type(self.annotation)
         return getattr(kind, "__name__", "text")
 
 
@@ -107,7 +120,7 @@ def parameters_of(design: Design, name: str) -> list[Parameter]:
         if annotation is None:
             annotation = _of_field(schema, pattern, each)
         found.append(
-            Parameter(each, annotation, each in signature.required, each in signature.several, _choices(annotation))
+            Parameter(each, annotation, each in signature.required, each in signature.several, choices_of(annotation))
         )
     return found
 
@@ -128,21 +141,21 @@ def _of_field(schema: Schema, pattern: Get | Query | CollectionQuery, name: str)
     return str if info is None else info.annotation
 
 
-def _plain_type(annotation: Any) -> Any:
+def plain_type(annotation: Any) -> Any:
     """A type without None, several, and what is annotated."""
     origin = get_origin(annotation)
     if origin is typing.Annotated:
-        return _plain_type(get_args(annotation)[0])
+        return plain_type(get_args(annotation)[0])
     arguments = [each for each in get_args(annotation) if each is not type(None)]
     if origin is Literal or not arguments:
         return annotation
     if origin is Union or str(origin) == "<class 'types.UnionType'>" or isinstance(origin, type):
-        return _plain_type(arguments[0])
+        return plain_type(arguments[0])
     return annotation
 
 
-def _choices(annotation: Any) -> tuple[str, ...]:
-    kind = _plain_type(annotation)
+def choices_of(annotation: Any) -> tuple[str, ...]:
+    kind = plain_type(annotation)
     if get_origin(kind) is Literal:
         return tuple(map(str, get_args(kind)))
     if isinstance(kind, type) and issubclass(kind, Enum):
@@ -172,7 +185,7 @@ def values_of(parameters: Sequence[Parameter], texts: Mapping[str, str]) -> dict
 
 def call_text(name: str, pattern: Get | Query | CollectionQuery, values: Mapping[str, Any]) -> str:
     """The call of the store in Python."""
-    arguments = ", ".join(f"{each}={_literal(value)}" for each, value in values.items())
+    arguments = ", ".join(f"{each}={literal(value)}" for each, value in values.items())
     if isinstance(pattern, Get):
         return f"found = store.get({name}({arguments}))"
     if isinstance(pattern, CollectionQuery):
@@ -180,7 +193,7 @@ def call_text(name: str, pattern: Get | Query | CollectionQuery, values: Mapping
     return f"page = store.query({name}({arguments}), limit={_PAGE})"
 
 
-def _literal(value: Any) -> str:
+def literal(value: Any) -> str:
     if isinstance(value, Enum):
         return f"{type(value).__name__}.{value.name}"
     if isinstance(value, datetime):
@@ -188,7 +201,7 @@ def _literal(value: Any) -> str:
     if isinstance(value, date):
         return f"date({value.year}, {value.month}, {value.day})"
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(_literal, value)) + "]"
+        return "[" + ", ".join(map(literal, value)) + "]"
     return repr(value)
 
 
@@ -205,7 +218,7 @@ async def run_pattern(
     began = time.perf_counter()
     entities: list[BaseModel]
     try:
-        made = _selection(owner, name, values)
+        made = selection(owner, name, values)
         after = None
         if isinstance(pattern, Get):
             found = await store.get(made)
@@ -224,7 +237,7 @@ async def run_pattern(
     return PatternRun(name, entities, backend.requests, took, call_text(name, pattern, values), after)
 
 
-def _selection(owner: Schema | type[Collection], name: str, values: Mapping[str, Any]) -> Any:
+def selection(owner: Schema | type[Collection], name: str, values: Mapping[str, Any]) -> Any:
     declared = owner.entity if isinstance(owner, Schema) else owner
     return getattr(declared, name.partition(".")[2])(**values)
 
@@ -236,6 +249,13 @@ def _members(collection: Collection) -> list[BaseModel]:
         value = getattr(collection, member)
         found += value if isinstance(value, list) else [value] if value is not None else []
     return found
+
+
+def consumed_units(response: Response) -> float:
+    """The units that a response says its request took."""
+    consumed = response.get("ConsumedCapacity") or []
+    parts = consumed if isinstance(consumed, list) else [consumed]
+    return sum(float(part.get("CapacityUnits", 0)) for part in parts)
 
 
 class _Recording:
@@ -262,8 +282,5 @@ class _Recording:
         request.body = {**request.body, "ReturnConsumedCapacity": "INDEXES"}
 
     def _noted(self, request: Request, response: Response) -> Response:
-        consumed = response.get("ConsumedCapacity") or []
-        parts = consumed if isinstance(consumed, list) else [consumed]
-        units = sum(float(part.get("CapacityUnits", 0)) for part in parts)
-        self.requests.append(RecordedRequest(request.operation, request.body, units))
+        self.requests.append(RecordedRequest(request.operation, request.body, consumed_units(response)))
         return response

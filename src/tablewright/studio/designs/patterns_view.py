@@ -1,41 +1,30 @@
-"""Patterns: every access pattern of the design as a form that runs it, and what its writes do.
+"""Patterns: every access pattern of the design, and every write, as a form that runs it.
 
 /patterns                                  all of them, by design
-/patterns/{design}/{pattern}?status=open   one, with its values; run=1 runs it at once
+/patterns/{design}/{pattern}?status=open   one, with its values; run=1 runs a pattern at once, and never a write
 """
 
 from __future__ import annotations
 
-from collections import deque
 from html import escape
 from typing import Any
-from urllib.parse import quote
-from weakref import WeakKeyDictionary
 
 import orjson
-from nicegui import Client, ui
+from nicegui import ui
 from pydantic import BaseModel
 
 from tablewright.model import Design, Get, Query
-from tablewright.studio.designs.pattern_runs import (
-    PatternRun,
-    RecordedRequest,
-    parameters_of,
-    planned_units,
-    run_pattern,
-)
+from tablewright.studio.designs.pattern_runs import PatternRun, parameters_of, planned_units, run_pattern
+from tablewright.studio.designs.run_parts import draw_history, draw_requests, draw_units, remember, run_address
+from tablewright.studio.designs.write_form import WriteForm
+from tablewright.studio.designs.write_runs import writes_of
 from tablewright.studio.studio_page import StudioPage
-from tablewright.studio.studio_parts import code_block, entity_pill, units_text
+from tablewright.studio.studio_parts import entity_pill, units_text
 from tablewright.ui.api_calls import Refused
-from tablewright.ui.components import Tone, banner, box, button, card, empty, fact, facts, pill, section, text
+from tablewright.ui.components import banner, box, button, card, empty, fact, facts, pill, text
 from tablewright.ui.forms import Form
 
 __all__ = ["patterns_view"]
-
-_KEPT = 30
-_SHOWN = 12
-# What was run in a browser tab, the last first: its address with it.
-_history: WeakKeyDictionary[Client, deque[tuple[PatternRun, str]]] = WeakKeyDictionary()
 
 
 async def patterns_view(page: StudioPage, design: str = "", pattern: str = "") -> None:
@@ -45,7 +34,8 @@ async def patterns_view(page: StudioPage, design: str = "", pattern: str = "") -
         empty(t("studio.no_design"), t("studio.no_design_about"), "bolt")
         return
     found = next((each for each in page.database.designs if each.name == design), None)
-    if pattern and (found is None or pattern not in found.patterns):
+    write = None if found is None else writes_of(found).get(pattern)
+    if pattern and (found is None or (write is None and pattern not in found.patterns)):
         empty(t("shell.not_found"), t("shell.not_found_about"))
         return
     with box("tw-columns"):
@@ -56,14 +46,13 @@ async def patterns_view(page: StudioPage, design: str = "", pattern: str = "") -
         with box("tw-col-thing", "section") as thing:
             if found is None or not pattern:
                 empty(t("designs.choose_pattern"), t("designs.choose_pattern_about"), "bolt")
-            else:
+            elif pattern in found.patterns:
                 await _Pattern(page, found, pattern).draw()
+            else:
+                assert write is not None, "there is no such pattern, so it is a write"
+                WriteForm(page, found, write).draw()
         if found is not None and pattern:
             thing.parent_slot.parent.props["data-open"] = "thing"  # type: ignore[union-attr]
-
-
-def _address(page: StudioPage, design: Design, pattern: str, **values: str) -> str:
-    return page.path(f"/patterns/{quote(design.name, safe='')}/{quote(pattern, safe='')}", **values)
 
 
 def _draw_list(page: StudioPage, design: Design, current: str) -> None:
@@ -71,19 +60,24 @@ def _draw_list(page: StudioPage, design: Design, current: str) -> None:
     text(design.name, "tw-section-title st-list-title", "h2")
     for name, (_, pattern) in design.patterns.items():
         is_open = "true" if name == current else None
-        with box("tw-item", "a", href=_address(page, design, name), data_go=True, data_row=True, aria_current=is_open):
+        with box(
+            "tw-item", "a", href=run_address(page, design, name), data_go=True, data_row=True, aria_current=is_open
+        ):
             with box("tw-row-between"):
                 text(name, "tw-mono tw-strong tw-clip")
                 kind = "Get" if isinstance(pattern, Get) else "Query" if isinstance(pattern, Query) else "Collection"
                 pill(kind, "info" if kind == "Query" else "neutral")
             text(pattern.index or t("studio.the_table"), "tw-mute tw-small tw-clip")
-    for name, write in design.writes.items():
-        with box("tw-item"):
+    for name, write in writes_of(design).items():
+        is_open = "true" if name == current else None
+        href = run_address(page, design, name)
+        with box("tw-item", "a", href=href, data_go=True, data_row=True, aria_current=is_open):
             with box("tw-row-between"):
                 text(name, "tw-mono tw-strong tw-clip")
                 pill(t("designs.write"), "violet")
-            actions = ", ".join(f"{each.action} {each.entity.__name__}" for each in write.item_writes)
-            text(actions, "tw-mute tw-small tw-clip")
+            if name in design.writes:
+                actions = ", ".join(f"{each.action} {each.entity.__name__}" for each in write.item_writes)
+                text(actions, "tw-mute tw-small tw-clip")
 
 
 class _Pattern:
@@ -125,7 +119,7 @@ class _Pattern:
         texts = {name: str(value) for name, value in values.items() if value}
         await self._run(texts)
         # The address is that of what is shown.
-        address = _address(self._page, self._design, self._name, run="1", **texts)
+        address = run_address(self._page, self._design, self._name, run="1", **texts)
         self._page.client.run_javascript(f"tw.push({orjson.dumps(address).decode()})")
 
     async def _run(self, texts: dict[str, str], cursor: str | None = None) -> None:
@@ -139,30 +133,22 @@ class _Pattern:
             with self._result:
                 banner(error.detail, "bad")
             return
-        kept = _history.setdefault(page.client, deque(maxlen=_KEPT))
-        kept.appendleft((run, _address(page, self._design, self._name, run="1", **texts)))
+        remember(page, run, run_address(page, self._design, self._name, run="1", **texts))
         self._result.clear()
         with self._result:
             self._draw_run(run)
             if run.cursor is not None:
                 after = run.cursor
                 button(t("studio.next"), lambda: self._run(texts, after), icon_name="forward", small=True, key="]")
-            self._draw_details(run)
-            if len(kept) > 1:
-                self._draw_history(kept)
+            draw_requests(page, run)
+            draw_history(page)
 
     def _draw_run(self, run: PatternRun) -> None:
         t = self._page.t
         planned = planned_units(self._design, self._name)
         with card(), facts():
             fact(t("designs.plan"), run.plan)
-            tone: Tone = "good" if run.units <= planned else "warn"
-            fact(
-                t("designs.units"),
-                lambda: pill(
-                    t("designs.units_against", units=units_text(run.units), planned=units_text(planned)), tone
-                ),
-            )
+            draw_units(t, run.units, planned)
             fact(t("designs.took"), f"{run.milliseconds:.1f} ms")
             fact(t("studio.items"), t.number(len(run.entities)))
         if not run.entities:
@@ -178,28 +164,6 @@ class _Pattern:
             made = ui.html(entities_html(entities), sanitize=False).classes("st-grid tw-card")
             # It scrolls, so that keys have to get there.
             made.props["tabindex"] = "0"
-
-    def _draw_details(self, run: PatternRun) -> None:
-        t = self._page.t
-        with section(t("designs.as_python")):
-            code_block(run.call, t)
-        with section(t.count("designs.requests", len(run.requests))):
-            for each in run.requests[:_SHOWN]:
-                code_block(_request_text(each), t)
-
-    def _draw_history(self, kept: deque[tuple[PatternRun, str]]) -> None:
-        t = self._page.t
-        with section(t("designs.history")), box("tw-stack-tight"):
-            for run, address in list(kept)[1:]:
-                with box("tw-row"):
-                    with box("tw-link tw-mono tw-clip", "a", href=address, data_go=True):
-                        text(run.call.partition("(")[2].rstrip(")"))
-                    text(f"{units_text(run.units)} · {run.milliseconds:.0f} ms", "tw-mute tw-small")
-
-
-def _request_text(request: RecordedRequest) -> str:
-    body = orjson.dumps(request.body, option=orjson.OPT_INDENT_2).decode()
-    return f"{request.operation} {body}"
 
 
 def entities_html(entities: list[BaseModel]) -> str:
