@@ -67,8 +67,8 @@ class Form:
     def part(self, title: str) -> Iterator[None]:
         """A part of the form with a title; what is added within belongs to it."""
         outer = self._box
-        with outer, box("tw-form", role="group", aria_label=title) as made:
-            text(title, "tw-section-title", "h3")
+        with outer, box("tw-form tw-form-part", role="group", aria_label=title) as made:
+            text(title, "tw-section-title tw-form-title", "h3")
             self._box = made
             try:
                 yield

@@ -112,6 +112,8 @@ class WriteForm:
         self._result.clear()
         with self._result:
             self._draw_run(run)
+        # It is below the form, which may be long.
+        page.client.run_javascript(f"getHtmlElement({self._result.id}).scrollIntoView({{block: 'start'}})")
 
     async def _ask(self, operation: str, body: Mapping[str, Any]) -> bool:
         t = self._page.t
