@@ -117,7 +117,7 @@ def writes_of(design: Design) -> dict[str, Write]:
     for schema in design.schemas:
         entity = schema.entity
         key = {each.name for each in _key_parameters(design, schema)}
-        changed = [name for name in schema.fields if name not in key]
+        changed = [getattr(entity, name) for name in schema.fields if name not in key]
         for item_write in (
             ItemWrite(entity, "create"),
             ItemWrite(entity, "update", sets=changed),
