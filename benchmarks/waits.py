@@ -250,7 +250,11 @@ def costly() -> Iterator[Costly]:
         {"Put": {"TableName": WIDE, "Item": {"p": {"S": "c"}, "s": {"S": str(n)}, "v": {"L": [{"N": "1"}] * 13_000}}}}
         for n in range(100)
     ]
-    yield "transaction of 100 lists", "TransactWriteItems", {"TransactItems": puts}
+    yield (
+        "transaction of 100 lists, with a token",
+        "TransactWriteItems",
+        {"TransactItems": puts, "ClientRequestToken": "once"},
+    )
     definitions = [{"AttributeName": f"a{number}", "AttributeType": "S"} for number in range(80_000)]
     yield (
         "80,000 attribute definitions",

@@ -79,10 +79,16 @@ class Member:
 
 
 def transact_write_items(db: Database, request: dict[str, Any]) -> Steps:
-    actions = []
+    actions: list[_Action] = []
     checked = 0
+    token = request.get("ClientRequestToken")
+    # Of the list of members, one by one: writing is a single slice, and long enough.
+    content = sha256(b"[")
     for member in request["TransactItems"]:
-        actions.append(action := _checked_action(member))
+        action = _checked_action(member)
+        if token is not None:
+            content.update((b"," if actions else b"") + orjson.dumps(member, option=orjson.OPT_SORT_KEYS))
+        actions.append(action)
         checked += action.size
         if checked > SLICE_BYTES:
             yield
@@ -92,9 +98,9 @@ def transact_write_items(db: Database, request: dict[str, Any]) -> Steps:
         raise ValidationException(f"Transaction payload size cannot exceed 4MB. Payload Size: {payload}")
     # From here on all of it is one slice: no other operation comes between the conditions and the writes.
     tables = [db.table(action.request["TableName"]) for action in actions]
-    token = request.get("ClientRequestToken")
+    content.update(b"]")
+    fingerprint = content.digest()
     if token is not None:
-        fingerprint = sha256(orjson.dumps(request["TransactItems"], option=orjson.OPT_SORT_KEYS)).digest()
         sizes = replayed(db, token, fingerprint)
         if sizes is not None:
             return _replay_response(db, request, sizes)
