@@ -25,6 +25,20 @@ def loaded(event, context):
     import tablewright.runtime.functions.api_function
     return sorted(sys.modules)
 """
+# As a stack has it: Amazon DynamoDB, keys of the function's role, mail, events and large values.
+DEPLOYED = {
+    "TABLEWRIGHT_SYSTEM": "tablewright.systems.calls.calls_system:system",
+    "TABLEWRIGHT_MODE": "production",
+    "TABLEWRIGHT_REGION": "us-east-1",
+    "TABLEWRIGHT_ISSUER": "https://issuer.example.org",
+    "TABLEWRIGHT_AUDIENCE": "client",
+    "TABLEWRIGHT_MASTER_SECRET": "0" * 64,
+    "TABLEWRIGHT_SES": "true",
+    "TABLEWRIGHT_EVENT_BUS": "bus",
+    "TABLEWRIGHT_BLOB_BUCKET": "bucket",
+    "AWS_ACCESS_KEY_ID": "key",
+    "AWS_SECRET_ACCESS_KEY": "secret",
+}
 # What a function has no use for; importing it would take longer than most requests.
 UNWANTED = (
     "nicegui",
@@ -93,3 +107,17 @@ def test_a_function_imports_nothing_that_it_has_no_use_for(functions: LocalFunct
     modules = set(functions.call("loaded", {}))
     assert "fastapi" in modules
     assert modules & set(UNWANTED) == set()
+
+
+@pytest.mark.requirement("SH2")
+def test_a_deployed_function_starts_without_botocore(
+    functions: LocalFunctions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its clients are made when something is to be sent, and keys and region are in the environment."""
+    for name in list(os.environ):
+        if name.upper().startswith("AWS_") or name.upper().endswith("_PROXY"):
+            monkeypatch.delenv(name)
+    functions.add("loaded", "handlers.loaded", {**DEPLOYED, "HOME": str(tmp_path)})
+    loaded = functions.call("loaded", {}, seconds=60)
+    assert "tablewright.systems.calls.service" in loaded
+    assert [name for name in loaded if name.partition(".")[0] in ("botocore", *UNWANTED)] == []
