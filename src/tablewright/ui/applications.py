@@ -24,21 +24,33 @@ from urllib.parse import unquote
 from tablewright.runtime import Call, Caller, allowed
 from tablewright.ui.texts import Catalogue
 
-__all__ = ["Application", "Calls", "View", "Waiting"]
+__all__ = ["Application", "Calls", "Thing", "View", "Waiting"]
 
 Build = Callable[..., Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
+class Thing:
+    """One of the things that wait for somebody."""
+
+    text: str
+    path: str
+    # Another one makes a new notice of it: the day it was assigned, how many comments it has.
+    stamp: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Waiting:
-    """Something that waits for somebody, for the start page: how many, and where to go."""
+    """Things that wait for somebody, for the start page and the bell: how many, and where to go."""
 
     text: str
     count: int
     path: str
     tone: Literal["neutral", "info", "good", "warn", "bad", "violet"] = "neutral"
-    # The first few, as text and path.
-    first: Sequence[tuple[str, str]] = ()
+    # The start page shows the first few.
+    things: Sequence[Thing] = ()
+    # Whether they are this person's own, so that the bell tells of each.
+    tells: bool = False
 
 
 @dataclass(frozen=True, slots=True)

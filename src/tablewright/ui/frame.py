@@ -29,6 +29,7 @@ _KEYS = (
     ("Esc", "shell.key_back"),
     ("n", "shell.key_new"),
     ("Ctrl Enter", "shell.key_submit"),
+    ("b", "shell.key_notices"),
     ("?", "shell.key_help"),
 )
 
@@ -56,6 +57,8 @@ class Frame:
                         self._draw_search()
                         # What can be done on a view, drawn by the view.
                         self.actions = box("tw-row")
+                        # For the bell.
+                        self.notices = box()
                         self._draw_person(session)
                     box("tw-busy")
                 self.content = box("tw-content", "main", id="tw-content", tabindex="-1")

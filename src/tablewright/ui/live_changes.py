@@ -18,7 +18,7 @@ from typing import Any
 from tablewright.model import Entity, Table
 from tablewright.store import AnyChange, AsyncStore, AsyncStreamTail, Change
 
-__all__ = ["LiveChanges", "OnChange", "changed_entities"]
+__all__ = ["LiveChanges", "OnChange", "TooManyViews", "changed_entities"]
 
 OnChange = Callable[[Sequence[AnyChange] | None], Awaitable[None]]
 """Called with changes, or with None when there were too many of them, or the stream was away: read everything again."""
@@ -31,7 +31,8 @@ _MOST = 500
 # After a failure, until it is tried again.
 _PAUSE = 2.0
 _POSITIONED_WITHIN = 3.0
-_MAX_SUBSCRIPTIONS = 5_000
+# A browser has one for each table of the applications that somebody may use, for the bell, and those of its view.
+_MAX_SUBSCRIPTIONS = 20_000
 
 _log = logging.getLogger(__name__)
 

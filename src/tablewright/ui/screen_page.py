@@ -131,6 +131,11 @@ class Page:
         """Where a view draws what can be done, in the bar at the top."""
         return self._frame.actions
 
+    @property
+    def notices(self) -> ui.element:
+        """Where the bell is."""
+        return self._frame.notices
+
     def path(self, path: str, **query: str | None) -> str:
         """The address of a view of the application that is open: ``page.path("/list", status="OPEN")``."""
         return self.path_in(self.application.name, path, **query)

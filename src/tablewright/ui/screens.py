@@ -21,8 +21,10 @@ from starlette.types import ASGIApp
 from tablewright.runtime import Runtime, Settings, SettingsError, System, calls_of
 from tablewright.runtime.http.declared_calls import runtime_calls
 from tablewright.runtime.identity.ended_sessions import EndedSessions
+from tablewright.runtime.identity.read_notices import ReadNotices
 from tablewright.ui.applications import Application, Calls, check
 from tablewright.ui.browser_pages import BrowserPages
+from tablewright.ui.frame_views.notice_bell import Notices
 from tablewright.ui.frame_views.start_view import frame_views
 from tablewright.ui.identity.browser_guard import BrowserGuard, session_in
 from tablewright.ui.identity.session_cookie import Sessions
@@ -77,6 +79,7 @@ class Screens:
             live=LiveChanges(runtime.store),
             api=api,
         )
+        self._notices = Notices(ReadNotices(runtime.store))
         self.pages = BrowserPages()
         self.pages.add(ROOT, self._page, texts)
         outer = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
@@ -100,5 +103,6 @@ class Screens:
         # Offered is what the roles allow that count now; calls are made as the session was signed.
         caller = await self._runtime.people.admitted(session.caller)
         page = Page(self._shell, replace(session, caller=caller, signed=session.caller), t, ROOT)
+        self._notices.add(page)
         query = request.url.query
         await page.open(request.scope["path"] + (f"?{query}" if query else ""), is_first=True)

@@ -125,6 +125,13 @@ texts = Catalogue(
         "key_back": ("Back, or close", "Indietro, o chiudi"),
         "key_submit": ("Send what you wrote", "Invia ciò che hai scritto"),
         "key_new": ("Something new", "Qualcosa di nuovo"),
+        "key_notices": ("Notifications", "Notifiche"),
+        "notices": ("Notifications", "Notifiche"),
+        "notices_new.one": ("Notifications: one is new", "Notifiche: una è nuova"),
+        "notices_new.many": ("Notifications: {number} are new", "Notifiche: {number} sono nuove"),
+        "notices_read": ("Mark all as read", "Segna tutte come lette"),
+        "notices_none": ("Nothing waits for you", "Niente ti aspetta"),
+        "notice_new": ("new", "nuova"),
         "key_help": ("This list", "Questo elenco"),
     },
 )

@@ -16,6 +16,9 @@ from tablewright.ui.shell_texts import texts
 
 __all__ = ["frame_views"]
 
+# How many of the things that wait are shown.
+_FIRST = 3
+
 frame_views = Application("", title="shell.product", icon="home", texts=texts)
 frame_views.view("/gallery", title="shell.gallery")(gallery)
 frame_views.view("/search", title="shell.search_title")(search_results)
@@ -87,6 +90,6 @@ def _draw_waiting(page: Page, each: Waiting) -> None:
         with box("tw-row-between"):
             link(each.text, each.path)
             pill(page.t.number(each.count), each.tone)
-        for label, path in each.first:
-            with box("tw-clip", "a", href=path, data_go=True, data_row=True):
-                text(label, "tw-mute")
+        for thing in each.things[:_FIRST]:
+            with box("tw-clip", "a", href=thing.path, data_go=True, data_row=True):
+                text(thing.text, "tw-mute")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tablewright.systems.calls.app.calendar_view import calendar
 from tablewright.systems.calls.app.call_parts import Times, begins
 from tablewright.systems.calls.app.calls_texts import texts
-from tablewright.ui.applications import Application, Waiting
+from tablewright.ui.applications import Application, Thing, Waiting
 from tablewright.ui.screen_page import Page
 
 __all__ = ["app"]
@@ -32,14 +32,16 @@ async def waiting(page: Page) -> Sequence[Waiting]:
     t, times = page.t, Times(page.t, page.t.zone)
     answer = await page.api_of("calls").call("upcoming_calls", userId=page.user_id, limit=_MOST)
     calls = answer.body["calls"]
-    first = [
-        (
+    things = [
+        Thing(
             t("calls.next_one", when=times.when(begins(call)), who=call["providerId"]),
             page.path_in("calls", f"/call/{call['callId']}"),
+            # A call that is moved is told of again.
+            str(begins(call)),
         )
-        for call in calls[:3]
+        for call in calls
     ]
-    return [Waiting(t("calls.waiting_next"), len(calls), page.path_in("calls", ""), "info", first)]
+    return [Waiting(t("calls.waiting_next"), len(calls), page.path_in("calls", ""), "info", things, True)]
 
 
 app.waiting = waiting

@@ -8,7 +8,7 @@ from tablewright.systems.engagement.app.consent_view import consent
 from tablewright.systems.engagement.app.engagement_texts import texts
 from tablewright.systems.engagement.app.program_editor import edit_program, new_program
 from tablewright.systems.engagement.app.program_list_view import program_list
-from tablewright.ui.applications import Application, Waiting
+from tablewright.ui.applications import Application, Thing, Waiting
 from tablewright.ui.components import Tone
 from tablewright.ui.screen_page import Page
 
@@ -49,11 +49,16 @@ async def waiting(page: Page) -> Sequence[Waiting]:
                 for each in programs
                 if page.user_id not in (*each["approval"]["editors"], each["approval"]["requestedBy"])
             ]
-        first = [
-            (each["programName"][:80], _path(page, each["marketplaceId"], each["programId"])) for each in programs[:3]
+        things = [
+            Thing(
+                each["programName"][:80],
+                _path(page, each["marketplaceId"], each["programId"]),
+                f"{state} {each['version']}",
+            )
+            for each in programs
         ]
         path = page.path_in("engagement", "/programs", list=state)
-        found.append(Waiting(t(key), len(programs), path, tone, first))
+        found.append(Waiting(t(key), len(programs), path, tone, things, state != "draft"))
 
     if api.may("approve"):
         await listed("engagement.waiting_approval", "requested", "warn", of_others=True)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from tablewright.systems.servicedesk.app.desk_parts import TicketBody
 from tablewright.systems.servicedesk.app.desk_texts import texts
 from tablewright.systems.servicedesk.app.queue_view import queue
-from tablewright.ui.applications import Application, Waiting
+from tablewright.ui.applications import Application, Thing, Waiting
 from tablewright.ui.components import Tone
 from tablewright.ui.screen_page import Page
 from tablewright.ui.texts import parsed_time
@@ -32,12 +32,16 @@ async def waiting(page: Page) -> Sequence[Waiting]:
     now = datetime.now(UTC)
 
     def shown(key: str, name: str, tone: Tone, found: list[TicketBody]) -> Waiting:
-        first = [
-            (each["issue_description"][:80], page.path_in("servicedesk", f"/queue/{each['ticket_id']}"))
-            for each in found[:3]
+        things = [
+            Thing(
+                each["issue_description"][:80],
+                page.path_in("servicedesk", f"/queue/{each['ticket_id']}"),
+                f"{name} {len(each['comments'])}",
+            )
+            for each in found
         ]
         path = page.path_in("servicedesk", "/queue", list=name or None)
-        return Waiting(t(key), len(found), path, tone, first)
+        return Waiting(t(key), len(found), path, tone, things, tone != "neutral")
 
     late = [each for each in tickets if (due := parsed_time(each["answer_due"])) is not None and due < now]
     mine = [each for each in tickets if each["assignee"] == page.user_id]

@@ -11,7 +11,7 @@ from tablewright.systems.support.app.portal_view import portal
 from tablewright.systems.support.app.support_parts import title_of
 from tablewright.systems.support.app.support_texts import texts
 from tablewright.systems.support.model import Status
-from tablewright.ui.applications import Application, Waiting
+from tablewright.ui.applications import Application, Thing, Waiting
 from tablewright.ui.components import Tone
 from tablewright.ui.screen_page import Page
 
@@ -36,11 +36,16 @@ async def waiting(page: Page) -> Sequence[Waiting]:
         tickets = (await api.call(name, limit=_MOST, **chosen)).body["tickets"]
         if name == "my_tickets" and "status" not in chosen:
             tickets = [each for each in tickets if each["status"] != Status.READY]
-        first = [
-            (title_of(each, 80), page.path_in("support", f"{view}/{each['ticket_id']}", list=shown))
-            for each in tickets[:3]
+        things = [
+            Thing(
+                title_of(each, 80),
+                page.path_in("support", f"{view}/{each['ticket_id']}", list=shown),
+                f"{name} {shown} {each['status']}",
+            )
+            for each in tickets
         ]
-        return Waiting(t(key), len(tickets), page.path_in("support", view, list=shown), tone, first)
+        path = page.path_in("support", view, list=shown)
+        return Waiting(t(key), len(tickets), path, tone, things, tone != "neutral")
 
     if api.may("tickets"):
         return [

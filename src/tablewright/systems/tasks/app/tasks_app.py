@@ -8,7 +8,7 @@ from tablewright.systems.tasks.app.board_view import board
 from tablewright.systems.tasks.app.people_view import people
 from tablewright.systems.tasks.app.task_list_view import my_tasks, task_list
 from tablewright.systems.tasks.app.tasks_texts import texts
-from tablewright.ui.applications import Application, Waiting
+from tablewright.ui.applications import Application, Thing, Waiting
 from tablewright.ui.screen_page import Page
 
 __all__ = ["app"]
@@ -31,13 +31,15 @@ async def waiting(page: Page) -> Sequence[Waiting]:
     if api.may("list_my_tasks"):
         answer = await api.call("list_my_tasks", limit=_MOST)
         mine = [task for task in answer.body["tasks"] if task["status"] in ("OPEN", "IN_PROGRESS")]
-        first = [(task["title"], page.path_in("tasks", f"/mine/{task['taskId']}")) for task in mine[:3]]
-        found.append(Waiting(t("tasks.waiting_mine"), len(mine), page.path_in("tasks", "/mine"), "info", first))
+        things = [
+            Thing(task["title"], page.path_in("tasks", f"/mine/{task['taskId']}"), task["assignedAt"]) for task in mine
+        ]
+        found.append(Waiting(t("tasks.waiting_mine"), len(mine), page.path_in("tasks", "/mine"), "info", things, True))
     if api.may("assign_task"):
         answer = await api.call("list_tasks", status="OPEN", newestFirst=True, limit=_MOST)
         tasks = answer.body["tasks"]
-        first = [(task["title"], page.path_in("tasks", f"/list/{task['taskId']}")) for task in tasks[:3]]
-        found.append(Waiting(t("tasks.waiting_open"), len(tasks), page.path_in("tasks", "/board"), "neutral", first))
+        things = [Thing(task["title"], page.path_in("tasks", f"/list/{task['taskId']}")) for task in tasks]
+        found.append(Waiting(t("tasks.waiting_open"), len(tasks), page.path_in("tasks", "/board"), "neutral", things))
     return found
 
 

@@ -1,0 +1,199 @@
+"""The bell in the bar at the top: what waits for somebody in all applications, and which of it is new.
+
+    streams ──▶ application.waiting, with the rights of whoever looks ──▶ notices, less those that were read ──▶ count
+
+A notice is a thing that waits for somebody, as an application says for the start page (``Waiting`` that ``tells``). It
+is new until somebody reads it: opens it from here, or marks all as read. What was read is stored (``ReadNotices``), so
+that it holds in all browsers, and after a restart.
+
+Nothing of this keeps a view from being drawn: it begins once the page is there, and the list is drawn when it is open.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
+from weakref import WeakSet
+
+from nicegui.events import GenericEventArguments
+
+from tablewright.runtime.identity.read_notices import ReadNotices
+from tablewright.store import AnyChange
+from tablewright.ui.api_calls import Refused, SignedOut
+from tablewright.ui.applications import Application
+from tablewright.ui.components import box, button, icon, set_attribute, text
+from tablewright.ui.feedback import guarded
+from tablewright.ui.live_changes import OnChange, TooManyViews
+from tablewright.ui.screen_page import Page
+
+__all__ = ["Notices"]
+
+# Between two looks at an application that goes on changing.
+_PAUSE = 2.0
+_SHOWN = 30
+
+
+@dataclass(frozen=True, slots=True)
+class _Notice:
+    id: str
+    application: Application
+    about: str
+    text: str
+    path: str
+
+
+class Notices:
+    """The bells of a process."""
+
+    def __init__(self, read: ReadNotices) -> None:
+        self._read = read
+        self._bells: WeakSet[_Bell] = WeakSet()
+
+    def add(self, page: Page) -> None:
+        """Give a page its bell."""
+        self._bells.add(_Bell(page, self._read, self._told))
+
+    def _told(self, teller: _Bell, read: frozenset[str]) -> None:
+        """Somebody has read something: their other windows show it."""
+        for bell in tuple(self._bells):
+            if bell is not teller and bell.user_id == teller.user_id:
+                bell.show(read)
+
+
+class _Bell:
+    def __init__(self, page: Page, read: ReadNotices, tell: Callable[[_Bell, frozenset[str]], None]) -> None:
+        self._page = page
+        self._store = read
+        self._tell = tell
+        self.user_id = page.user_id
+        self._sources = [each for each in page.applications if each.waiting is not None]
+        self._found: dict[str, list[_Notice]] = {}
+        self._read: frozenset[str] = frozenset()
+        self._has_begun = False
+        self._is_open = False
+        self._shown: object = None
+        t = page.t
+        with page.notices, box("tw-menu tw-bell", "details") as outer:
+            with box(
+                "tw-btn tw-btn-icon", "summary", aria_label=t("shell.notices"), title=t("shell.notices"), data_key="b"
+            ) as self._summary:
+                icon("bell")
+                self._count = text("", "tw-bell-count", aria_hidden="true")
+                self._count.set_visibility(False)
+            self._panel = box("tw-menu-panel tw-bell-panel")
+        outer.on("toggle", self._toggled, js_handler="(event) => emit(event.target.open)")
+        page.client.on_connect(self._begin)
+
+    async def _begin(self) -> None:
+        if self._has_begun:
+            return
+        self._has_begun = True
+        page = self._page
+        for application in self._sources:
+            system = page.shell.systems.get(application.name)
+            for table in () if system is None else system.tables:
+                if table.stream is not None and not page.client.is_deleted:
+                    try:
+                        end = await page.shell.live.subscribe(table, self._changed_in(application))
+                    except TooManyViews:
+                        break
+                    page.client.on_delete(end)
+        try:
+            self._read = await self._store.of(self.user_id)
+            for application in self._sources:
+                await self._look(application)
+        except SignedOut:
+            page.leave()
+
+    def _changed_in(self, application: Application) -> OnChange:
+        async def changed(_: Sequence[AnyChange] | None) -> None:
+            if not self._page.client.is_deleted:
+                try:
+                    await self._look(application)
+                except SignedOut:
+                    self._page.leave()
+                await asyncio.sleep(_PAUSE)
+
+        return changed
+
+    async def _look(self, application: Application) -> None:
+        """Ask an application what waits."""
+        page = self._page
+        assert application.waiting is not None
+        with page.client:
+            try:
+                groups = await application.waiting(page)
+            except Refused:
+                return
+        found: dict[str, _Notice] = {}
+        for group in groups:
+            for thing in group.things if group.tells else ():
+                id_ = sha256(f"{thing.path.partition('?')[0]} {thing.stamp}".encode()).hexdigest()[:16]
+                found.setdefault(id_, _Notice(id_, application, group.text, thing.text, thing.path))
+        self._found[application.name] = [*found.values()]
+        if len(self._found) == len(self._sources):
+            waiting = {each.id for each in self._all}
+            if not self._read <= waiting:
+                self._read = await self._store.keep(self.user_id, waiting)
+        self.show(self._read)
+
+    @property
+    def _all(self) -> list[_Notice]:
+        return [each for application in self._sources for each in self._found.get(application.name, ())]
+
+    def show(self, read: frozenset[str]) -> None:
+        """Draw what differs from what is drawn."""
+        page, t = self._page, self._page.t
+        self._read = read
+        if page.client.is_deleted:
+            return
+        new = [each for each in self._all if each.id not in read]
+        state = [each.id for each in new], [each.id for each in self._all], self._is_open
+        if state == self._shown:
+            return
+        self._shown = state
+        label = t.count("shell.notices_new", len(new)) if new else t("shell.notices")
+        with page.client:
+            set_attribute(self._summary, "aria-label", label)
+            set_attribute(self._summary, "title", label)
+            self._count.set_text("99+" if len(new) > 99 else t.number(len(new)))
+            self._count.set_visibility(bool(new))
+            self._panel.clear()
+            if self._is_open:
+                with self._panel:
+                    self._draw(new)
+
+    def _draw(self, new: Sequence[_Notice]) -> None:
+        t = self._page.t
+        with box("tw-row-between tw-bell-head"):
+            text(t("shell.notices"), "tw-strong", "h2")
+            if new:
+                button(t("shell.notices_read"), lambda: self._mark([each.id for each in new]), small=True)
+        if not self._all:
+            text(t("shell.notices_none"), "tw-mute tw-bell-none", "p")
+        ordered = [*new, *(each for each in self._all if each.id in self._read)]
+        for each in ordered[:_SHOWN]:
+            is_new = each.id not in self._read
+            with box(
+                "tw-menu-item tw-bell-item", "a", href=each.path, data_go=True, data_row=True, data_new=is_new or None
+            ) as item:
+                icon(each.application.icon)
+                with box("tw-stack-tight tw-bell-text"):
+                    text(each.text, "tw-clip")
+                    text(f"{t(each.application.title)} · {each.about}", "tw-mute tw-small tw-clip")
+                if is_new:
+                    text(t("shell.notice_new"), "tw-bell-dot")
+            if is_new:
+                item.on("click", guarded(partial(self._mark, [each.id])), [])
+
+    async def _mark(self, ids: Sequence[str]) -> None:
+        read = await self._store.add(self.user_id, ids)
+        self.show(read)
+        self._tell(self, read)
+
+    async def _toggled(self, event: GenericEventArguments) -> None:
+        self._is_open = event.args is True
+        self.show(self._read)

@@ -1,0 +1,73 @@
+"""The bell, as people use it: what is new for them in all applications, wherever they are."""
+
+from __future__ import annotations
+
+import re
+from uuid import uuid4
+
+import httpx
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.ui.screen_browser import PHONE, Screens, on_either, overflow, serious_problems
+
+pytestmark = pytest.mark.requirement("AP2")
+
+
+def api(screens: Screens, user: str) -> httpx.Client:
+    tokens = httpx.get(f"{screens.url}/tokens.json").json()
+    token = next(each["token"] for each in tokens if each["user"] == user)
+    return httpx.Client(base_url=screens.url, headers={"Authorization": f"Bearer {token}"})
+
+
+def assigned(screens: Screens, user: str) -> str:
+    """The title of a task that is assigned to somebody."""
+    title = f"Told of {uuid4().hex[:6]}"
+    with api(screens, "admin") as admin:
+        task = admin.post("/tasks/tasks", json={"title": title, "description": "soon", "priority": "LOW"}).json()
+        given = admin.post(f"/tasks/tasks/{task['taskId']}/assign", json={"userId": user})
+        assert given.is_success, given.text
+    return title
+
+
+def bell(page: Page, opened: bool = True) -> None:
+    page.keyboard.press("b")
+    expect(page.locator(".tw-bell-head")).to_have_count(1 if opened else 0)
+
+
+@on_either
+def test_what_is_assigned_to_somebody_is_told_in_any_view_and_read_in_all_windows(screens: Screens) -> None:
+    page, other = screens.sign_in("linus", "/tasks/board"), screens.sign_in("linus", "/")
+    title = assigned(screens, "linus")
+    for each in (page, other):
+        expect(each.locator(".tw-bell-count")).to_be_visible()
+        expect(each.locator(".tw-bell summary")).to_have_attribute("aria-label", re.compile("new$"))
+    bell(page)
+    item = page.locator(".tw-bell-item", has_text=title)
+    expect(item).to_contain_text("new")
+    assert serious_problems(page) == []
+    item.click()
+    expect(page.locator(".tw-thing-head, .tw-drawer").first).to_contain_text(title)
+    second = assigned(screens, "linus")
+    bell(other)
+    expect(other.locator(".tw-bell-item[data-new]", has_text=second)).to_be_visible()
+    expect(other.locator(".tw-bell-item", has_text=title)).to_be_visible()
+    expect(other.locator(".tw-bell-item[data-new]", has_text=title)).to_have_count(0)
+    other.get_by_role("button", name="Mark all as read").click()
+    for each in (page, other):
+        expect(each.locator(".tw-bell-count")).to_be_hidden()
+    # Another browser, later: it is stored with the person, not with the window.
+    later = screens.sign_in("linus", "/tasks/mine", viewport=PHONE, locale="it-IT")
+    bell(later)
+    expect(later.locator(".tw-bell-item", has_text=title)).to_be_visible()
+    expect(later.locator(".tw-bell-item[data-new]")).to_have_count(0)
+    expect(later.locator(".tw-bell-head")).to_contain_text("Notifiche")
+    assert overflow(later) == 0
+
+
+def test_an_approval_that_is_asked_for_is_told_to_who_may_give_it_and_to_nobody_else(screens: Screens) -> None:
+    page, viewer = screens.sign_in("paola", "/engagement"), screens.sign_in("viewer", "/engagement")
+    bell(page)
+    expect(page.locator(".tw-bell-item", has_text="Grinders for home baristas")).to_be_visible()
+    bell(viewer)
+    expect(viewer.locator(".tw-bell-none")).to_be_visible()
