@@ -16,12 +16,15 @@ connection that broke, does nothing twice. Ctrl-Enter submits.
 from __future__ import annotations
 
 import re
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 from uuid import uuid4
+from weakref import WeakKeyDictionary
 
-from nicegui import ui
+from nicegui import Client, ui
 from nicegui.events import GenericEventArguments, UploadEventArguments
 
 from tablewright.ui.api_calls import Refused
@@ -29,7 +32,7 @@ from tablewright.ui.components import banner, box, button, set_attribute, text
 from tablewright.ui.feedback import Handler, guarded, toast
 from tablewright.ui.texts import Texts
 
-__all__ = ["Form", "file_button", "select"]
+__all__ = ["Form", "file_button", "follow_choices", "select"]
 
 Submit = Callable[[dict[str, Any], str], Awaitable[object]]
 OnFile = Callable[[str, str, bytes], Awaitable[object]]
@@ -205,23 +208,73 @@ class _FieldBox:
 def select(
     options: Mapping[str, str],
     value: str | None,
-    on_change: Callable[[str], object],
+    on_change: Callable[[str], Awaitable[object] | object],
     *,
     id_: str | None = None,
     name: str | None = None,
     label: str | None = None,
 ) -> ui.element:
-    """The browser's own list of choices; ``on_change`` is given the value that was chosen."""
+    """The browser's own list of choices; ``on_change`` is given the value that was chosen.
+
+    What is chosen while the choice before is being handled is handled after it, the latest of several. It may come
+    when the list was drawn again, and this one is no more: it comes by the page, which is there as long as the browser.
+    """
+    token = _Choice(options, on_change).token
     made = box("tw-select", "select", id=id_, name=name, aria_label=label)
     with made:
         for option, shown in options.items():
             text(shown, "", "option", value=option, **({"selected": True} if option == value else {}))
 
-    def changed(event: GenericEventArguments) -> object:
-        return on_change(str(event.args)) if str(event.args) in options else None
-
-    made.on("change", changed, js_handler="(event) => emit(event.target.value)")
+    made.on("change", js_handler=f"(event) => emitEvent('{_CHOSEN}', ['{token}', event.target.value])")
     return made
+
+
+_CHOSEN = "tw-chosen"
+# How many lists of a page are remembered: those that are drawn, and those that were drawn a moment ago.
+_REMEMBERED = 500
+_choices: WeakKeyDictionary[Client, OrderedDict[str, _Choice]] = WeakKeyDictionary()
+
+
+class _Choice:
+    """What is chosen from a list: one choice after the other, and of those that wait the latest."""
+
+    def __init__(self, options: Mapping[str, str], on_change: Callable[[str], Awaitable[object] | object]) -> None:
+        self._options = frozenset(options)
+        self._on_change = on_change
+        self._next: str | None = None
+        self._is_busy = False
+        self.token = uuid4().hex
+        known = _choices.setdefault(ui.context.client, OrderedDict())
+        known[self.token] = self
+        if len(known) > _REMEMBERED:
+            known.popitem(last=False)
+
+    async def chosen(self, value: str) -> None:
+        if value not in self._options:
+            return
+        self._next = value
+        if self._is_busy:
+            return
+        self._is_busy = True
+        try:
+            while self._next is not None:
+                value, self._next = self._next, None
+                await guarded(partial(self._on_change, value))()
+        finally:
+            self._is_busy = False
+
+
+def follow_choices() -> None:
+    """Prepare the page that is being drawn for lists of choices."""
+
+    async def chosen(event: GenericEventArguments) -> None:
+        match event.args:
+            case [str(token), str(value)]:
+                known = _choices.get(ui.context.client)
+                if known is not None and token in known:
+                    await known[token].chosen(value)
+
+    ui.on(_CHOSEN, chosen)
 
 
 def file_button(t: Texts, label: str, on_file: OnFile, *, most: int) -> ui.element:

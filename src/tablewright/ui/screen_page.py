@@ -29,6 +29,7 @@ from tablewright.ui.api_calls import Api, Refused, SignedOut
 from tablewright.ui.applications import Application, Calls, View
 from tablewright.ui.components import empty, failed, link_button
 from tablewright.ui.feedback import guarded, said, speak
+from tablewright.ui.forms import follow_choices
 from tablewright.ui.frame import Columns, Frame
 from tablewright.ui.identity.browser_guard import session_in
 from tablewright.ui.identity.session_cookie import Session, Sessions
@@ -98,6 +99,7 @@ class Page:
         ui.on("tw-search", self._searched)
         ui.on("tw-typed", self._text_typed)
         ui.on("tw-drop", self._dropped)
+        follow_choices()
 
     def make_frame(self) -> Frame:
         """Draw the frame; the studio has another."""

@@ -54,6 +54,25 @@ def test_a_ticket_from_the_call_to_its_end(screens: Screens) -> None:
     expect(page.locator(row(page, issue))).to_have_count(1)
 
 
+def test_of_two_choices_at_once_the_second_holds_though_the_list_is_drawn_again(screens: Screens) -> None:
+    page = screens.sign_in("sam", "/servicedesk")
+    issue = unique("The lift stops between floors")
+    open_ticket(page, issue)
+    # Some at once, and one when the list that it is chosen from has been drawn again.
+    page.locator(".tw-facts select").first.evaluate(
+        """async (list) => {
+            for (const [value, pause] of [["P1", 0], ["P2", 5], ["P1", 80], ["P4", 400]]) {
+                await new Promise((done) => setTimeout(done, pause));
+                list.value = value;
+                list.dispatchEvent(new Event("change", {bubbles: true}));
+            }
+        }"""
+    )
+    expect(page.locator(".tw-facts select").first).to_have_value("P4")
+    expect(page.locator(f"{row(page, issue)} .tw-pill:has-text('low')")).to_be_visible()
+    expect(page.locator(".tw-toast-bad")).to_have_count(0)
+
+
 @on_either
 def test_two_at_the_desk_see_each_other(screens: Screens) -> None:
     sam, dora = screens.sign_in("sam", "/servicedesk"), screens.sign_in("dora", "/servicedesk/queue?list=unassigned")
