@@ -71,3 +71,14 @@ def test_an_approval_that_is_asked_for_is_told_to_who_may_give_it_and_to_nobody_
     expect(page.locator(".tw-bell-item", has_text="Grinders for home baristas")).to_be_visible()
     bell(viewer)
     expect(viewer.locator(".tw-bell-none")).to_be_visible()
+
+
+def test_everybody_is_told_of_their_own_in_each_application(screens: Screens) -> None:
+    issue = f"Told of {uuid4().hex[:6]}"
+    with api(screens, "sam") as sam:
+        ticket = sam.post("/servicedesk/tickets", json={"caller_id": "c-bell", "issue_description": issue}).json()
+        assert sam.post(f"/servicedesk/tickets/{ticket['ticket_id']}/take").is_success
+    for user, told in (("sam", issue), ("op_9", "Support · "), ("cust_1", "Support · "), ("ada", "Calls · ")):
+        page = screens.sign_in(user, "/")
+        bell(page)
+        expect(page.locator(".tw-bell-item", has_text=told).first).to_be_visible()

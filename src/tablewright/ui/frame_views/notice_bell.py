@@ -12,6 +12,7 @@ Nothing of this keeps a view from being drawn: it begins once the page is there,
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -34,6 +35,8 @@ __all__ = ["Notices"]
 # Between two looks at an application that goes on changing.
 _PAUSE = 2.0
 _SHOWN = 30
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +129,12 @@ class _Bell:
         with page.client:
             try:
                 groups = await application.waiting(page)
-            except Refused:
+            except SignedOut:
+                raise
+            except Exception as error:
+                # What it told before stands; the other applications go on.
+                if not isinstance(error, Refused):
+                    _log.warning("an application could not say what waits", exc_info=error)
                 return
         found: dict[str, _Notice] = {}
         for group in groups:

@@ -36,7 +36,7 @@ async def waiting(page: Page) -> Sequence[Waiting]:
             Thing(
                 each["issue_description"][:80],
                 page.path_in("servicedesk", f"/queue/{each['ticket_id']}"),
-                f"{name} {len(each['comments'])}",
+                f"{name} {each['status']}",
             )
             for each in found
         ]
