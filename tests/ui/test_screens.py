@@ -9,13 +9,15 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
+from functools import partial
 from pathlib import Path
 
 import httpx
 import pytest
+from playwright.sync_api import expect
 
-from tests.ui.screen_browser import Screens, chromium, up
+from tests.ui.screen_browser import Screens, chromium, running, up
 
 pytestmark = pytest.mark.requirement("AP1")
 
@@ -90,6 +92,34 @@ def goes_on(screens: Screens, folder: Path, port: int) -> None:
         page.wait_for_selector("text=Write the release notes")
         page.click(".tw-item >> nth=0")
         page.wait_for_selector(".tw-thing-head h2")
+
+
+@pytest.mark.slow
+@pytest.mark.requirement("AP2")
+def test_a_page_says_that_the_database_is_away_and_goes_on_when_it_comes_back(tmp_path: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    database = partial(running, "serve", "--data", str(tmp_path / "data"), "--port", port)
+    endpoint = f"http://127.0.0.1:{port}"
+    with ExitStack() as first, ExitStack() as systems:
+        first.enter_context(database())
+        url = systems.enter_context(up("--demo", "--system", "tasks", "--endpoint", endpoint))
+        with closing(Screens(url, chromium())) as screens:
+            page = screens.sign_in("ada", "/tasks/list")
+            expect(page.locator(".tw-live[data-state=on]")).to_be_visible()
+            first.close()
+            # What is shown stays, and that it is not live is said; so is that something cannot be done.
+            expect(page.locator(".tw-live[data-state=off]")).to_be_visible()
+            page.locator(".tw-item", has_text="Write the release notes").click()
+            expect(page.locator(".tw-toast-bad, .tw-state-bad").first).to_be_visible()
+            with database():
+                expect(page.locator(".tw-live[data-state=on]")).to_be_visible()
+                page.goto("/app/tasks/list")
+                page.locator(".tw-item", has_text="Write the release notes").click()
+                expect(page.locator(".tw-thing-head h2")).to_contain_text("Write the release notes")
+                screens.close()
+                systems.close()
 
 
 def test_processes_that_share_sessions_have_to_share_the_secret(tmp_path: Path) -> None:

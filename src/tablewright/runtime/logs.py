@@ -39,6 +39,7 @@ FIELDS = (
     "table",
     "count",
     "job",
+    "work",
     "outcome",
     "blob",
 )

@@ -42,6 +42,9 @@ OnNavigate = Callable[..., Awaitable[None]]
 OnText = Callable[[str], Awaitable[object] | object]
 OnDrop = Callable[[str, str, str], Awaitable[object]]
 
+# Until a view that could not be drawn is opened again: seconds.
+_AGAIN_AFTER = 5.0
+
 
 @dataclass(slots=True)
 class Shell:
@@ -84,7 +87,7 @@ class Page:
         # What is behind the question mark of the address.
         self.query: dict[str, str] = {}
         self._frame = self.make_frame()
-        self._endings: list[Callable[[], None]] = []
+        self._endings: list[Callable[[], object]] = []
         self._navigate: OnNavigate | None = None
         self._search: OnText | None = None
         self._typed: OnText | None = None
@@ -273,8 +276,27 @@ class Page:
                 if isinstance(error, Refused) and error.status in (403, 404):
                     self._nothing("shell.not_found" if error.status == 404 else "shell.forbidden")
                 else:
-                    retry = self.t("shell.again"), lambda: self.open(self._address(application, view, values, query))
-                    failed(self.t("shell.not_shown"), said(error, self.t), retry)
+                    address = self._address(application, view, values, query)
+                    failed(
+                        self.t("shell.not_shown"),
+                        said(error, self.t),
+                        (self.t("shell.again"), lambda: self.open(address)),
+                    )
+                    if isinstance(error, Refused) and error.status == 503:
+                        self._open_later(address)
+
+    def _open_later(self, address: str) -> None:
+        """Open a view again that could not be drawn while the database was away, unless somebody goes elsewhere."""
+
+        async def work() -> None:
+            await asyncio.sleep(_AGAIN_AFTER)
+            self._endings.remove(end)
+            with self.client:
+                await self.open(address)
+
+        task = asyncio.create_task(work())
+        end = task.cancel
+        self._endings.append(end)
 
     def _address(
         self, application: Application, view: View, values: Mapping[str, str], query: Mapping[str, str]
