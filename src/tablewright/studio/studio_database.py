@@ -2,14 +2,17 @@
 
     database.call("Query", TableName=...)        a read; what is refused is a Refused
     database.write("UpdateItem", {...}, who)     a write: refused unless the studio may write, and logged
+    database.answer(request)                     what both come to, and the stores of patterns and writes
 
-Which operations are reads is decided here, once: whatever is not in ``READS`` is a write.
+What a read-only studio refuses is decided here, once, whatever a browser sends: ``answer`` sends no request that
+``is_read`` does not know to change nothing.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,7 +24,7 @@ from tablewright.model import Design, Schema, Table, schemas_of
 from tablewright.store import AsyncStore, Backend, Request, ServiceError, is_transient
 from tablewright.ui.api_calls import Refused
 
-__all__ = ["READS", "LoggedWrite", "StudioDatabase"]
+__all__ = ["READS", "LoggedWrite", "StudioDatabase", "is_read"]
 
 READS = frozenset(
     {
@@ -31,10 +34,13 @@ READS = frozenset(
         *("ListStreams", "DescribeStream", "GetShardIterator", "GetRecords"),
     }
 )
-"""The operations that change nothing. A statement of PartiQL may: it goes by ``send``, once that is known."""
+"""The operations that change nothing, whatever is in the request; statements of PartiQL are read by ``is_read``."""
 
 _LOG = logging.getLogger("tablewright.studio.writes")
 _KEPT_WRITES = 500
+# An ARN has up to 1024 characters.
+_LONGEST_NAME = 1024
+_SELECT = re.compile(r"\s*SELECT\b", re.IGNORECASE)
 # A request that nobody answers within this time has failed, as somebody waits for it.
 _WITHIN_SECONDS = 25.0
 
@@ -74,9 +80,12 @@ class StudioDatabase:
 
     async def call(self, operation: str, /, **body: Any) -> dict[str, Any]:
         """The response to a request that changes nothing."""
-        if operation not in READS:
+        if not is_read(operation, body):
             raise ValueError(f"{operation} changes something: send it with write")
-        return await self.send(operation, body)
+        try:
+            return await self.answer(Request(operation, body))
+        except ServiceError as error:
+            raise refusal(error, self.name) from None
 
     async def write(self, operation: str, body: Mapping[str, Any], who: str, about: str) -> dict[str, Any]:
         """The response to a request that changes something; it is logged, and refused by a studio that only reads."""
@@ -87,11 +96,9 @@ class StudioDatabase:
 
     async def write_of_store(self, request: Request, who: str, about: str) -> dict[str, Any]:
         """The same for a request of a store, which knows what to make of the service's own error."""
-        if not self.may_write:
-            raise Refused(403, "read-only", "the studio is read-only; start it with --write", {})
         write = LoggedWrite(datetime.now(UTC), who, request.operation, _tables_of(request.body), about)
         try:
-            response = await self._answer(request)
+            response = await self.answer(request)
         except (ServiceError, Refused) as error:
             kind = error.kind if isinstance(error, Refused) else error.code
             self._note(replace(write, refused=kind))
@@ -99,19 +106,20 @@ class StudioDatabase:
         self._note(write)
         return response
 
-    async def send(self, operation: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Send a request that the caller has decided about; ``call`` and ``write`` are the usual ways."""
-        try:
-            return await self._answer(Request(operation, dict(body)))
-        except ServiceError as error:
-            raise refusal(error, self.name) from None
+    def check_may_write(self) -> None:
+        """Refuse what somebody is about to write, if nothing may be."""
+        if not self.may_write:
+            raise Refused(403, "read-only", "the studio is read-only; start it with --write", {})
 
-    async def _answer(self, request: Request) -> dict[str, Any]:
+    async def answer(self, request: Request) -> dict[str, Any]:
+        """The response to any request; one that may change something is not sent by a studio that only reads."""
+        if not is_read(request.operation, request.body):
+            self.check_may_write()
         try:
             async with asyncio.timeout(_WITHIN_SECONDS):
                 return await self.backend.call_async(request)
         except TimeoutError:
-            raise Refused(504, "timeout", f"{self.name} has not answered for {_WITHIN_SECONDS:.0f} s", {}) from None
+            raise Refused(503, "timeout", f"{self.name} has not answered for {_WITHIN_SECONDS:.0f} s", {}) from None
 
     def _note(self, write: LoggedWrite) -> None:
         self.writes.append(write)
@@ -141,19 +149,39 @@ class StudioDatabase:
         return None
 
 
+def is_read(operation: str, body: Mapping[str, Any]) -> bool:
+    """Whether a request changes nothing for certain: a read, or PartiQL of SELECT alone."""
+    if operation == "ExecuteStatement":
+        return _is_select(body)
+    if operation in ("BatchExecuteStatement", "ExecuteTransaction"):
+        statements = body.get("Statements" if operation == "BatchExecuteStatement" else "TransactStatements")
+        return isinstance(statements, list) and all(map(_is_select, statements))
+    return operation in READS
+
+
+def _is_select(statement: Any) -> bool:
+    content = statement.get("Statement") if isinstance(statement, Mapping) else None
+    # A request has one statement, and what comes before its verb is not worth guessing about.
+    return isinstance(content, str) and _SELECT.match(content) is not None
+
+
 def _tables_of(body: Mapping[str, Any]) -> str:
-    """The tables that a request is about, for the log."""
-    if "TransactItems" in body:
-        parts = (part for each in body["TransactItems"] for part in each.values())
-        return ", ".join(dict.fromkeys(str(part["TableName"]) for part in parts))
-    return str(body.get("TableName") or body.get("TargetTableName") or ", ".join(body.get("RequestItems", ())))
+    """The tables that a request is about, for the log; the request may be anything that somebody typed."""
+    found = [body.get("TableName") or body.get("TargetTableName")]
+    if isinstance(writes := body.get("TransactItems"), list):
+        parts = (part for each in writes if isinstance(each, Mapping) for part in each.values())
+        found += [part.get("TableName") for part in parts if isinstance(part, Mapping)]
+    if isinstance(tables := body.get("RequestItems"), Mapping):
+        found += tables
+    return ", ".join(dict.fromkeys(str(name)[:_LONGEST_NAME] for name in found if name))
 
 
 def refusal(error: ServiceError, name: str) -> Refused:
-    """An error of the service in words for people; its code is the kind."""
+    """An error of the service in words for people; its code is the kind, and 503 its status if it may pass."""
     detail = error.message or error.code
+    status = 400
     if error.code in ("AccessDeniedException", "AccessDenied"):
         detail = f"these credentials may not do that: {detail}"
     elif is_transient(error):
-        detail = f"{name} does not answer as it should: {detail}"
-    return Refused(400, error.code, detail, {})
+        detail, status = f"{name} does not answer as it should: {detail}", 503
+    return Refused(status, error.code, detail, {})

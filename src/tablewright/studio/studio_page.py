@@ -87,7 +87,8 @@ class StudioPage(Page):
     async def confirm_request(
         self, operation: str, body: Mapping[str, Any], *, title: str, action: str, danger: bool = False
     ) -> bool:
-        """Show a request as it will be sent, and ask whether to send it."""
+        """Show a request as it will be sent, and ask whether to send it; refused where it could not be."""
+        self.database.check_may_write()
         t = self.t
         with self.client, dialog(title) as made:
             text(t("studio.will_send", operation=operation), "tw-mute")

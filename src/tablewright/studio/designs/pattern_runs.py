@@ -22,7 +22,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from tablewright.design.cost import CapacityEstimate
 from tablewright.model import Collection, CollectionQuery, Design, Get, ModelError, Query, Schema
 from tablewright.model.patterns import BOUNDS
-from tablewright.store import AsyncStore, Backend, Request, Response, ServiceError, StoreError
+from tablewright.store import AsyncStore, Request, Response, ServiceError, StoreError
 from tablewright.studio.studio_database import READS, StudioDatabase, refusal
 from tablewright.ui.api_calls import Refused
 
@@ -211,7 +211,7 @@ async def run_pattern(
     """Run a pattern with what was typed; Refused if that is wrong, or the service refuses it."""
     owner, pattern = design.patterns[name]
     values = values_of(parameters_of(design, name), texts)
-    backend = _Recording(database.backend)
+    backend = _Recording(database)
     names = {table.name: database.name_of(table) for each in database.designs for table in each.tables}
     # Cursors are good in this studio, whichever run made them.
     store = AsyncStore(backend, table_names=names, cursor_secret=b"studio of one process, reads only")
@@ -261,26 +261,20 @@ def consumed_units(response: Response) -> float:
 class _Recording:
     """A backend that keeps what it sends; it sends reads only."""
 
-    def __init__(self, backend: Backend) -> None:
-        self._backend = backend
+    def __init__(self, database: StudioDatabase) -> None:
+        self._database = database
         self.requests: list[RecordedRequest] = []
 
     def call(self, request: Request) -> Response:
-        self._prepare(request)
-        return self._noted(request, self._backend.call(request))
+        raise ServiceError("ReadOnly", "the studio reads where others need not wait for it")
 
     async def call_async(self, request: Request) -> Response:
-        self._prepare(request)
-        return self._noted(request, await self._backend.call_async(request))
-
-    def close(self) -> None:
-        """The backend is the studio's."""
-
-    def _prepare(self, request: Request) -> None:
         if request.operation not in READS:
             raise ServiceError("ReadOnly", f"{request.operation} changes something, and patterns only read")
         request.body = {**request.body, "ReturnConsumedCapacity": "INDEXES"}
-
-    def _noted(self, request: Request, response: Response) -> Response:
+        response = await self._database.answer(request)
         self.requests.append(RecordedRequest(request.operation, request.body, consumed_units(response)))
         return response
+
+    def close(self) -> None:
+        """The backend is the studio's."""

@@ -269,8 +269,7 @@ async def run_write(
     database: StudioDatabase, design: Design, write: Write, texts: Mapping[str, str], ask: Ask, who: str
 ) -> WriteRun:
     """Make a write with what was typed; Refused if that is wrong or may not be, Declined if somebody decides so."""
-    if not database.may_write:
-        raise Refused(403, "read-only", "the studio is read-only; start it with --write", {})
+    database.check_may_write()
     backend = _Asking(database, ask, who, write.name)
     names = {table.name: database.name_of(table) for each in database.designs for table in each.tables}
     store = AsyncStore(backend, table_names=names)
@@ -307,7 +306,7 @@ class _Asking:
     async def call_async(self, request: Request) -> Response:
         request.body = {**request.body, "ReturnConsumedCapacity": "INDEXES"}
         if request.operation in READS:
-            response = await self._database.backend.call_async(request)
+            response = await self._database.answer(request)
         else:
             # What is sent again after a fault is not asked again.
             if request.body != self._agreed:

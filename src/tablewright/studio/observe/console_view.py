@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 from nicegui import ui
 
-from tablewright.studio.studio_database import READS
+from tablewright.studio.studio_database import READS, is_read
 from tablewright.studio.studio_page import StudioPage
 from tablewright.studio.studio_parts import code_block
 from tablewright.ui.api_calls import Refused
@@ -75,7 +75,7 @@ class _Console:
         operation, body = self._request(content)
         began = time.monotonic()
         try:
-            response = await self._answer(operation, body, content)
+            response = await self._answer(operation, body)
         except Refused as error:
             self._draw(operation, {"__type": error.kind, "message": error.detail}, time.monotonic() - began, "bad")
             return
@@ -93,10 +93,10 @@ class _Console:
             raise Refused(400, "json", self._page.t("observe.no_json", reason="{...}"), {})
         return self._operation, body
 
-    async def _answer(self, operation: str, body: dict[str, Any], content: str) -> dict[str, Any] | None:
+    async def _answer(self, operation: str, body: dict[str, Any]) -> dict[str, Any] | None:
         page = self._page
-        if operation in READS or (operation == "ExecuteStatement" and content[:6].upper() == "SELECT"):
-            return await page.database.send(operation, body)
+        if is_read(operation, body):
+            return await page.database.call(operation, **body)
         about = page.t("observe.console")
         return await page.write(operation, body, title=operation, action=page.t("observe.send"), about=about)
 
