@@ -19,6 +19,8 @@ import uvicorn
 from fastapi import FastAPI, Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.websockets import WebSocket
+from websockets.sync.client import connect
 
 from tablewright.runtime import logs
 from tablewright.runtime.http import gate, problems
@@ -58,6 +60,10 @@ def server() -> Iterator[uvicorn.Server]:
             yield b"x" * 100_000
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            await WebSocket(scope, receive, send).accept()
+            await receive()
+            return
         answers = {"/large": Response(b"x" * LARGE), "/stream": StreamingResponse(parts())}
         await answers.get(scope["path"], Response("ok"))(scope, receive, send)
 
@@ -267,3 +273,9 @@ def test_an_address_with_a_slash_too_many_is_not_there_and_leads_nowhere(served:
 def test_a_name_of_a_source_that_no_key_can_hold_is_refused(served: Served) -> None:
     admin = served.client("root", "Admins")
     assert admin.get("/runtime/events/" + "x" * 3000).status_code == 422
+
+
+def test_a_web_socket_is_open_as_long_as_it_likes(impatient: str) -> None:
+    with connect(impatient.replace("http://", "ws://")) as socket, pytest.raises(TimeoutError):
+        # Longer than a head may take.
+        socket.recv(timeout=0.6)

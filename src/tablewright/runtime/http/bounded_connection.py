@@ -8,6 +8,7 @@ What a request body may weigh is the application's business (see ``gate``).
     a head, or trailers, too long    more than head_bytes, then 400
     part of a body                   body_pause without a byte, or body_seconds in all, then 408
     a response that is not read      write_seconds without progress, then the connection is cut
+    a web socket                     none of this: uvicorn pings it, and ends one that does not respond
 
 A request that arrives in one piece, as most do, needs no timer.
 """
@@ -63,6 +64,7 @@ class BoundedConnection(HttpToolsProtocol):
         # Bytes since the last piece that was of any use: the end of a head, or some of a body.
         self._unused = 0
         self._is_refused = False
+        self._is_web_socket = False
         self._arrival: asyncio.TimerHandle | None = None
         self._departure: asyncio.TimerHandle | None = None
 
@@ -83,6 +85,8 @@ class BoundedConnection(HttpToolsProtocol):
         was_arriving, was_in_body = self._is_arriving, self._is_in_body
         self._unused += len(data)
         super().data_received(data)
+        if self._is_web_socket:
+            return
         if not self._is_arriving:
             self._unused = 0
             if self._is_responding:
@@ -114,6 +118,13 @@ class BoundedConnection(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         self._is_arriving = False
         super().on_message_complete()
+
+    def handle_websocket_upgrade(self) -> None:
+        # Another protocol has the connection from here on; a timer of this one would cut it.
+        self._is_web_socket = True
+        self._stop_waiting()
+        self.resume_writing()
+        super().handle_websocket_upgrade()
 
     def _wait(self, seconds: float) -> None:
         self._stop_waiting()
