@@ -4,6 +4,7 @@ import argparse
 import time
 
 from benchmarks import (
+    browsers,
     copies,
     engagement,
     in_process,
@@ -31,6 +32,7 @@ MODULES = (
     services_postgres,
     support,
     engagement,
+    browsers,
     copies,
     scale,
     startup,
