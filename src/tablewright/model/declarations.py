@@ -237,7 +237,8 @@ class Retain(Expiry):
 
         ttl: Annotated[ExpiresAt, Retain(days=365)] = None
 
-    It is an ``Expiry`` that documents, plans and lint name as retention.
+    It is an ``Expiry`` that every write sets anew, as it does ``UpdatedAt``, whatever the entity has; documents and
+    lint name it as retention.
     """
 
     def __init__(self, days: float) -> None:

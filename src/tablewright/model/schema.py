@@ -20,7 +20,7 @@ from pydantic import BaseModel
 from typing_extensions import TypeVar
 
 from tablewright.dynamo import AttributeValue, Item, non_null_at
-from tablewright.model.declarations import Expiry, Large, Numbered, Stamp, Unique, Upgrades, VersionMarker
+from tablewright.model.declarations import Expiry, Large, Numbered, Retain, Stamp, Unique, Upgrades, VersionMarker
 from tablewright.model.errors import ModelError
 from tablewright.model.field_conditions import FieldCondition, FieldPath
 from tablewright.model.items.field_spec import FieldSpec
@@ -297,6 +297,11 @@ class Schema(KeyLayout, Generic[E_co]):
     def lifetime(self) -> timedelta | None:
         """How long items live by default; None: forever."""
         return None if self.expiry is None else self.expiry.marker(Expiry).after
+
+    @cached_property
+    def retained(self) -> FieldSpec | None:
+        """The expiry that every write sets anew, so that items are kept for some time after the last one."""
+        return self.expiry if self.expiry is not None and isinstance(self.expiry.marker(Expiry), Retain) else None
 
 
 # -- helpers --------------------------------------------------------------------------------------------------------

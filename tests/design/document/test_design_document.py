@@ -15,6 +15,8 @@ from tablewright.design.document.design_document import document
 from tablewright.design.document.design_outline import relations, state_text
 from tablewright.design.document.key_tables import key_tables
 from tablewright.design.document.mermaid import entity_diagram
+from tablewright.design.infra.cloudformation import cloudformation_template
+from tablewright.design.infra.table_requests import Deployment
 from tablewright.design.report.html_report import to_html
 from tablewright.design.report.report_blocks import (
     Bullets,
@@ -26,7 +28,19 @@ from tablewright.design.report.report_blocks import (
     Text,
     to_markdown,
 )
-from tablewright.model import AttributeName, CreatedAt, Design, Entity, GlobalIndex, Keys, Table, schema_of, when
+from tablewright.model import (
+    AttributeName,
+    CreatedAt,
+    Design,
+    Entity,
+    ExpiresAt,
+    GlobalIndex,
+    Keys,
+    Retain,
+    Table,
+    schema_of,
+    when,
+)
 from tests.cli.commands import ROOT
 from tests.design import models
 
@@ -267,3 +281,20 @@ def test_relations_follow_from_names_of_fields_forms_of_keys_and_partitions() ->
         ("Purchase", "Line", True, "order_id"),
         ("Purchase", "Discount", True, "order_id"),
     }
+
+
+@pytest.mark.requirement("AP10")
+def test_a_retention_period_is_documented_with_the_table_that_enforces_it() -> None:
+    logins = Table("logins", "user_id", ttl="ttl")
+
+    class Login(Entity, table=logins):
+        user_id: str
+        ttl: Annotated[ExpiresAt, Retain(days=90)] = None
+
+    design = Design("logins", tables=[logins])
+    text = to_markdown(document(design))
+    assert "retention: kept for 90 days after its last write" in text
+    assert re.search(r"time to live +\| `ttl`", text)
+    template = cloudformation_template(design, Deployment())
+    (table,) = [each for each in template["Resources"].values() if each["Type"] == "AWS::DynamoDB::Table"]
+    assert table["Properties"]["TimeToLiveSpecification"] == {"AttributeName": "ttl", "Enabled": True}

@@ -61,7 +61,7 @@ class InternalItems:
 def changed_attributes(schema: Schema, item_write: ItemWrite) -> frozenset[str]:
     """The attributes that an update writes: those that it names, and those that the store sets."""
     named_ = {schema.path(path).partition(".")[0] for path in item_write.changed}
-    managed = {spec.attribute for spec in (schema.version, schema.updated) if spec is not None}
+    managed = {spec.attribute for spec in (schema.version, schema.updated, schema.retained) if spec is not None}
     return frozenset(named_ | managed)
 
 

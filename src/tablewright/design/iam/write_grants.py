@@ -85,6 +85,8 @@ def _is_record(schema: Schema) -> bool:
 def _actions_of_update(schema: Schema, item_write: ItemWrite) -> Iterator[tuple[str, str]]:
     name = item_write.entity.__name__
     changed = {schema.locate(path, name).parts[0] for path in item_write.changed}
+    if schema.retained is not None:
+        changed.add(schema.retained.attribute)
     key = schema.table.key
     identity = {source for attribute in key for source in schema.sources(attribute)}
     guards = set(schema.guarded_attributes)

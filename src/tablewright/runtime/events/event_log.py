@@ -96,7 +96,6 @@ def publisher(source: str, translate: Translate, count: Callable[[str], Any] = l
                     at=change.at,
                     sequence=change.sequence.zfill(_DIGITS),
                     detail=detail,
-                    ttl=change.at + KEPT_FOR,
                 )
                 effects.do(Put(event))
                 count(type_)

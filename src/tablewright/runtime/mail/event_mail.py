@@ -32,7 +32,7 @@ from typing import Any
 
 from tablewright.model import FieldChange, FieldCondition, attr
 from tablewright.runtime.errors import ResourceNotFound, StateConflict
-from tablewright.runtime.events.event_log import KEPT_FOR, Event
+from tablewright.runtime.events.event_log import Event
 from tablewright.runtime.mail.mail_addresses import can_stand_in_header, is_address
 from tablewright.runtime.mail.mail_records import (
     DeadMail,
@@ -299,7 +299,6 @@ class Mailer:
             attr(MailRecord.failed_at).set(now),
             attr(MailRecord.attempts).set(attempts),
             attr(MailRecord.letter).set(letter),
-            attr(MailRecord.ttl).set(now + KEPT_FOR),
         ]
         self._settle(claim, refused, Put(place), *others)
         self._refused(claim, reason)

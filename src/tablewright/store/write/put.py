@@ -1,8 +1,9 @@
 """Whole items: put and create.
 
 Whatever is written carries what the store keeps in order: the version is counted up, stamps are set, an expiry that was
-not given is filled in, and key attributes follow from the fields. When the write is done, the entity that was given is
-brought up to date, so that it can be written again; when it is refused, the entity is left as it was.
+not given is filled in, a retention period begins again, and key attributes follow from the fields. When the write is
+done, the entity that was given is brought up to date, so that it can be written again; when it is refused, the entity
+is left as it was.
 """
 
 from __future__ import annotations
@@ -90,9 +91,17 @@ def managed_values(
         values[schema.created.name] = _stamp(schema, schema.created, now)
     if schema.updated is not None:
         values[schema.updated.name] = _stamp(schema, schema.updated, now)
-    if schema.expiry is not None and schema.lifetime is not None and getattr(entity, schema.expiry.name) is None:
-        values[schema.expiry.name] = (now + schema.lifetime).replace(microsecond=0)
+    if schema.retained is not None:
+        values[schema.retained.name] = expiry_after(schema, now)
+    elif schema.expiry is not None and schema.lifetime is not None and getattr(entity, schema.expiry.name) is None:
+        values[schema.expiry.name] = expiry_after(schema, now)
     return values
+
+
+def expiry_after(schema: Schema, now: datetime) -> datetime:
+    """When what is written now expires, of an entity with a lifetime."""
+    assert schema.lifetime is not None
+    return (now + schema.lifetime).replace(microsecond=0)
 
 
 def _stamp(schema: Schema, spec: FieldSpec, now: datetime) -> Any:

@@ -66,6 +66,7 @@ from tablewright.store.write.planning.write_target import (
     read_target,
     version_read,
 )
+from tablewright.store.write.put import expiry_after
 from tablewright.store.write.sequence import Draw, counted_attributes
 from tablewright.store.write.upkeep import upkeep_changes
 
@@ -233,7 +234,7 @@ class Update(Operation):
         """What is changed, including what the store sets itself."""
         schema = self.schema
         actions = to_actions(schema, self.updates, entity)
-        managed = [spec for spec in (schema.version, schema.updated) if spec is not None]
+        managed = [spec for spec in (schema.version, schema.updated, schema.retained) if spec is not None]
         if managed and not actions.attributes.isdisjoint(spec.attribute for spec in managed):
             names = ", ".join(spec.name for spec in managed if spec.attribute in actions.attributes)
             raise ModelError(f"{schema.entity.__name__}: {names} is set by the store")
@@ -241,6 +242,9 @@ class Update(Operation):
             actions.adds[schema.version.attribute] = {"N": "1"}
         if schema.updated is not None:
             actions.sets[schema.updated.attribute] = schema.updated.encode(context.now()) or {"NULL": True}
+        if schema.retained is not None:
+            expiry = expiry_after(schema, context.now())
+            actions.sets[schema.retained.attribute] = schema.retained.encode(expiry) or {"NULL": True}
         return actions
 
     def _with_key_defaults(self, draft: _Draft) -> _Draft:

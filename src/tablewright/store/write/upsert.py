@@ -59,7 +59,8 @@ class Upsert(EntityOperation):
         schema = self.schema
         values = {**self.entity.__dict__, **managed_values(context, schema, self.entity)}
         # A number is given at creation, and stays.
-        managed = {spec.name for spec in (schema.version, schema.updated, *schema.numbered) if spec is not None}
+        set_by_update = (schema.version, schema.updated, schema.retained)
+        managed = {spec.name for spec in (*set_by_update, *schema.numbered) if spec is not None}
         if schema.created is not None and getattr(self.entity, schema.created.name) is None:
             managed.add(schema.created.name)
         fields = {name: values[name] for name in schema.fields if name not in managed}
