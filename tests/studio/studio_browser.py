@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -17,6 +18,7 @@ from typing import Any
 
 from playwright.sync_api import Page
 
+from tablewright.model import attr
 from tablewright.store import Request, Store
 from tablewright.systems.tasks.model import Priority, Status, Task, task_management
 from tests.ui.screen_browser import Screens, chromium
@@ -112,6 +114,19 @@ def fill(folder: Path) -> None:
         backend = store.backend
         for body in odd_requests():
             backend.call(Request(*body))
+
+
+def fill_with_a_past(folder: Path) -> None:
+    """Tasks with recovery, one of which is changed and one deleted after a while."""
+    fill(folder)
+    with Store.open(folder) as store:
+        recovery = {"PointInTimeRecoveryEnabled": True}
+        body = {"TableName": "TaskManagement", "PointInTimeRecoverySpecification": recovery}
+        store.backend.call(Request("UpdateContinuousBackups", body))
+        # Recovery begins with a whole second, and what changes in it is of another one.
+        time.sleep(1.1)
+        store.update(Task.by_id("t-1"), attr(Task.title).set("<b>Order</b> it again"))
+        store.delete(Task.by_id("t-2"))
 
 
 def odd_requests() -> list[tuple[str, dict[str, Any]]]:

@@ -2,31 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
-from tablewright.model import attr
-from tablewright.store import Request, Store
-from tablewright.systems.tasks.model import Task
-from tests.studio.studio_browser import RunningStudio, fill, studio
+from tests.studio.studio_browser import RunningStudio, fill_with_a_past, studio
 from tests.ui.screen_browser import PHONE, overflow, serious_problems
-
-
-def fill_with_a_past(folder: Path) -> None:
-    """Tasks with recovery, one of which is changed and one deleted after a while."""
-    fill(folder)
-    with Store.open(folder) as store:
-        recovery = {"PointInTimeRecoveryEnabled": True}
-        body = {"TableName": "TaskManagement", "PointInTimeRecoverySpecification": recovery}
-        store.backend.call(Request("UpdateContinuousBackups", body))
-        # Recovery begins with a whole second, and what changes in it is of another one.
-        time.sleep(1.1)
-        store.update(Task.by_id("t-1"), attr(Task.title).set("<b>Order</b> it again"))
-        store.delete(Task.by_id("t-2"))
 
 
 @pytest.fixture(scope="module")

@@ -96,6 +96,7 @@ _STREAMS = {
     ),
     "live": ("live", "in diretta"),
     "paused": ("paused", "in pausa"),
+    "away": ("does not answer, asked again", "non risponde, si riprova"),
     "pause": ("Pause", "Pausa"),
     "clear": ("Clear", "Svuota"),
     "all_entities": ("All entities", "Tutte le entità"),

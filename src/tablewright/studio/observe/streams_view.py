@@ -25,7 +25,7 @@ from tablewright.studio.observe.stream_consumers import ConsumerState, FoundCons
 from tablewright.studio.studio_page import StudioPage
 from tablewright.studio.studio_parts import entity_pill, key_names
 from tablewright.ui.api_calls import Refused
-from tablewright.ui.components import Column, banner, box, button, empty, link_button, pill, text
+from tablewright.ui.components import Column, Tone, banner, box, button, empty, link_button, pill, text
 from tablewright.ui.components import table as draw_table
 from tablewright.ui.forms import select
 
@@ -126,11 +126,13 @@ class _Streams:
         self._tail = _Tail(page, arn)
         self._records: deque[dict[str, Any]] = deque(maxlen=_KEPT)
         self._is_paused = False
+        self._is_away = False
+        self._shown_state = ""
         self._found: FoundConsumers | None = None
         t = page.t
         with box("tw-body st-streams"):
             with box("tw-row tw-wrap"):
-                self._state = pill(t("observe.live"), "good", "activity")
+                self._state = box("")
                 text(self._view_type, "tw-mono tw-small tw-mute")
                 box("st-grow")
                 if self._names:
@@ -147,6 +149,7 @@ class _Streams:
     async def begin(self) -> None:
         # From here on, nothing is missed.
         await self._tail.read()
+        self._show_state()
         self._draw()
         await self._look_at_consumers()
         ui.timer(_EVERY, self._follow)
@@ -159,7 +162,11 @@ class _Streams:
             records = await self._tail.read()
         except Refused:
             # It is asked again, as an endpoint may be away for a while.
+            self._is_away = True
+            self._show_state()
             return
+        self._is_away = False
+        self._show_state()
         if records:
             self._records.extendleft(records)
             self._draw()
@@ -175,10 +182,16 @@ class _Streams:
 
     def _pause(self) -> None:
         self._is_paused = not self._is_paused
-        t = self._page.t
-        self._state.clear()
-        with self._state:
-            text(t("observe.paused") if self._is_paused else t("observe.live"))
+        self._show_state()
+
+    def _show_state(self) -> None:
+        state = "paused" if self._is_paused else "away" if self._is_away else "live"
+        if state != self._shown_state:
+            self._shown_state = state
+            self._state.clear()
+            with self._state:
+                tones: dict[str, Tone] = {"paused": "neutral", "away": "bad", "live": "good"}
+                pill(self._page.t(f"observe.{state}"), tones[state], "activity")
 
     def _clear(self) -> None:
         self._records.clear()

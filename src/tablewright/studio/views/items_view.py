@@ -166,6 +166,8 @@ class _Items:
             self._verdict = box("tw-row st-verdict", aria_live="polite")
 
             async def run() -> None:
+                # Also what is shown already: it may have changed, or may not have been there.
+                self._shown = None
                 await page.go(
                     self._address(where=where.value.strip() or None, pk=query.get("pk"), after=None, item=None)
                 )
@@ -222,6 +224,9 @@ class _Items:
         try:
             answer = await page.database.call(found.operation, **found.body)
         except Refused as error:
+            if error.status == 503:
+                # The page says so, and opens the view again.
+                raise
             self._items = {}
             self._grid.clear()
             self._foot.clear()
