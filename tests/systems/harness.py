@@ -16,7 +16,7 @@ import uvicorn
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from tablewright.runtime.http.application import application
+from tablewright.runtime.http.application import MakeScreens, application
 from tablewright.runtime.http.bounded_connection import ConnectionLimits, bounded
 from tablewright.runtime.identity.access import RUNTIME_ADMINS
 from tablewright.runtime.settings import Secrets, Settings
@@ -93,7 +93,7 @@ def _issuer_key() -> str:
 
 
 @contextmanager
-def serving(systems: Sequence[System], **settings: Any) -> Iterator[Served]:
+def serving(systems: Sequence[System], make_screens: MakeScreens | None = None, /, **settings: Any) -> Iterator[Served]:
     """Run an application with some systems; settings as they are given, in memory by default."""
     clock = Clock()
     defaults: dict[str, Any] = {
@@ -106,7 +106,7 @@ def serving(systems: Sequence[System], **settings: Any) -> Iterator[Served]:
         Secrets(Path(settings["data"])).get("issuer_key", _issuer_key)
     runtime = Runtime.open(Settings(**{**defaults, **settings}), systems, clock=clock)
     try:
-        app = application(runtime, systems)
+        app = application(runtime, systems, make_screens=make_screens)
     except TypeError:
         runtime.close()
         raise

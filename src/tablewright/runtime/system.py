@@ -254,7 +254,7 @@ class Runtime:
             mailer=mailer,
             limit=RateLimit(settings.rate_limit, settings.rate_burst),
             deny_list=deny_list,
-            people=People(store, deny_list, [*known_roles, RUNTIME_ADMINS.name], clock),
+            people=People(store, deny_list, [*known_roles, RUNTIME_ADMINS.name], clock, lambda: runtime.app_url),
             clock=clock,
             has_blobs=options["blobs"] is not None,
             search=Search(settings, store, maintenance_store, {system.name: system.search for system in systems}),

@@ -32,6 +32,7 @@ from tablewright.runtime.http.declared_calls import calls_of, runtime_calls
 from tablewright.runtime.http.gate import Gate
 from tablewright.runtime.identity.access import Call
 from tablewright.runtime.internal_tables import events_table
+from tablewright.runtime.mail.event_mail import MailRetries
 from tablewright.runtime.periodic_thread import PeriodicThread
 from tablewright.runtime.system import Runtime, System
 from tablewright.runtime.table_readiness import are_ready, check_operations, tables_of
@@ -79,6 +80,9 @@ def application(
         services = services_of(runtime, systems)
     threads = ConsumerThreads(runtime.consumer_store, _consumer_specs(runtime, systems, services), runtime.metrics)
     background = [each for system in systems for each in system.background(runtime, services[system.name])]
+    if make_screens is not None and not any(isinstance(each, MailRetries) for each in background):
+        # Who is invited gets mail, also where no system sends any.
+        background.append(MailRetries(runtime.mailer, role="runtime"))
     background += [runtime.search, runtime.privacy]
 
     @asynccontextmanager

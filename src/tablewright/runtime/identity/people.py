@@ -29,6 +29,7 @@ from tablewright.runtime.identity.access import RUNTIME_ADMINS, Caller
 from tablewright.runtime.identity.deny_list import DeactivatedUser, DenyList
 from tablewright.runtime.identity.remembered_absence import REMEMBERED
 from tablewright.runtime.internal_tables import internal_table
+from tablewright.runtime.mail.invitation_mail import queue_invitation
 from tablewright.store import (
     Absent,
     AlreadyExists,
@@ -100,12 +101,19 @@ class People:
     """The people of a deployment."""
 
     def __init__(
-        self, store: AsyncStore, deny_list: DenyList, known_roles: Sequence[str], clock: Callable[[], float]
+        self,
+        store: AsyncStore,
+        deny_list: DenyList,
+        known_roles: Sequence[str],
+        clock: Callable[[], float],
+        app_url: Callable[[], str | None],
     ) -> None:
+        """``app_url`` gives the address of the applications; where there are none, nobody gets mail about them."""
         self._store = store
         self._deny_list = deny_list
         self._known_roles = frozenset(known_roles)
         self._clock = clock
+        self._app_url = app_url
         self._reader = AsyncTolerantReader(store)
         self._audit = Audit("runtime", clock)
         self._idempotency = Idempotency("runtime")
@@ -163,7 +171,7 @@ class People:
     async def invite(
         self, person_id: str, email: str | None, roles: Sequence[str], responder: Responder[Person, R], *, admin: Caller
     ) -> R:
-        """Somebody who may sign in, with some roles whatever the token says."""
+        """Somebody who may sign in, with some roles whatever the token says; who has an address gets mail."""
         self._check_roles(roles)
         if person_id == admin.user_id and RUNTIME_ADMINS.name not in roles:
             raise _locked_out()
@@ -180,7 +188,7 @@ class People:
             person.created_at = person.updated_at = now = self._now()
             entry = self._audit.created(_thing(person_id), person)
             checks = await self._still_admin(admin, person_id)
-            return Outcome(responder.view(person), Create(person), entry, *checks, at=now)
+            return Outcome(responder.view(person), Create(person), entry, *checks, *self._mail(person), at=now)
 
         try:
             if responder.key is not None:
@@ -188,7 +196,8 @@ class People:
                 return await self._idempotency.execute(self._store, "invitation", request, responder, work)
             with own_error():
                 entry = self._audit.created(_thing(person_id), person)
-                await self._store.transact(Create(person), entry, *await self._still_admin(admin, person_id))
+                checks = await self._still_admin(admin, person_id)
+                await self._store.transact(Create(person), entry, *checks, *self._mail(person))
             return responder.view(person)
         except (AlreadyExists, Cancelled) as error:
             reasons = error.reasons if isinstance(error, Cancelled) else [error]
@@ -197,6 +206,13 @@ class People:
             raise StateConflict(f"{person_id} is here already; change their roles", kind="already-exists") from None
         finally:
             self._forget(person_id)
+
+    def _mail(self, person: Person) -> list[Operation]:
+        """What is written with an invitation, so that it is mailed."""
+        app_url = self._app_url()
+        if person.email is None or app_url is None:
+            return []
+        return queue_invitation(person.person_id, person.email, person.invited_by or "", app_url, self._now())
 
     async def change_roles(
         self, person_id: str, roles: Sequence[str] | None, *, admin: Caller, seen: Seen = UNSEEN

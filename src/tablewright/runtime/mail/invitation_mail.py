@@ -1,0 +1,34 @@
+"""Mail to somebody who is invited: where the applications are, once.
+
+It is queued in the transaction that stores the invitation, so that there is never one without the other. What tries
+mailboxes again (``event_mail.MailRetries``) sends it, as it does all mail that waits.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import uuid4
+
+from tablewright.runtime.mail.mail_records import Letter, MailRecord, QueuedMail, digest
+from tablewright.store import Create, Operation
+
+_TEXT = """\
+You are invited: {invited_by} has given you access.
+
+Sign in:      {app_url}
+Your id:      {person_id}
+
+-- 
+You get this because somebody who runs these applications entered your address.
+"""
+
+
+def queue_invitation(person_id: str, email: str, invited_by: str, app_url: str, now: datetime) -> list[Operation]:
+    """What is written with an invitation, so that its mail is sent."""
+    text = _TEXT.format(invited_by=invited_by, app_url=app_url, person_id=person_id)
+    letter = Letter(address=email, subject="You are invited", text=text, at=now)
+    # An id of its own: who is erased and invited again gets another mail.
+    event_id, recipient = uuid4().hex, digest(email)
+    record = MailRecord(event_id=event_id, recipient=recipient, state="queued", claimed_until=now, letter=letter)
+    place = QueuedMail(recipient=recipient, at=now, sequence="", event_id=event_id, attempts=0, next_at=now, since=now)
+    return [Create(record), Create(place)]
