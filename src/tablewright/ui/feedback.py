@@ -47,12 +47,18 @@ _voices: WeakKeyDictionary[Client, _Voice] = WeakKeyDictionary()
 def speak(t: Texts, leave: Callable[[], None]) -> None:
     """Prepare the page that is being drawn for toasts; ``leave`` leads to the sign-in page."""
     region = ui.element("div").classes("tw-toasts").props('role="status" aria-live="polite"')
-    _voices[ui.context.client] = _Voice(region, t, leave)
+    client = ui.context.client
+    _voices[client] = _Voice(region, t, leave)
+    # It refers to its page, and so to the client: a weak key alone would keep both.
+    client.on_delete(lambda: _voices.pop(client, None))
 
 
 def toast(message: str, *, undo: tuple[str, Handler] | None = None, bad: bool = False) -> None:
     """Say something for some seconds, perhaps with a button that takes it back."""
-    voice = _voices[ui.context.client]
+    voice = _voices.get(ui.context.client)
+    if voice is None:
+        # The browser has gone.
+        return
     while len(voice.shown) >= _MOST:
         voice.shown.pop(0).delete()
     with voice.region:

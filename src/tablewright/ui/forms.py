@@ -244,7 +244,10 @@ class _Choice:
         self._next: str | None = None
         self._is_busy = False
         self.token = uuid4().hex
-        known = _choices.setdefault(ui.context.client, OrderedDict())
+        client = ui.context.client
+        if client.is_deleted:
+            return
+        known = _choices.setdefault(client, OrderedDict())
         known[self.token] = self
         if len(known) > _REMEMBERED:
             known.popitem(last=False)
@@ -265,7 +268,10 @@ class _Choice:
 
 
 def follow_choices() -> None:
-    """Prepare the page that is being drawn for lists of choices."""
+    """Prepare the page that is being drawn for lists of choices; they are forgotten with it."""
+    client = ui.context.client
+    # They refer to the page, and so to the client: a weak key alone would keep both.
+    client.on_delete(lambda: _choices.pop(client, None))
 
     async def chosen(event: GenericEventArguments) -> None:
         match event.args:
