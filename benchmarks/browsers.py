@@ -34,9 +34,9 @@ BAR = 2.0
 # Others may need what those before them needed, and a little for what the allocator cannot use again.
 GROWTH = 1.1
 # A browser that is away may come back for 20 s; then its page is forgotten.
-FORGOTTEN = 40.0
+FORGOTTEN = 30.0
 # Until all that a page begins by itself has been drawn.
-SETTLED = 10.0
+SETTLED = 5.0
 # As the page's script has it.
 ACKNOWLEDGED_EVERY = 3.0
 
