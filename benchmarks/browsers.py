@@ -32,7 +32,7 @@ VIEWS = (
 # Of one browser, in MB.
 BAR = 2.0
 # Others may need what those before them needed, and a little for what the allocator cannot use again.
-GROWTH = 1.1
+GROWTH = 1.05
 # A browser that is away may come back for 20 s; then its page is forgotten.
 FORGOTTEN = 30.0
 # Until all that a page begins by itself has been drawn.
