@@ -18,7 +18,7 @@ from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Annotated, Any
 
-from tablewright.model import Entity, EpochSeconds, Get, ItemWrite, Keys, Query, Retain, Write
+from tablewright.model import Entity, EpochSeconds, Expiry, Get, ItemWrite, Keys, Query, Write
 from tablewright.runtime.internal_tables import events_table
 from tablewright.store import (
     AnyChange,
@@ -55,7 +55,8 @@ class Event(Entity, table=events_table):
     # The change's sequence number, padded so that it sorts. A stream has times to the second only.
     sequence: str
     detail: dict[str, Any]
-    ttl: Annotated[EpochSeconds | None, Retain(days=KEPT_FOR.days)] = None
+    # From when it happened: an event that is published again is the same, and no change of the table.
+    ttl: Annotated[EpochSeconds | None, Expiry(KEPT_FOR)] = None
 
     keys = Keys(PK="EVENT#{event_id}", SK="EVENT", GSI1PK="SOURCE#{source}", GSI1SK="{at}#{sequence}#{event_id}")
 
@@ -96,6 +97,7 @@ def publisher(source: str, translate: Translate, count: Callable[[str], Any] = l
                     at=change.at,
                     sequence=change.sequence.zfill(_DIGITS),
                     detail=detail,
+                    ttl=change.at + KEPT_FOR,
                 )
                 effects.do(Put(event))
                 count(type_)

@@ -284,7 +284,10 @@ class Relocation:
         try:
             while True:
                 quiet = await follower.run_pass()
-                if comparing is None and not state.verified and follower.lag < _MAX_LAG:
+                wanted = "back" if state.phase == "reversing" else "cut"
+                # The way back is compared when it is asked for: what others wrote to the place that was left is found.
+                is_due = wanted == "cut" or state.asked == wanted
+                if comparing is None and not state.verified and is_due and follower.lag < _MAX_LAG:
                     tables = [(name, definition.key) for name, definition in state.definitions.items()]
                     comparing = asyncio.ensure_future(_unwrapped(comparison.run(tables)))
                 if comparing is not None and comparing.done() and not state.verified:
@@ -305,7 +308,6 @@ class Relocation:
                     self._on_event(RelocationEvent("follow", f"lag {follower.lag:.1f} s", follower.records))
                 if state.asked == "finish":
                     return False
-                wanted = "back" if state.phase == "reversing" else "cut"
                 ready = state.verified and follower.lag < _MAX_LAG and _now() > self._known_since
                 if state.asked == wanted and ready and await self._move(here, there, follower, comparison):
                     return True
