@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from urllib.parse import urlsplit
 from uuid import uuid4
+from zoneinfo import ZoneInfo
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -237,7 +238,7 @@ def test_every_date_view_and_call_has_an_address_and_keys_lead_there(screens: Sc
     page.keyboard.press("d")
     page.wait_for_selector("h2:has-text('Mon 2 June 2031')")
     page.keyboard.press("t")
-    page.wait_for_selector(f"[data-column='{date.today()}'] .tw-cal-now")
+    page.wait_for_selector(f"[data-column='{datetime.now(ZoneInfo(ROME)).date()}'] .tw-cal-now")
     page.go_back()
     page.wait_for_selector("h2:has-text('Mon 2 June 2031')")
     other = screens.sign_in("root", "/", timezone_id=ROME)
