@@ -212,6 +212,15 @@ def test_a_head_has_limits(url: str) -> None:
         assert client.ask(request(path=b"/?" + b"x" * 70_000)).status == 400
 
 
+def test_a_head_has_the_same_limits_in_pieces(url: str) -> None:
+    for sent in (request(path=b"/?" + b"x" * 70_000), request(x_large=b"x" * 70_000)):
+        with Client(url) as client:
+            client.send(sent[:60_000])
+            time.sleep(0.1)
+            client.send(sent[60_000:])
+            assert client.receive().status == 400
+
+
 def test_fields_of_one_name_count_one_by_one(url: str) -> None:
     line = b"X-Same: x\r\n"
     with Client(url) as client:

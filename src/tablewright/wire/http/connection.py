@@ -80,6 +80,8 @@ class Connection(asyncio.Protocol):
         self._reading_body = False
         # Bytes of this read, and of earlier ones that an open head goes on from; fields that repeat a name, or trail.
         self._read_size = self._open_head_size = self._more_fields = 0
+        # Bytes of the read that an open head began in, which may have had others before it.
+        self._first_read_size = 0
         self._body: bytes | bytearray = b""
         self._pieces: list[bytes] = []  # of the body, that came with the last read
         self._body_size = 0
@@ -145,6 +147,7 @@ class Connection(asyncio.Protocol):
         if self._reading_head:
             if self._request is not open_head:
                 self.deadline = self._host.now + self._limits.head_seconds
+                self._first_read_size = len(data)
             else:
                 # The parser passes on complete header fields only: count what it may have buffered.
                 self._open_head_size += len(data)
@@ -209,7 +212,7 @@ class Connection(asyncio.Protocol):
     def on_message_begin(self) -> None:
         self._request = Request()
         self._reading_head = True
-        self._open_head_size = self._more_fields = 0
+        self._first_read_size = self._open_head_size = self._more_fields = 0
 
     def on_url(self, url: bytes) -> None:
         self._request.url += url
@@ -243,7 +246,8 @@ class Connection(asyncio.Protocol):
         limits = self._limits
         if len(headers) + self._more_fields > limits.head_fields:
             raise _Refused(400)
-        if self._open_head_size + self._read_size > limits.head_bytes and self._head_is_too_large():
+        read = self._first_read_size + self._open_head_size + self._read_size
+        if read > limits.head_bytes and self._head_is_too_large():
             raise _Refused(400)
         if b"upgrade" in headers and self._parser.should_upgrade():
             return
