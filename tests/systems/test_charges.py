@@ -67,7 +67,7 @@ async def use_support(calls: ChargedCalls) -> None:
     await calls.of("add event", support.add_event(ticket.ticket_id, "called", {}, by="op_1"))
     await calls.of(
         "give feedback",
-        support.give_feedback(ticket.ticket_id, UNKEYED, about="op_1", rating=5, by="cust_1"),
+        support.feedback.give(ticket.ticket_id, UNKEYED, about="op_1", rating=5, by="cust_1"),
     )
     session = await calls.of("begin session", support.begin_session("u-1"))
     await calls.of("end session", support.end_session(session.session_id))

@@ -34,9 +34,9 @@ async def _use(store: AsyncStore) -> None:
     await support.send_message(ticket_id, "Hello?", said, customer_id="c-1", by="c-1")
     await support.send_message(ticket_id, "Here", UNKEYED, customer_id="c-1", by="op_1")
     await support.add_note(ticket_id, "odd", said, by="op_1")
-    await support.give_feedback(ticket_id, UNKEYED, about="op_1", rating=5, by="c-1")
+    await support.feedback.give(ticket_id, UNKEYED, about="op_1", rating=5, by="c-1")
     reviewed: Responder[Feedback, str] = Responder(lambda feedback: feedback.feedback_id, "op_1", "k")
-    await support.give_feedback(ticket_id, reviewed, about=None, rating=5, by="op_1")
+    await support.feedback.give(ticket_id, reviewed, about=None, rating=5, by="op_1")
     await asyncio.gather(
         support.with_data(ticket_id),
         support.tickets([ticket_id]),
@@ -50,10 +50,10 @@ async def _use(store: AsyncStore) -> None:
         support.escalations(engineer="eng_7"),
         support.events(ticket_id),
         support.events(ticket_id, since=support.now().date()),
-        support.feedback(ticket_id),
-        support.feedback_by_operator("op_1"),
+        support.feedback.of_ticket(ticket_id),
+        support.feedback.by_operator("op_1"),
         support.case(ticket_id),
-        support.dashboard(),
+        support.metrics.dashboard(),
         support.reports.hours(24),
         support.reports.days(30),
         support.reports.operators(None, None),

@@ -71,7 +71,7 @@ def cost_of_first_screens(number: int) -> tuple[int, float]:
             assert len((await support.unanswered(limit=30)).items) == 30
             assert len((await support.of_customer("cust_1", limit=20)).items) == 20
             assert len((await support.escalations(limit=6)).items) == 6
-            await support.dashboard()
+            await support.metrics.dashboard()
             await support.reports.hours(24)
             await support.reports.days(30)
             await support.reports.operators(None, None)

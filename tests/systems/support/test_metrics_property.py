@@ -101,7 +101,7 @@ class Office:
             # Of the customer on the helper, or of the helper on the ticket.
             about, by = self.chance.choice([(helper, "cust"), (None, helper)])
             self.feedback.append(
-                self._runner.run(self.support.give_feedback(ticket_id, UNKEYED, about=about, rating=rating, by=by))
+                self._runner.run(self.support.feedback.give(ticket_id, UNKEYED, about=about, rating=rating, by=by))
             )
         elif event == "delete":
             self.store.delete(Ticket.by_id(ticket_id=ticket_id))

@@ -392,7 +392,7 @@ async def give_feedback(
         by = caller.user_id
     else:
         raise Forbidden("operators give feedback of their own: leave operator_id out")
-    return await here.support.give_feedback(
+    return await here.support.feedback.give(
         ticket_id,
         Responder(views.FeedbackView.of, caller.user_id, idempotency_key, views.FeedbackView.model_validate),
         about=about,
@@ -414,7 +414,9 @@ async def feedback(
 ) -> views.FeedbackPage:
     """Feedback on a ticket, newest first; operators see what they gave and what is about themselves."""
     await _visible(here.support, ticket_id, caller)
-    page = await here.support.feedback(ticket_id, limit=limit, cursor=cursor, wanted=partial(_may_see, caller))
+    page = await here.support.feedback.of_ticket(
+        ticket_id, limit=limit, cursor=cursor, wanted=partial(_may_see, caller)
+    )
     found = [views.FeedbackView.of(each) for each in page.items]
     return views.FeedbackPage(feedback=found, **page_end(page))
 
@@ -426,7 +428,7 @@ async def operator_feedback(
     """Feedback on an operator's help and feedback that the operator gave, newest first; operators see their own."""
     if not caller.has(SERVICES, ADMINS) and caller.user_id != operator_id:
         raise Forbidden("operators can only see feedback on their own work")
-    page = await here.support.feedback_by_operator(operator_id, limit=limit, cursor=cursor)
+    page = await here.support.feedback.by_operator(operator_id, limit=limit, cursor=cursor)
     found = [views.OperatorFeedback.of(each, operator_id) for each in page.items]
     return views.OperatorFeedbackPage(feedback=found, **page_end(page))
 
@@ -481,7 +483,7 @@ async def forget(key: Id, here: Here, _: Machine, changing: Changing) -> None:
 @router.get("/metrics", tags=["metrics"])
 async def metrics(here: Here, _: Staff, consistent: Consistent = False) -> views.Metrics:
     """Tickets by status, time to resolution and satisfaction: one batch read."""
-    return views.Metrics.of(await here.support.dashboard(consistent=consistent))
+    return views.Metrics.of(await here.support.metrics.dashboard(consistent=consistent))
 
 
 @router.get("/metrics/trends", tags=["metrics"])
@@ -525,7 +527,7 @@ async def _changes(support: Support, runtime: Runtime, caller: Caller) -> AsyncI
             await runtime.deny_list.check(caller.user_id)
         except Forbidden:
             return
-        now = views.Metrics.of(await support.dashboard()).model_dump_json()
+        now = views.Metrics.of(await support.metrics.dashboard()).model_dump_json()
         # A comment keeps the connection open, and finds out whether anybody still listens.
         yield f"event: metrics\ndata: {now}\n\n" if now != shown else ": nothing new\n\n"
         shown = now

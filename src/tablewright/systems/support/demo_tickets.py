@@ -74,8 +74,8 @@ async def _fill_present(support: Support, number: int) -> None:
             by="op_9",
         )
         await support.change_status(made, Status.READY, expected=Status.PROCESSING, by="op_9")
-        await support.give_feedback(made, UNKEYED, about="op_9", rating=5, was_helpful=True, by=customer)
-        await support.give_feedback(made, UNKEYED, about=None, rating=4, was_helpful=True, by="op_9")
+        await support.feedback.give(made, UNKEYED, about="op_9", rating=5, was_helpful=True, by=customer)
+        await support.feedback.give(made, UNKEYED, about=None, rating=4, was_helpful=True, by="op_9")
     if number == 2:
         await support.add_note(made, "E42 is known since 4.2; the fix is in test.", UNKEYED, by="op_9")
         await support.send_message(
@@ -112,5 +112,5 @@ async def _fill_past(runtime: Runtime, support: Support, on_done: Callable[[int]
             await past.change_status(ticket_id, Status.READY, expected=Status.PROCESSING, by=operator)
             if chance.random() < 0.7:
                 rating = chance.choice((3, 4, 4, 5, 5, 5))
-                await past.give_feedback(ticket_id, UNKEYED, about=operator, rating=rating, by=_PAST_CUSTOMER)
+                await past.feedback.give(ticket_id, UNKEYED, about=operator, rating=rating, by=_PAST_CUSTOMER)
         on_done(number + 1)

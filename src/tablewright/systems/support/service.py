@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from decimal import Decimal
 from functools import partial
 from typing import Any, TypeVar
 from uuid import uuid4
@@ -13,7 +12,6 @@ from uuid import uuid4
 from tablewright.model import FieldChange, FieldCondition, attr
 from tablewright.runtime import (
     UNSEEN,
-    Forbidden,
     Idempotency,
     Invalid,
     ResourceNotFound,
@@ -33,7 +31,6 @@ from tablewright.store import (
     Conflict,
     Create,
     NotFound,
-    NotUnique,
     Operation,
     Outcome,
     Put,
@@ -41,7 +38,6 @@ from tablewright.store import (
     Unreadable,
     Update,
 )
-from tablewright.systems.support import metric_counters
 from tablewright.systems.support.model import (
     CUSTOMER_MESSAGE,
     FOLLOWING,
@@ -51,16 +47,16 @@ from tablewright.systems.support.model import (
     Case,
     Conversation,
     Event,
-    Feedback,
     Helper,
-    Metric,
     Priority,
     Status,
     Ticket,
     TicketIdempotency,
 )
 from tablewright.systems.support.short_lived_items import ShortLivedItems
+from tablewright.systems.support.ticket_feedback import TicketFeedback
 from tablewright.systems.support.ticket_lock import TicketLocks
+from tablewright.systems.support.trends.live_metrics import LiveMetrics
 from tablewright.systems.support.trends.trend_reports import TrendReports
 from tablewright.systems.unreadable_log import UnreadableLog
 
@@ -71,30 +67,6 @@ _ATTEMPTS = 5
 _AUDITED = ("assigned_to", "escalation_reason")
 
 R = TypeVar("R")
-
-
-@dataclass(frozen=True, slots=True)
-class PriorityMetrics:
-    """The tickets of a priority: how many are not READY, and those that are."""
-
-    open: int
-    resolved: int
-    average_resolution_seconds: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Dashboard:
-    """The metrics at a moment."""
-
-    tickets_by_status: dict[Status, int]
-    average_resolution_seconds: float | None
-    resolved: int
-    # Of customers, and of operators.
-    average_rating: float | None
-    ratings: int
-    average_operator_rating: float | None
-    operator_ratings: int
-    by_priority: dict[Priority, PriorityMetrics]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +81,7 @@ class _Basis:
 
 
 class Support(ShortLivedItems):
-    """Tickets, what happened to them, and what was thought of the help."""
+    """Tickets and what happened to them; with them, what was thought of the help, and what was counted."""
 
     def __init__(
         self, store: AsyncStore, clock: Callable[[], float], unreadable_log: UnreadableLog | None = None
@@ -119,6 +91,8 @@ class Support(ShortLivedItems):
         self._locks = TicketLocks()
         self._idempotency = Idempotency("support", TicketIdempotency)
         self._audit = Audit("support", clock)
+        self.feedback = TicketFeedback(store, reader, self._idempotency, self.now)
+        self.metrics = LiveMetrics(store)
         self.reports = TrendReports(reader, self.now)
 
     # -- tickets ------------------------------------------------------------------------------------------------
@@ -399,7 +373,7 @@ class Support(ShortLivedItems):
         selection = Ticket.escalated() if engineer is None else Ticket.escalated_to(engineer)
         return await self._reader.page(selection, limit=limit, cursor=cursor)
 
-    # -- events and feedback ------------------------------------------------------------------------------------
+    # -- events ------------------------------------------------------------------------------------
 
     async def add_event(self, ticket_id: str, event_type: str, details: dict[str, Any], *, by: str) -> Event:
         event = self._event(ticket_id, event_type, by=by, details=details)
@@ -480,80 +454,6 @@ class Support(ShortLivedItems):
             include=lambda event: with_internal or event.event_type not in INTERNAL_EVENTS,
         )
 
-    async def give_feedback(
-        self,
-        ticket_id: str,
-        responder: Responder[Feedback, R],
-        *,
-        about: str | None,
-        rating: int,
-        was_helpful: bool | None = None,
-        comment: str | None = None,
-        by: str,
-    ) -> R:
-        """What the ticket's customer thinks of the help of somebody who worked on it, once of each of them.
-
-        Or, about nobody: what an operator thinks of the help that the ticket got, any number of times.
-        """
-        if about == by:
-            raise Forbidden("you cannot give feedback on your own work")
-        feedback = Feedback(
-            ticket_id=ticket_id,
-            feedback_id=uuid4().hex,
-            given_by=by,
-            operator_id=about or by,
-            once=None if about is None else f"{len(ticket_id)}/{ticket_id}/{about}",
-            submitted_at=self.now(),
-            rating=rating,
-            was_helpful=was_helpful,
-            comment=comment,
-            submitted_by=acting.get().user_id,
-        )
-        if about is None:
-            if (await self.ticket(ticket_id)).customer_id == by:
-                raise Forbidden("this is your own ticket: give feedback as its customer, on who worked on it")
-            checks = [Check(Ticket.by_id(ticket_id))]
-        else:
-            helper = Helper.by_id(ticket_id=ticket_id, helper_id=about)
-            checks = [Check(Ticket.by_id(ticket_id), attr(Ticket.customer_id) == by), Check(helper)]
-        writes = *checks, Create(feedback)
-        try:
-            if responder.key is None:
-                await self._store.transact(*writes)
-                return responder.view(feedback)
-            request = {
-                "ticket_id": ticket_id,
-                "about": about,
-                "rating": rating,
-                "was_helpful": was_helpful,
-                "comment": comment,
-            }
-
-            async def work() -> Outcome:
-                return Outcome(responder.view(feedback), *writes, at=self.now(), record={"ticket_id": ticket_id})
-
-            return await self._idempotency.execute(self._store, "feedback", request, responder, work)
-        except Cancelled as cancelled:
-            raise _why_no_feedback(cancelled, ticket_id, about) from None
-
-    async def feedback(
-        self,
-        ticket_id: str,
-        *,
-        limit: int = 50,
-        cursor: str | None = None,
-        wanted: Callable[[Feedback], bool] = lambda feedback: True,
-    ) -> TolerantPage[Feedback]:
-        """What was thought of the help with a ticket, newest first, as far as it is wanted."""
-        selection = Feedback.of_ticket(ticket_id)
-        return await self._reader.page(selection, limit=limit, cursor=cursor, include=wanted)
-
-    async def feedback_by_operator(
-        self, operator_id: str, *, limit: int = 50, cursor: str | None = None
-    ) -> TolerantPage[Feedback]:
-        """What an operator was given and has given, newest first: ticket, rating, whether it helped, and by whom."""
-        return await self._reader.page(Feedback.by_operator(operator_id), limit=limit, cursor=cursor)
-
     async def case(self, ticket_id: str, *, consistent: bool = False) -> tuple[Case, list[Unreadable]]:
         """A ticket, its events and its feedback, by one query; and what of it cannot be read."""
         found, unreadable = await self._reader.collect(Case.of_ticket(ticket_id), consistent=consistent)
@@ -596,28 +496,6 @@ class Support(ShortLivedItems):
             recorded = [Recorded(each, ticket.created_at, "create_ticket") for each in opened]
         return await self._audit.page(self._store, _thing(ticket_id), recorded, limit=limit, cursor=cursor)
 
-    # -- metrics ------------------------------------------------------------------------------------------------
-
-    async def dashboard(self, *, consistent: bool = False) -> Dashboard:
-        """All metrics, by one batch read."""
-        lookups = [Metric.by_name(name) for name in metric_counters.NAMES]
-        found = await self._store.get_many(lookups, consistent=consistent)
-        by_name = {
-            name: metric or Metric(metric_name=name) for name, metric in zip(metric_counters.NAMES, found, strict=True)
-        }
-        resolution, satisfaction = by_name[metric_counters.RESOLUTION], by_name[metric_counters.SATISFACTION]
-        operators = by_name[metric_counters.OPERATOR_RATING]
-        return Dashboard(
-            tickets_by_status={status: by_name[metric_counters.by_status(status)].count_value for status in Status},
-            average_resolution_seconds=_average(resolution.total_time, resolution.count_value),
-            resolved=resolution.count_value,
-            average_rating=_average(Decimal(satisfaction.total_ratings), satisfaction.count_value),
-            ratings=satisfaction.count_value,
-            average_operator_rating=_average(Decimal(operators.total_ratings), operators.count_value),
-            operator_ratings=operators.count_value,
-            by_priority={priority: _of_priority(by_name, priority) for priority in Priority},
-        )
-
 
 def _thing(ticket_id: str) -> str:
     return f"tickets/{ticket_id}"
@@ -626,32 +504,3 @@ def _thing(ticket_id: str) -> str:
 def _helped(ticket_id: str, *helpers: str) -> list[Operation]:
     """The writes that record who worked on a ticket."""
     return [Put(Helper(ticket_id=ticket_id, helper_id=each)) for each in dict.fromkeys(helpers)]
-
-
-def _why_no_feedback(cancelled: Cancelled, ticket_id: str, about: str | None) -> Exception:
-    """Why feedback was refused: on the ticket, on who is to have helped, or as it is there already."""
-    ticket, *others = cancelled.reasons
-    if isinstance(ticket, NotFound):
-        return ResourceNotFound(f"there is no ticket {ticket_id}")
-    if isinstance(ticket, ConditionFailed):
-        return Forbidden("only the ticket's customer can give feedback on it")
-    if about is not None and isinstance(others[0], NotFound):
-        return Invalid(f"{about} has not worked on ticket {ticket_id}", field="operator_id")
-    if any(isinstance(reason, NotUnique) for reason in others):
-        return StateConflict(
-            f"feedback on {about} for ticket {ticket_id} has already been given", kind="already-exists"
-        )
-    return cancelled
-
-
-def _of_priority(by_name: Mapping[str, Metric], priority: Priority) -> PriorityMetrics:
-    resolution = by_name[metric_counters.resolution_of(priority)]
-    return PriorityMetrics(
-        by_name[metric_counters.open_of(priority)].count_value,
-        resolution.count_value,
-        _average(resolution.total_time, resolution.count_value),
-    )
-
-
-def _average(total: Decimal, number: int) -> float | None:
-    return float(total / number) if number else None
