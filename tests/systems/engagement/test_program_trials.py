@@ -187,7 +187,7 @@ def test_a_dry_run_is_bounded_and_of_a_program_as_it_might_be(
 
 
 def test_a_model_that_hangs_holds_up_neither_the_dry_run_nor_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tablewright.systems.engagement.api._TRIED_WITHIN", 1.0)
+    monkeypatch.setattr("tablewright.systems.engagement.api.program_calls._TRIED_WITHIN", 1.0)
     with Web(lambda asked: None) as web, serving(load("engagement"), memory=True, outbound_hosts=["127.0.0.1"]) as up:
         admin = up.client("root", "Admins", path="/engagement")
         models = [{"modelId": "slow", "endpoint": web.url, "weight": 1, "timeoutSeconds": 30}]
