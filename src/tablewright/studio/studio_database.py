@@ -3,9 +3,11 @@
     database.call("Query", TableName=...)        a read; what is refused is a Refused
     database.write("UpdateItem", {...}, who)     a write: refused unless the studio may write, and logged
     database.answer(request)                     what both come to, and the stores of patterns and writes
+    database.as_backend()                        the same for what wants a backend, such as SQL
+    database.at(time)                            the tables as they were then, of an engine in this process
 
-What a read-only studio refuses is decided here, once, whatever a browser sends: ``answer`` sends no request that
-``is_read`` does not know to change nothing.
+What a read-only studio refuses is decided here, once, whatever a browser sends: no request is sent that ``is_read``
+does not know to change nothing.
 """
 
 from __future__ import annotations
@@ -20,8 +22,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tablewright.dynamo import Item
+from tablewright.engine import Engine
 from tablewright.model import Design, Schema, Table, schemas_of
-from tablewright.store import AsyncStore, Backend, Request, ServiceError, is_transient
+from tablewright.store import AsyncStore, Backend, EmbeddedBackend, Request, Response, ServiceError, is_transient
 from tablewright.ui.api_calls import Refused
 
 __all__ = ["READS", "LoggedWrite", "StudioDatabase", "is_read"]
@@ -73,10 +76,29 @@ class StudioDatabase:
     writes: deque[LoggedWrite] = field(default_factory=lambda: deque(maxlen=_KEPT_WRITES), repr=False)
 
     @property
+    def engine(self) -> Engine | None:
+        """The engine in this process; None for an endpoint."""
+        return self.backend.engine if isinstance(self.backend, EmbeddedBackend) else None
+
+    @property
+    def table_names(self) -> dict[str, str]:
+        """The names that the tables of the designs have there."""
+        return {table.name: self.name_of(table) for design in self.designs for table in design.tables}
+
+    @property
     def store(self) -> AsyncStore:
         """A store on the same backend, for the patterns of the designs."""
-        names = {table.name: self.name_of(table) for design in self.designs for table in design.tables}
-        return AsyncStore(self.backend, table_names=names)
+        return AsyncStore(self.backend, table_names=self.table_names)
+
+    def at(self, time: float) -> StudioDatabase:
+        """The same as it was at a time, which nothing can be written to."""
+        if self.engine is None:
+            raise Refused(400, "no-past", f"{self.name} is an endpoint, which does not show its past", {})
+        return replace(self, backend=EmbeddedBackend(self.engine.at(time), owned=False), may_write=False)
+
+    def as_backend(self) -> Backend:
+        """A backend for what sends requests by itself; they are answered as all others are."""
+        return _DatabaseBackend(self)
 
     async def call(self, operation: str, /, **body: Any) -> dict[str, Any]:
         """The response to a request that changes nothing."""
@@ -113,13 +135,21 @@ class StudioDatabase:
 
     async def answer(self, request: Request) -> dict[str, Any]:
         """The response to any request; one that may change something is not sent by a studio that only reads."""
-        if not is_read(request.operation, request.body):
-            self.check_may_write()
+        self._check(request)
         try:
             async with asyncio.timeout(_WITHIN_SECONDS):
                 return await self.backend.call_async(request)
         except TimeoutError:
             raise Refused(503, "timeout", f"{self.name} has not answered for {_WITHIN_SECONDS:.0f} s", {}) from None
+
+    def answer_blocking(self, request: Request) -> dict[str, Any]:
+        """The same in a thread that may wait, for as long as the backend does."""
+        self._check(request)
+        return self.backend.call(request)
+
+    def _check(self, request: Request) -> None:
+        if not is_read(request.operation, request.body):
+            self.check_may_write()
 
     def _note(self, write: LoggedWrite) -> None:
         self.writes.append(write)
@@ -147,6 +177,22 @@ class StudioDatabase:
             if schema.matches(item):
                 return schema
         return None
+
+
+class _DatabaseBackend:
+    """A database as a backend."""
+
+    def __init__(self, database: StudioDatabase) -> None:
+        self._database = database
+
+    def call(self, request: Request) -> Response:
+        return self._database.answer_blocking(request)
+
+    async def call_async(self, request: Request) -> Response:
+        return await self._database.answer(request)
+
+    def close(self) -> None:
+        """The backend is the studio's."""
 
 
 def is_read(operation: str, body: Mapping[str, Any]) -> bool:

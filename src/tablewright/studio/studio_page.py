@@ -16,6 +16,7 @@ from urllib.parse import quote
 import orjson
 from nicegui.events import GenericEventArguments
 
+from tablewright.studio.observe.sql_sessions import SqlSessions
 from tablewright.studio.studio_database import StudioDatabase
 from tablewright.studio.studio_frame import StudioFrame
 from tablewright.studio.studio_parts import code_block
@@ -43,9 +44,11 @@ class StudioPage(Page):
         t: Texts,
         root: str,
         database: StudioDatabase,
+        sql: SqlSessions,
         views: tuple[StudioView, ...],
     ) -> None:
         self.database = database
+        self.sql = sql
         self.views = views
         # The table that was looked at last, which views are opened for.
         self.table = ""

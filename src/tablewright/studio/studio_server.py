@@ -25,6 +25,7 @@ from starlette.types import ASGIApp
 from tablewright.runtime import Runtime, System
 from tablewright.studio.designs.design_texts import texts as design_texts
 from tablewright.studio.observe.observe_texts import observe_texts
+from tablewright.studio.observe.sql_sessions import SqlSessions
 from tablewright.studio.studio_access import SESSION_HOURS, OneTimeToken, StudioAccess, StudioSignIn
 from tablewright.studio.studio_database import StudioDatabase
 from tablewright.studio.studio_page import StudioPage
@@ -61,6 +62,7 @@ class Studio:
         """``hosts`` are names that it is reached by, beside addresses and ``localhost``."""
         self.database = database
         self.token = OneTimeToken()
+        self._sql = SqlSessions(database)
         self._texts = {**shell_texts.texts, **texts.texts, **observe_texts.texts, **design_texts.texts}
         sessions = Sessions(secrets.token_bytes(32), SESSION_HOURS)
         application = Application("", title="studio.title", icon="database", texts=texts)
@@ -97,12 +99,13 @@ class Studio:
         self.token.on_spent = lambda: say(f"Studio, for another browser: {self.address(url)}")
 
     async def stop(self) -> None:
+        await asyncio.to_thread(self._sql.close)
         await self._shell.live.stop()
 
     async def _page(self, request: Request, t: Texts) -> None:
         session = session_in(request.scope)
         assert session is not None, "nobody gets here without a session"
-        page = StudioPage(self._shell, session, t, ROOT, self.database, VIEWS)
+        page = StudioPage(self._shell, session, t, ROOT, self.database, self._sql, VIEWS)
         query = request.url.query
         await page.open(request.scope["path"] + (f"?{query}" if query else ""), is_first=True)
 

@@ -43,6 +43,14 @@ def test_somebody_finds_what_was_changed_and_restores_it(desk: RunningStudio) ->
     expect(dialog).to_contain_text("Order part 1")
     dialog.get_by_role("button", name="Restore", exact=True).click()
     expect(rows.filter(has_text="t-1").filter(has_text="changed since")).to_have_count(0)
+    # The same moment in SQL, where nothing has been restored; the other tables have no past.
+    page.get_by_role("link", name="SQL at this time").click()
+    page.get_by_label("SQL", exact=True).fill("SELECT title FROM Task WHERE task_id IN ('t-1', 't-2') ORDER BY title")
+    page.get_by_role("button", name="Run").click()
+    expect(page.locator(".st-result tbody tr")).to_have_text(["Order part 1", "Order part 2"])
+    expect(page.locator(".st-sql-side")).not_to_contain_text("odd")
+    page.get_by_role("button", name="Now").click()
+    expect(page.locator(".st-result tbody tr")).to_have_text(["Order part 1"])
     page.goto("/studio/time/odd")
     expect(page.locator("#tw-content")).to_contain_text("This table has no past")
 

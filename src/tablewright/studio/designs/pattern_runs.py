@@ -212,9 +212,8 @@ async def run_pattern(
     owner, pattern = design.patterns[name]
     values = values_of(parameters_of(design, name), texts)
     backend = _Recording(database)
-    names = {table.name: database.name_of(table) for each in database.designs for table in each.tables}
     # Cursors are good in this studio, whichever run made them.
-    store = AsyncStore(backend, table_names=names, cursor_secret=b"studio of one process, reads only")
+    store = AsyncStore(backend, table_names=database.table_names, cursor_secret=b"studio of one process, reads only")
     began = time.perf_counter()
     entities: list[BaseModel]
     try:

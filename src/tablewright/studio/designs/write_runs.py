@@ -271,8 +271,7 @@ async def run_write(
     """Make a write with what was typed; Refused if that is wrong or may not be, Declined if somebody decides so."""
     database.check_may_write()
     backend = _Asking(database, ask, who, write.name)
-    names = {table.name: database.name_of(table) for each in database.designs for table in each.tables}
-    store = AsyncStore(backend, table_names=names)
+    store = AsyncStore(backend, table_names=database.table_names)
     began = time.perf_counter()
     try:
         made = [_operation(design, place, each) for place, each in enumerate(_typed(design, write, texts))]

@@ -15,7 +15,6 @@ from tablewright.design.cost import HeatOfKey, MeteredHeat, PatternUse, load_pri
 from tablewright.dynamo.limits import MAX_PARTITION_READ_UNITS, MAX_PARTITION_WRITE_UNITS
 from tablewright.engine import Engine
 from tablewright.studio.observe.engine_meter import heat_of, start_metering, stop_metering
-from tablewright.studio.observe.past_reads import engine_of
 from tablewright.studio.observe.result_parts import line_chart
 from tablewright.studio.studio_page import StudioPage
 from tablewright.studio.studio_parts import units_text
@@ -33,7 +32,7 @@ _RECENT_SECONDS = 60
 async def heat_view(page: StudioPage) -> None:
     await page.look_at("")
     t = page.t
-    engine = engine_of(page.database)
+    engine = page.database.engine
     if engine is None:
         empty(t("observe.no_meter"), t("observe.no_meter_about"), "activity")
         return

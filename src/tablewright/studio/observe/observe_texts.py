@@ -33,6 +33,7 @@ _TIME = {
     "first_known": ("first known", "prima nota"),
     "restore_item": ("Restore this version", "Ripristina questa versione"),
     "restore_table": ("Restore the table to this time", "Ripristina la tabella a questo istante"),
+    "sql_then": ("SQL at this time", "SQL a questo istante"),
     "to_table": ("To the table", "Alla tabella"),
     "no_recovery": ("This table has no past", "Questa tabella non ha un passato"),
     "no_recovery_about": (
@@ -47,6 +48,15 @@ _TIME = {
 }
 _SQL = {
     "sql": ("SQL", "SQL"),
+    "as_of_utc": ("As of (UTC)", "Alla data (UTC)"),
+    "look_then": ("Look then", "Guarda allora"),
+    "now": ("now", "adesso"),
+    "no_moment": ("This is no date and time.", "Questa non è una data con ora."),
+    "no_relations": ("There are no tables.", "Non ci sono tabelle."),
+    "no_relations_then": (
+        "No table can be read at that time: it needs point-in-time recovery since then.",
+        "Nessuna tabella si può leggere a quell'istante: serve il ripristino a un istante da allora.",
+    ),
     "run": ("Run", "Esegui"),
     "stop": ("Stop", "Ferma"),
     "read_again": ("Read tables again", "Rileggi le tabelle"),

@@ -1,4 +1,4 @@
-"""What the views of the past ask an engine: reads at a time, versions of an item, changed items.
+"""What the views of the past ask an engine beside reads at a time (``StudioDatabase.at``): versions, changed items.
 
 Only an engine in this process has them; an endpoint can restore a table to a time, and nothing else.
 """
@@ -7,39 +7,44 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from tablewright.dynamo import DynamoError
 from tablewright.engine import ChangedItems, Engine, ItemVersions
-from tablewright.store import EmbeddedBackend, Request, ServiceError
-from tablewright.studio.studio_database import StudioDatabase, refusal
 from tablewright.ui.api_calls import Refused
 
-__all__ = ["PastReads", "engine_of"]
+__all__ = ["PastReads", "exact_time", "moment_in"]
 
 _T = TypeVar("_T")
+# The year 3000: more is a typing error, and what a clock cannot show is an error elsewhere.
+_LAST_MOMENT = 32_503_680_000.0
 
 
-def engine_of(database: StudioDatabase) -> Engine | None:
-    """The engine in this process; None for an endpoint."""
-    return database.backend.engine if isinstance(database.backend, EmbeddedBackend) else None
+def exact_time(at: float) -> str:
+    """A moment to the second, in UTC; milliseconds where it has some."""
+    moment = datetime.fromtimestamp(at, UTC)
+    shown = moment.strftime("%Y-%m-%d %H:%M:%S")
+    milliseconds = moment.microsecond // 1000
+    return f"{shown}.{milliseconds:03} UTC" if milliseconds else f"{shown} UTC"
+
+
+def moment_in(query: Mapping[str, str]) -> float | None:
+    """The moment that an address names, in epoch seconds; ValueError if it is none that a clock shows."""
+    if not query.get("at"):
+        return None
+    at = float(query["at"])
+    if not 0 <= at < _LAST_MOMENT:
+        raise ValueError("no moment")
+    return at
 
 
 class PastReads:
-    """Reads of one table as it was."""
+    """The history of one table."""
 
-    def __init__(self, database: StudioDatabase, engine: Engine, table: str) -> None:
-        self._database = database
+    def __init__(self, engine: Engine, table: str) -> None:
         self._engine = engine
         self._table = table
-
-    async def call(self, time: float, operation: str, **body: Any) -> dict[str, Any]:
-        """The response of a read at a time."""
-        backend = EmbeddedBackend(self._engine.at(time), owned=False)
-        try:
-            return await backend.call_async(Request(operation, {"TableName": self._table, **body}))
-        except ServiceError as error:
-            raise refusal(error, self._database.name) from None
 
     async def versions(
         self, key: Mapping[str, Any], start: float, end: float, after: int | None = None

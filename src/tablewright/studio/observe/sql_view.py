@@ -1,26 +1,28 @@
 """SQL: an editor over tables and entities, what reading them takes, the rows, a chart of them, and exports.
 
-    /sql?query=SELECT ...
+    /sql?query=SELECT ...&at=1800000000.0
 
-A table is read once for all windows of this studio, until somebody reads it again. On an endpoint, what the scan takes
-is shown first, and nothing is read before somebody agrees.
+A table is read once for all windows of this studio, until somebody reads it again (``sql_sessions``). With ``at``, in
+epoch seconds, tables are as they were then. On an endpoint, what the scan takes is shown first, and nothing is read
+before somebody agrees.
 """
 
 from __future__ import annotations
 
 import asyncio
 import tempfile
+from collections.abc import Callable
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
-from weakref import WeakKeyDictionary
+from typing import TypeVar
 
+import orjson
 from nicegui import ui
 
 from tablewright.sql import LoadProgress, Relation, ScanEstimate, SqlError, SqlResult, SqlSession
-from tablewright.store import EmbeddedBackend
+from tablewright.studio.observe.past_reads import exact_time, moment_in
 from tablewright.studio.observe.result_parts import bar_chart, is_number, result_grid, shown_value
-from tablewright.studio.studio_database import StudioDatabase
 from tablewright.studio.studio_page import StudioPage
 from tablewright.studio.studio_parts import units_text
 from tablewright.ui.api_calls import Refused
@@ -35,43 +37,47 @@ _EVERY = 0.3
 # A file goes to the browser through memory; the command line writes larger ones.
 _LARGEST_FILE = 200_000_000
 _FILES = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet", "xlsx": "application/octet-stream"}
-_sessions: WeakKeyDictionary[Any, SqlSession] = WeakKeyDictionary()
-
-
-def _session(database: StudioDatabase) -> SqlSession:
-    """The session of a studio, which all of its windows share for as long as it runs."""
-    found = _sessions.get(database.backend)
-    if found is None:
-        names = {table.name: database.name_of(table) for design in database.designs for table in design.tables}
-        found = _sessions[database.backend] = SqlSession(database.backend, database.designs, table_names=names)
-    return found
+# An address that is longer may lead nowhere.
+_LONGEST_ADDRESS = 2000
+_T = TypeVar("_T")
 
 
 async def sql_view(page: StudioPage) -> None:
     await page.look_at("")
+    t = page.t
     try:
-        session = await asyncio.to_thread(_session, page.database)
-    except ModuleNotFoundError:
-        banner(page.t("observe.sql_missing"), "warn")
+        at = moment_in(page.query)
+    except ValueError:
+        banner(t("observe.no_moment"), "bad")
         return
-    view = _Sql(page, session)
-    await view.show()
+    if at is not None and page.database.engine is None:
+        banner(f"{t('observe.no_past_here')}. {t('observe.no_past_here_about')}", "warn")
+        return
+    try:
+        await _Sql(page, at).show()
+    except ModuleNotFoundError:
+        page.content.clear()
+        with page.content:
+            banner(t("observe.sql_missing"), "warn")
 
 
 class _Sql:
     """The view in one browser tab."""
 
-    def __init__(self, page: StudioPage, session: SqlSession) -> None:
+    def __init__(self, page: StudioPage, at: float | None) -> None:
         self._page = page
-        self._session = session
-        self._result: SqlResult | None = None
+        # The moment that tables are read of; None for the present.
+        self._at = at
         self._progress: LoadProgress | None = None
         self._is_running = False
+        self._running: SqlSession | None = None
         t = page.t
         with box("tw-body st-sql"):
             self._side = box("tw-card st-sql-side", "aside", aria_label=t("observe.relations"))
             with box("st-sql-main"):
                 with box("tw-card st-sql-editor", data_form=True):
+                    if page.database.engine is not None:
+                        self._draw_moment()
                     self._editor = ui.textarea(value=page.query.get("query", "")[:_LONGEST_QUERY])
                     self._editor.classes("tw-input st-editor").props(
                         f'borderless dense spellcheck=false maxlength={_LONGEST_QUERY} aria-label="SQL" '
@@ -96,14 +102,58 @@ class _Sql:
 
     async def show(self) -> None:
         t = self._page.t
-        relations = await self._asked(self._session.relations)
-        self._draw_side(relations)
+        await self._draw_relations()
         with self._shown:
             text(t("observe.sql_about"), "tw-mute")
         if self._editor.value:
             await self._run()
 
-    def _draw_side(self, relations: list[Relation]) -> None:
+    # -- the moment -------------------------------------------------------------------------------------------------
+
+    def _draw_moment(self) -> None:
+        """When tables are looked at: now, or a moment that somebody types."""
+        t, at = self._page.t, self._at
+        with box("tw-row tw-wrap st-moment"):
+            text(t("observe.as_of_utc"), "tw-mute tw-small")
+            shown = "" if at is None else datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+            typed = ui.input(value=shown).classes("tw-input st-moment-input")
+            typed.props(f'borderless dense type=datetime-local step=1 aria-label="{t("observe.as_of_utc")}"')
+
+            async def move() -> None:
+                if not typed.value:
+                    await self._look_at(None)
+                    return
+                try:
+                    moment = datetime.fromisoformat(typed.value).replace(tzinfo=UTC).timestamp()
+                except ValueError:
+                    raise Refused(400, "moment", t("observe.no_moment"), {}) from None
+                await self._look_at(moment)
+
+            typed.on("keydown.enter", guarded(move), [])
+            button(t("observe.look_then"), move, icon_name="clock", small=True)
+            if at is None:
+                pill(t("observe.now"), "good")
+            else:
+                pill(exact_time(at), "warn", "clock")
+                button(t("observe.latest_time"), partial(self._look_at, None), small=True)
+
+    async def _look_at(self, at: float | None) -> None:
+        await self._page.go(self._address(self._editor.value or "", at))
+
+    def _address(self, query: str, at: float | None) -> str:
+        kept = query if len(query) <= _LONGEST_ADDRESS else None
+        return self._page.path("/sql", query=kept or None, at=None if at is None else f"{at:.3f}")
+
+    # -- what there is ----------------------------------------------------------------------------------------------
+
+    async def _draw_relations(self) -> None:
+        def found(session: SqlSession) -> tuple[list[Relation], set[str]]:
+            relations = session.relations()
+            return relations, {each.table for each in relations if session.read_at(each.table) is not None}
+
+        self._draw_side(*await self._asked(found))
+
+    def _draw_side(self, relations: list[Relation], read: set[str]) -> None:
         t = self._page.t
         self._side.clear()
         with self._side:
@@ -120,9 +170,11 @@ class _Sql:
                                 text(name, "tw-mono tw-small tw-clip")
                                 box("st-grow")
                                 text(kind.lower(), "tw-mute tw-small")
-                        if not is_entity and self._session.read_at(relation.table) is None:
+                        if not is_entity and relation.table not in read:
                             text(t("observe.columns_when_read"), "tw-mute tw-small")
                         button(t("observe.query_it"), partial(self._begin, relation), small=True)
+            if not relations:
+                text(t("observe.no_relations" if self._at is None else "observe.no_relations_then"), "tw-mute")
 
     async def _begin(self, relation: Relation) -> None:
         name = relation.name if relation.name.isidentifier() else '"' + relation.name.replace('"', '""') + '"'
@@ -135,9 +187,9 @@ class _Sql:
         query = (self._editor.value or "").strip()
         if not query or self._is_running:
             return
-        estimate = await self._asked(lambda: self._session.estimate(query))
+        estimate = await self._asked(lambda session: session.estimate(query))
         self._status.clear()
-        if estimate.tables and not isinstance(self._page.database.backend, EmbeddedBackend):
+        if estimate.tables and self._page.database.engine is None:
             self._ask(estimate, query)
             return
         await self._query(query)
@@ -159,12 +211,17 @@ class _Sql:
             button(t("observe.read_and_run"), lambda: self._query(query), kind="primary", small=True)
 
     async def _query(self, query: str) -> None:
-        result: SqlResult = await self._working(lambda: self._session.query(query, limit=_ROWS, on_progress=self._note))
-        self._result = result
-        self._draw_result(result)
-        self._draw_side(await self._asked(self._session.relations))
+        def found(session: SqlSession) -> tuple[SqlResult, dict[str, int]]:
+            return session.query(query, limit=_ROWS, on_progress=self._note), session.unreadable()
 
-    async def _working(self, work: Any) -> Any:
+        result, unreadable = await self._working(found)
+        self._draw_result(result, unreadable)
+        # The address is that of what is shown.
+        address = orjson.dumps(self._address(query, self._at)).decode()
+        self._page.client.run_javascript(f"tw.push({address})")
+        await self._draw_relations()
+
+    async def _working(self, work: Callable[[SqlSession], _T]) -> _T:
         """The result of something long: what it has read is said, and it can be stopped."""
         self._is_running, self._progress = True, None
         self._timer.activate()
@@ -175,9 +232,14 @@ class _Sql:
             self._timer.deactivate()
             self._status.clear()
 
-    async def _asked(self, work: Any) -> Any:
+    async def _asked(self, work: Callable[[SqlSession], _T]) -> _T:
+        def asked() -> _T:
+            with self._page.sql.use(self._at) as session:
+                self._running = session
+                return work(session)
+
         try:
-            return await asyncio.to_thread(work)
+            return await asyncio.to_thread(asked)
         except SqlError as error:
             raise Refused(400, "sql", str(error), {}) from None
 
@@ -201,22 +263,23 @@ class _Sql:
                 )
 
     def _stop(self) -> None:
-        self._session.stop()
+        if self._is_running and self._running is not None:
+            self._running.stop()
 
     async def _read_again(self) -> None:
-        self._session.forget()
+        await self._asked(SqlSession.forget)
         await self._run()
 
     # -- results ----------------------------------------------------------------------------------------------------
 
-    def _draw_result(self, result: SqlResult) -> None:
+    def _draw_result(self, result: SqlResult, unreadable: dict[str, int]) -> None:
         t = self._page.t
         self._shown.clear()
         with self._shown:
             with box("tw-row tw-wrap"):
                 pill(t("observe.rows", number=t.number(len(result.rows)) + ("+" if result.is_cut else "")), "good")
                 text(f"{result.seconds * 1000:,.0f} ms", "tw-mute tw-small")
-                for name, count in self._session.unreadable().items():
+                for name, count in unreadable.items():
                     pill(t("observe.unreadable", number=t.number(count), entity=name), "warn")
                 if result.is_cut:
                     text(t("observe.rows_cut"), "tw-mute tw-small")
@@ -232,10 +295,10 @@ class _Sql:
         if not query or self._is_running:
             return
 
-        def made() -> bytes:
+        def made(session: SqlSession) -> bytes:
             with tempfile.TemporaryDirectory(prefix="tablewright-sql-") as folder:
                 path = Path(folder) / f"result.{kind}"
-                self._session.export(query, path, on_progress=self._note)
+                session.export(query, path, on_progress=self._note)
                 if path.stat().st_size > _LARGEST_FILE:
                     raise SqlError(self._page.t("observe.too_large"))
                 return path.read_bytes()

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
 
@@ -21,7 +20,7 @@ from nicegui.events import GenericEventArguments
 from tablewright.dynamo import Item
 from tablewright.engine import ItemVersion
 from tablewright.studio.observe.item_differences import Difference, differences, short_item, short_value
-from tablewright.studio.observe.past_reads import PastReads, engine_of
+from tablewright.studio.observe.past_reads import PastReads, exact_time
 from tablewright.studio.studio_page import StudioPage
 from tablewright.studio.studio_parts import code_block, entity_pill, key_names
 from tablewright.ui.components import Tone, box, button, empty, link_button, pill, text
@@ -45,7 +44,7 @@ async def time_view(page: StudioPage, table: str = "") -> None:
         else:
             empty(t("studio.no_tables"), t("studio.no_tables_about"), "database")
         return
-    engine = engine_of(page.database)
+    engine = page.database.engine
     recovery = await _recovery(page, table)
     if recovery.get("PointInTimeRecoveryStatus") != "ENABLED" or engine is None:
         key = "observe.no_past_here" if engine is None else "observe.no_recovery"
@@ -53,7 +52,7 @@ async def time_view(page: StudioPage, table: str = "") -> None:
         empty(t(key), t(f"{key}_about"), "clock", lambda: link_button(t("observe.to_table"), path, kind="primary"))
         return
     description = await page.describe(table)
-    view = _Time(page, table, description, recovery, PastReads(page.database, engine, table))
+    view = _Time(page, table, description, recovery, PastReads(engine, table))
     page.on_navigate(view.navigate)
     await view.show()
 
@@ -132,7 +131,7 @@ class _Time:
             with box("tw-row tw-wrap st-time-row"):
                 with box("tw-stack-tight st-grow"):
                     text(t("observe.as_of"), "tw-mute tw-small")
-                    text(_exact(at), "st-time-now tw-num", "strong")
+                    text(exact_time(at), "st-time-now tw-num", "strong")
                 for label, seconds in (*_STEPS, *_STEPS_ON):
                     moved = min(max(at + seconds, self._earliest), self._latest)
                     link_button(t(label), self._address(at=f"{moved:.3f}"), small=True)
@@ -146,13 +145,13 @@ class _Time:
                 step="any",
                 value=f"{at:.3f}",
                 aria_label=t("observe.as_of"),
-                aria_valuetext=_exact(at),
+                aria_valuetext=exact_time(at),
             )
             slider.on("change", guarded_value(self._moved), js_handler="(event) => emit(event.target.value)")
             with box("tw-row tw-wrap tw-small tw-mute st-time-row"):
-                text(_exact(self._earliest), "tw-num")
+                text(exact_time(self._earliest), "tw-num")
                 box("st-spacer")
-                text(_exact(self._latest), "tw-num")
+                text(exact_time(self._latest), "tw-num")
             with box("tw-row tw-wrap st-time-row"):
                 wanted = ui.input(placeholder=t("observe.partition_value", name=self._key[0]))
                 wanted.value = page.query.get("pk", "")
@@ -163,6 +162,7 @@ class _Time:
 
                 wanted.on("keydown.enter", guarded(search), [])
                 button(t("observe.show"), search, kind="primary", icon_name="search")
+                link_button(t("observe.sql_then"), page.path("/sql", at=f"{at:.3f}"))
                 if page.may_write:
                     button(t("observe.restore_table"), self._restore_table, icon_name="undo")
 
@@ -174,17 +174,18 @@ class _Time:
 
     async def _draw_items(self, at: float, pk: str) -> None:
         t = self._page.t
+        database = self._page.database.at(at)
         if pk:
-            answer = await self._past.call(
-                at,
+            answer = await database.call(
                 "Query",
+                TableName=self._table,
                 KeyConditionExpression="#pk = :pk",
                 ExpressionAttributeNames={"#pk": self._key[0]},
                 ExpressionAttributeValues={":pk": {self._types[self._key[0]]: pk}},
                 Limit=_SHOWN,
             )
         else:
-            answer = await self._past.call(at, "Scan", Limit=_SHOWN)
+            answer = await database.call("Scan", TableName=self._table, Limit=_SHOWN)
         now = await self._present(answer["Items"])
         self._items.clear()
         with self._items:
@@ -249,7 +250,7 @@ class _Time:
                             pill(t(kind[0]), kind[1])
                             text(self._key_text(changed.key), "tw-mono tw-strong tw-clip")
                             box("st-grow")
-                            text(_exact(changed.at), "tw-mute tw-small tw-num")
+                            text(exact_time(changed.at), "tw-mute tw-small tw-num")
                         if changed.before is not None and changed.after is not None:
                             _draw_differences(differences(changed.before, changed.after)[:4])
             if page.next is not None:
@@ -296,7 +297,7 @@ class _Time:
             return
         with box("st-version"):
             with box("tw-row"):
-                text(_exact(at), "tw-num tw-strong tw-small")
+                text(exact_time(at), "tw-num tw-strong tw-small")
                 if item is None:
                     pill(t("observe.removed"), "bad")
                 elif before is None:
@@ -340,7 +341,7 @@ class _Time:
             return
         body = {"SourceTableName": self._table, "TargetTableName": target, "RestoreDateTime": at}
         title, operation = t("observe.restore_table"), "RestoreTableToPointInTime"
-        about = _exact(at)
+        about = exact_time(at)
         if await self._page.write(operation, body, title=title, action=t("studio.restore"), about=about) is not None:
             await self._page.go(self._page.path(f"/tables/{quote(target, safe='')}"))
 
@@ -365,14 +366,6 @@ def _draw_differences(found: list[Difference]) -> None:
                     text(before, "st-diff-old tw-mono tw-small", "del")
                 if after is not None:
                     text(after, "st-diff-new tw-mono tw-small", "ins")
-
-
-def _exact(at: float) -> str:
-    """A moment to the second, in UTC; milliseconds where it has some."""
-    moment = datetime.fromtimestamp(at, UTC)
-    shown = moment.strftime("%Y-%m-%d %H:%M:%S")
-    milliseconds = moment.microsecond // 1000
-    return f"{shown}.{milliseconds:03} UTC" if milliseconds else f"{shown} UTC"
 
 
 def guarded_value(handler: Any) -> Any:

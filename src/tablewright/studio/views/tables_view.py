@@ -16,7 +16,6 @@ from urllib.parse import quote
 
 from tablewright.model import Collection, Schema, Table, schemas_of
 from tablewright.studio.observe.engine_meter import heat_of, start_metering, units_by_table
-from tablewright.studio.observe.past_reads import engine_of
 from tablewright.studio.studio_page import StudioPage
 from tablewright.studio.studio_parts import entity_pill, key_names, size_text, units_text
 from tablewright.studio.views.table_actions import draw_table_actions, new_table_dialog
@@ -175,7 +174,7 @@ Units = Mapping[str, tuple[Decimal, Decimal]]
 
 def _consumed(page: StudioPage) -> Units | None:
     """The units of each table, as far as an engine in this process has metered them."""
-    engine = engine_of(page.database)
+    engine = page.database.engine
     heat = None if engine is None else heat_of(engine)
     return None if heat is None else units_by_table(heat)
 
@@ -188,7 +187,7 @@ def _units(consumed: Units, table: str) -> str:
 def _draw_metering(page: StudioPage, address: str) -> None:
     """Say what is known of consumed units and throttled requests, and offer to find out."""
     t = page.t
-    engine = engine_of(page.database)
+    engine = page.database.engine
     with box("tw-row tw-wrap"):
         if engine is None:
             # CloudWatch has them, which is another service; nothing here asks around the API.

@@ -1,0 +1,80 @@
+"""The SQL sessions of a studio, which all of its windows share: of the present, and of the moments that were asked for.
+
+    with sessions.use(at) as session:        at: epoch seconds, or None for the present
+        session.query(...)
+
+What was read of the present is kept while the studio runs. What was read of a moment never changes; a few moments are
+kept, and one that somebody uses at the time is not closed.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from tablewright.sql import SqlSession
+from tablewright.studio.studio_database import StudioDatabase
+
+__all__ = ["SqlSessions"]
+
+_MOMENTS = 4
+_SEGMENTS = 4
+
+
+@dataclass(slots=True)
+class _Kept:
+    session: SqlSession
+    users: int = 0
+
+
+class SqlSessions:
+    """The sessions of one studio; its calls wait, and belong into a thread."""
+
+    def __init__(self, database: StudioDatabase) -> None:
+        self._database = database
+        self._lock = threading.Lock()
+        # The least recently used first.
+        self._kept: OrderedDict[float | None, _Kept] = OrderedDict()
+
+    @contextmanager
+    def use(self, at: float | None) -> Iterator[SqlSession]:
+        """The session of a moment, which stays open for as long as this is used."""
+        with self._lock:
+            kept = self._kept.get(at)
+            if kept is None:
+                kept = self._kept[at] = _Kept(self._opened(at))
+            self._kept.move_to_end(at)
+            kept.users += 1
+            moments = [each for each in self._kept if each is not None]
+            idle = [each for each in moments if not self._kept[each].users]
+            surplus = [self._kept.pop(each) for each in idle[: max(0, len(moments) - _MOMENTS)]]
+        try:
+            for each in surplus:
+                each.session.close()
+            yield kept.session
+        finally:
+            with self._lock:
+                kept.users -= 1
+
+    def close(self) -> None:
+        """Delete what was read; what is running is stopped."""
+        with self._lock:
+            kept, self._kept = list(self._kept.values()), OrderedDict()
+        for each in kept:
+            each.session.close()
+
+    def _opened(self, at: float | None) -> SqlSession:
+        source = self._database if at is None else self._database.at(at)
+        return SqlSession(
+            source.as_backend(),
+            source.designs,
+            table_names=source.table_names,
+            # In this process, threads would only take turns.
+            segments=1 if source.engine is not None else _SEGMENTS,
+            # What had expired by then was not there.
+            clock=time.time if at is None else lambda: at,
+        )
