@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tablewright.design.iam import is_allowed
 from tests.cli.commands import run
 
 DESK = "tablewright.systems.servicedesk"
@@ -239,3 +240,29 @@ def test_a_policy_is_of_a_real_place(capsys: pytest.CaptureFixture[str], option:
     status, out, err = run(capsys, "iam", DESK, "--json", "--account", "123456789012", option, value)
     assert (status, out) == (2, "")
     assert repr(value) in err
+
+
+@pytest.mark.requirement("SH6")
+def test_a_relocation_has_the_switch_in_every_policy_and_one_for_whoever_relocates(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    common = ("iam", "tablewright.systems.support", "--json", "--account", "123456789012", "--environment", "dev")
+    _, out, _ = run(capsys, *common, "--relocation")
+    policies = json.loads(out)
+    place = "arn:aws:dynamodb:us-east-1:123456789012:table"
+    switch = f"{place}/tablewright-relocation"
+    assert [*policies][-1] == "relocation"
+    for role, policy in policies.items():
+        assert is_allowed(policy, "dynamodb:GetItem", switch)
+        # One who can hold the switch holds everybody.
+        assert is_allowed(policy, "dynamodb:UpdateItem", switch) == (role != "customer")
+        assert is_allowed(policy, "dynamodb:CreateTable", switch) == (role == "relocation")
+    stream = f"{place}/dev-tickets-unified/stream/2026-01-15T09:30:00.000"
+    readers = {role for role, policy in policies.items() if is_allowed(policy, "dynamodb:GetRecords", stream)}
+    assert len(readers) > 2
+    # A consumer finishes the stream of the place that was left.
+    assert {role for role in readers if not is_allowed(policies[role], "dynamodb:ListStreams", "*")} == {"relocation"}
+    _, out, _ = run(capsys, *common, "--role", "relocation")
+    assert json.loads(out) == {"relocation": policies["relocation"]}
+    _, out, _ = run(capsys, *common, "--role", "api")
+    assert "tablewright-relocation" not in out

@@ -25,6 +25,7 @@ from tests.policy_proxy import ACCOUNT, REGION, PolicyProxy
 from tests.systems.harness import Served, serving
 
 REQUESTS, CONSUMERS, MAINTENANCE = "AKIAREQUESTS", "AKIACONSUMERS", "AKIAMAINTENANCE"
+RELOCATION = "AKIARELOCATION"
 ADMINISTRATOR = "AKIAADMINISTRATOR"
 # What a process that serves has; the other roles are those of consumers, maintenance and customers.
 OF_REQUESTS = ("api", "desk", "runtime")
@@ -68,7 +69,7 @@ def key_of(role: str) -> str | None:
         return REQUESTS
     if role in OF_CUSTOMERS:
         return None
-    return MAINTENANCE if role == "maintenance" else CONSUMERS
+    return {"maintenance": MAINTENANCE, "relocation": RELOCATION}.get(role, CONSUMERS)
 
 
 def client(url: str, access_key: str, service: str = "dynamodb") -> Any:
@@ -84,8 +85,11 @@ def printed(*arguments: str) -> Any:
     return json.loads(out.getvalue())
 
 
-def guard(proxy: PolicyProxy, name: str, environment: str) -> Guarded:
-    """Create a system's tables, and attach its policies to the access keys of its roles."""
+def guard(proxy: PolicyProxy, name: str, environment: str, target: PolicyProxy | None = None) -> Guarded:
+    """Create a system's tables, and attach its policies to the access keys of its roles.
+
+    With a target, they are those of a relocation to it, in both places.
+    """
     module = f"tablewright.systems.{name}"
     place = ["--environment", environment, "--region", REGION]
     admin = client(proxy.url, ADMINISTRATOR)
@@ -97,12 +101,16 @@ def guard(proxy: PolicyProxy, name: str, environment: str) -> Guarded:
         if stream is not None:
             labels[request["request"]["TableName"].removeprefix(f"{environment}-")] = stream
     own = {table.name.partition("-")[2]: table.name for system in load(name) for table in system.design.all_tables}
-    options = [f"--stream-label={own.get(table, table)}={label}" for table, label in labels.items()]
+    if target is None:
+        options = [f"--stream-label={own.get(table, table)}={label}" for table, label in labels.items()]
+    else:
+        options = ["--relocation"]
     command = ["iam", module, "--json", "--account", ACCOUNT, *place, *options]
     policies = {**printed(*command), **printed(*command, "--role", "maintenance")}
     guarded = Guarded(name, environment, proxy, policies)
-    for access_key in (REQUESTS, CONSUMERS, MAINTENANCE):
-        proxy.attach(access_key, *guarded.attached(access_key))
+    for guarding in (proxy, *([] if target is None else [target])):
+        for access_key in (REQUESTS, CONSUMERS, MAINTENANCE, RELOCATION):
+            guarding.attach(access_key, *guarded.attached(access_key))
     return guarded
 
 

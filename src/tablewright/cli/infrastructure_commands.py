@@ -69,6 +69,11 @@ def register(commands: Commands) -> None:
         metavar="FIELD[=VARIABLE]",
         help="limit the role to the items of its own tenant, by this field (default variable: a principal tag)",
     )
+    iam.add_argument(
+        "--relocation",
+        action="store_true",
+        help="what each role needs while its tables are relocated, and what whoever relocates them needs",
+    )
     _add_checkpoints(iam)
     iam.add_argument("--account", metavar="ID", help="AWS account of the tables, for --json")
     _add_place(iam)
@@ -226,6 +231,9 @@ def _iam(options: argparse.Namespace) -> int:
             choice = f"choose other roles: {' '.join(others)}" if others else "remove it from the design"
             raise UsageError(f"role {role} has no permissions, and IAM refuses a policy without statements; {choice}")
     labels = _labels(design, options.stream_label)
+    if _switch(options) is not None:
+        # A stream has another label whenever it is turned on, as it is by each cut.
+        labels = {table.name: "*" for table in design.all_tables} | labels
     try:
         arn = iam.arns(options.region, options.account, environment=options.environment, stream_labels=labels)
         policies = {role: iam.document(grants, arn) for role, grants in granted.items()}
@@ -248,13 +256,28 @@ def _granted(design: Design, options: argparse.Namespace) -> dict[str, list[Gran
     tenant = _tenant(options.tenant)
     if tenant is not None and not options.role:
         raise UsageError(f"--tenant needs --role, of {', '.join(design.roles) or 'none'}")
-    checkpoints = _checkpoints(design, options)
+    checkpoints, switch = _checkpoints(design, options), _switch(options)
     if tenant is not None:
-        return {role: iam.grants(design, role, tenant) for role in options.role}
-    found = iam.all_grants(design, checkpoints, options.role)
+        return {role: iam.grants(design, role, tenant, switch_in=switch) for role in options.role}
+    found = iam.all_grants(design, checkpoints, options.role, switch_in=switch)
+    if switch is not None and not options.role:
+        found |= iam.all_grants(design, checkpoints, [iam.RELOCATION], switch_in=switch)
     if not found:
         raise UsageError(f"{design.name} has no roles; declare them: Design(..., roles={{'api': [...]}})")
     return found
+
+
+def _switch(options: argparse.Namespace) -> Table | None:
+    """The table of a relocation's switch, if it is asked about."""
+    from tablewright.design import iam
+
+    if not options.relocation and iam.RELOCATION not in (options.role or ()):
+        return None
+    from tablewright.model import Table
+    from tablewright.store import PlaceSwitch
+
+    partition, sort = PlaceSwitch.KEY
+    return Table(PlaceSwitch.TABLE, partition, sort)
 
 
 def _tenant(text: str | None) -> Tenant | None:

@@ -10,8 +10,9 @@ counters, reads before a key can be derived, moves. Unconditional puts or delete
 (``write_many``).
 
 Reactions that read a stream belong to a consumer, which has a policy too: it reads the stream, and stores
-checkpoints. Maintenance (verify, repair, rebuild, collect) has one as well. ListStreams cannot be restricted to a
-table, and is needed only while a stream is being replaced by another one, so it is left out.
+checkpoints. Maintenance (verify, repair, rebuild, collect) has one as well, and so has whoever relocates tables.
+ListStreams cannot be restricted to a table, and is needed only while a stream is being replaced by another one, so it
+is left out but for a relocation.
 
 The policy of a tenant is also limited to the partition keys with the tenant's own value, by ``dynamodb:LeadingKeys``.
 The condition requires that the request has a key at all, as ``ForAllValues`` is true for none.
@@ -22,6 +23,7 @@ The condition requires that the request has a key at all, as ``ForAllValues`` is
     write_grants        what a write needs
     stream_grants       what reading a stream needs
     maintenance_grants  what verify, repair and collect need
+    relocation_grants   what a relocation needs, and those whose tables are relocated
     leading_keys        the partition keys of a tenant
     policy_document     ARNs and the policy
     request_permissions what a request to the service takes
@@ -32,11 +34,20 @@ from tablewright.design.iam.grants import Grant, Resource, Tenant
 from tablewright.design.iam.policy_document import arns, document, words
 from tablewright.design.iam.policy_evaluation import is_allowed
 from tablewright.design.iam.request_permissions import KnownTables, Permission, request_permissions
-from tablewright.design.iam.role_grants import MAINTENANCE, all_grants, call_grants, consumer_grants, consumers, grants
+from tablewright.design.iam.role_grants import (
+    MAINTENANCE,
+    RELOCATION,
+    all_grants,
+    call_grants,
+    consumer_grants,
+    consumers,
+    grants,
+)
 from tablewright.design.iam.stream_grants import of_delivery as delivery_grants
 
 __all__ = [
     "MAINTENANCE",
+    "RELOCATION",
     "Grant",
     "KnownTables",
     "Permission",

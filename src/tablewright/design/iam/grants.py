@@ -11,12 +11,16 @@ __all__ = ["Grant", "Resource", "Tenant"]
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """A table, one of its indexes, or its stream; or everything, for an action that cannot be limited to a table."""
+    """A table, one of its indexes, or its stream; or everything, for an action that cannot be limited to a table.
+
+    One that is shared has the same name in every environment.
+    """
 
     table: Table
     index: str | None = None
     stream: bool = False
     everything: bool = False
+    shared: bool = False
 
     def __str__(self) -> str:
         if self.everything:

@@ -30,7 +30,7 @@ def arns(
     labels = stream_labels or {}
 
     def arn(resource: Resource) -> str:
-        name = table_name(resource.table, environment)
+        name = table_name(resource.table, None if resource.shared else environment)
         text = f"arn:{partition}:dynamodb:{region}:{account}:table/{name}"
         if resource.stream:
             return f"{text}/stream/{labels.get(resource.table.name, _STREAM_LABEL)}"

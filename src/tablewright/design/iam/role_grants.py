@@ -9,20 +9,24 @@ from tablewright.design.design_loading import DesignError
 from tablewright.design.iam.grants import Grant, Resource, Tenant
 from tablewright.design.iam.maintenance_grants import of_maintenance
 from tablewright.design.iam.read_grants import of_read, same_items
+from tablewright.design.iam.relocation_grants import of_relocation, of_switch
 from tablewright.design.iam.stream_grants import of_checkpoints, of_delivery, of_stream
 from tablewright.design.iam.write_grants import of_check, of_touch
 from tablewright.model import Design, Get, Reaction, Schema, Table, schema_of
 
-__all__ = ["MAINTENANCE", "all_grants", "call_grants", "consumer_grants", "consumers", "grants"]
+__all__ = ["MAINTENANCE", "RELOCATION", "all_grants", "call_grants", "consumer_grants", "consumers", "grants"]
 
 MAINTENANCE = "maintenance"
 """The role that verifies, repairs, migrates, rebuilds and collects."""
+RELOCATION = "relocation"
+"""The role that moves tables to another endpoint."""
 
 
-def grants(design: Design, role: str, tenant: Tenant | None = None) -> list[Grant]:
+def grants(design: Design, role: str, tenant: Tenant | None = None, *, switch_in: Table | None = None) -> list[Grant]:
     """What a role needs, sorted; each action on a resource once for each reason.
 
-    A role that the design limits to a tenant is limited by that field, unless another tenant is given.
+    A role that the design limits to a tenant is limited by that field, unless another tenant is given. With the table
+    of a relocation's switch, it is what the role needs while its tables are relocated.
     """
     if role not in design.roles:
         known = ", ".join(design.roles) or "none"
@@ -32,6 +36,8 @@ def grants(design: Design, role: str, tenant: Tenant | None = None) -> list[Gran
     found = [*_of_names(design, design.roles[role], tenant)]
     if tenant is None:
         found += same_items(found)
+    if switch_in is not None:
+        found += of_switch(switch_in, is_tenant=tenant is not None, reads_streams=False)
     return _sorted(found)
 
 
@@ -86,16 +92,23 @@ def consumer_grants(
 
 
 def all_grants(
-    design: Design, checkpoints_in: Table | None = None, roles: Sequence[str] | None = None
+    design: Design,
+    checkpoints_in: Table | None = None,
+    roles: Sequence[str] | None = None,
+    *,
+    switch_in: Table | None = None,
 ) -> dict[str, list[Grant]]:
     """What every role and every consumer needs, by name; or some of them, of which maintenance may be one.
 
     A reaction belongs to the consumer that it names, or else to the one of its own name, if there is such a role; the
     other reactions to a table are one consumer of it. A role of a consumer's name is a part of its policy.
+
+    With the table of a relocation's switch, it is what they need while the tables are relocated; whoever does that is
+    one of them.
     """
     reading = consumers(design)
     own = [*dict.fromkeys([*design.roles, *reading])]
-    known = [*dict.fromkeys([*own, MAINTENANCE])]
+    known = [*dict.fromkeys([*own, MAINTENANCE, *([RELOCATION] if switch_in else [])])]
     found: dict[str, list[Grant]] = {}
     for name in own if roles is None else roles:
         if name not in known:
@@ -105,6 +118,10 @@ def all_grants(
             needed += consumer_grants(design, reading[name], checkpoints_in)
         if name == MAINTENANCE:
             needed += _maintenance(design, checkpoints_in)
+        if switch_in is not None and name == RELOCATION:
+            needed += of_relocation(design, switch_in)
+        elif switch_in is not None:
+            needed += of_switch(switch_in, is_tenant=name in design.tenants, reads_streams=_reads_streams(needed))
         found[name] = _sorted(needed)
     return found
 
@@ -119,6 +136,10 @@ def consumers(design: Design) -> dict[str, list[Reaction]]:
         own = reaction.name if reaction.name in design.roles else name
         found.setdefault(reaction.consumer or own, []).append(reaction)
     return found
+
+
+def _reads_streams(grants: Iterable[Grant]) -> bool:
+    return any(grant.resource.stream for grant in grants)
 
 
 def _maintenance(design: Design, checkpoints_in: Table | None) -> list[Grant]:
