@@ -6,49 +6,19 @@ from collections.abc import Iterator
 
 import pytest
 
-from tablewright.engine import Engine
-from tablewright.store import EmbeddedBackend, EndpointBackend, Request
+from tablewright.store import EndpointBackend, Request
 from tablewright.studio.observe.sql_sessions import SqlSessions
 from tablewright.studio.studio_database import StudioDatabase
 from tablewright.ui.api_calls import Refused
+from tests.studio.observe.past_tables import BEGIN, item, past_tables
 
 pytestmark = [pytest.mark.requirement("ST5"), pytest.mark.requirement("ST7")]
-
-BEGIN = 1_800_000_000.0
-
-
-class Clock:
-    """A clock that stands still until somebody moves it."""
-
-    def __init__(self) -> None:
-        self.now = BEGIN
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.fixture
 def database() -> Iterator[StudioDatabase]:
-    """A table that has one item more every ten seconds, and one without a past."""
-    clock = Clock()
-    with Engine.open(None, clock=clock) as engine:
-        for name in ("kept", "other"):
-            engine.call(
-                "CreateTable",
-                {
-                    "TableName": name,
-                    "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
-                    "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
-                    "BillingMode": "PAY_PER_REQUEST",
-                },
-            )
-        recovery = {"PointInTimeRecoveryEnabled": True}
-        engine.call("UpdateContinuousBackups", {"TableName": "kept", "PointInTimeRecoverySpecification": recovery})
-        for number in range(10):
-            clock.now += 10
-            engine.call("PutItem", {"TableName": "kept", "Item": {"pk": {"S": f"item {number}"}}})
-        clock.now += 10
-        yield StudioDatabase("memory", EmbeddedBackend(engine, owned=False), may_write=True)
+    with past_tables() as found:
+        yield found
 
 
 def counted(sessions: SqlSessions, at: float | None) -> int:
@@ -59,7 +29,7 @@ def counted(sessions: SqlSessions, at: float | None) -> int:
 def test_a_query_reads_the_tables_of_its_moment_and_windows_share_what_was_read(database: StudioDatabase) -> None:
     sessions = SqlSessions(database)
     assert [counted(sessions, BEGIN + 10 * number + 5) for number in (1, 4, 7)] == [1, 4, 7]
-    assert counted(sessions, None) == 10
+    assert counted(sessions, None) == 9
     with sessions.use(BEGIN + 45) as session:
         assert session.read_at("kept") is not None
         assert [relation.name for relation in session.relations()] == ["kept"]
@@ -80,7 +50,7 @@ def test_few_moments_are_kept_and_none_that_is_in_use_is_closed(database: Studio
 
 
 def test_what_sends_requests_by_itself_is_held_to_the_rule_as_well(database: StudioDatabase) -> None:
-    put = Request("PutItem", {"TableName": "kept", "Item": {"pk": {"S": "more"}}})
+    put = Request("PutItem", {"TableName": "kept", "Item": item(99, "open")})
     past = database.at(BEGIN + 15)
     assert not past.may_write
     with pytest.raises(Refused, match="read-only"):
@@ -88,7 +58,7 @@ def test_what_sends_requests_by_itself_is_held_to_the_rule_as_well(database: Stu
     database.may_write = False
     with pytest.raises(Refused, match="read-only"):
         database.as_backend().call(put)
-    assert counted(SqlSessions(database), None) == 10
+    assert counted(SqlSessions(database), None) == 9
 
 
 def test_an_endpoint_shows_no_past() -> None:

@@ -16,7 +16,7 @@ _TIME = {
     "hour_on": ("+1 h", "+1 h"),
     "day_on": ("+1 day", "+1 giorno"),
     "latest_time": ("Now", "Adesso"),
-    "partition_value": ("{name} of the items, or nothing for all", "{name} degli item, o niente per tutti"),
+    "where_hint": ('{name} = "...", or nothing for all', '{name} = "...", o niente per tutti'),
     "show": ("Show", "Mostra"),
     "items_then": ("Items then", "Item di allora"),
     "nothing_then": ("There was nothing.", "Non c'era niente."),

@@ -1,9 +1,10 @@
 """Time: a table as it was at a moment of its recovery window, the history of an item, and what has changed since.
 
-    /time/{table}?at=1800000000.0&pk=CALL%23c-1&item={key as JSON}
+    /time/{table}?at=1800000000.0&where=status = open&index=...&item={key as JSON}
 
-``at`` is in epoch seconds; without it, the view is of an hour ago or of when recovery began. What can be restored is
-restored as anybody would do it: PutItem of an old version, RestoreTableToPointInTime of the table.
+``at`` is in epoch seconds; without it, the view is of an hour ago or of when recovery began. Conditions are those of
+the view of items, so that a query of an index can be asked as of then too. What can be restored is restored as anybody
+would do it: PutItem of an old version, RestoreTableToPointInTime of the table.
 """
 
 from __future__ import annotations
@@ -18,19 +19,19 @@ from nicegui import ui
 from nicegui.events import GenericEventArguments
 
 from tablewright.dynamo import Item
-from tablewright.engine import ItemVersion
-from tablewright.studio.observe.item_differences import Difference, differences, short_item, short_value
-from tablewright.studio.observe.past_reads import PastReads, exact_time
+from tablewright.studio.items.item_search import places_of
+from tablewright.studio.observe.item_differences import differences, short_item
+from tablewright.studio.observe.item_history import ItemHistory, draw_differences, key_text
+from tablewright.studio.observe.past_reads import PastReads, exact_time, moment_in, past_page, plan_then
 from tablewright.studio.studio_page import StudioPage
-from tablewright.studio.studio_parts import code_block, entity_pill, key_names
+from tablewright.studio.studio_parts import entity_pill, key_names
+from tablewright.studio.views.search_verdict import draw_verdict
 from tablewright.ui.components import Tone, box, button, empty, link_button, pill, text
-from tablewright.ui.feedback import dialog, guarded, toast
-from tablewright.ui.forms import Form
+from tablewright.ui.feedback import dialog, guarded
+from tablewright.ui.forms import Form, select
 
 __all__ = ["time_view"]
 
-_SHOWN = 25
-_VERSION_PAGES = 6
 _STEPS = (("observe.day_back", -86_400.0), ("observe.hour_back", -3600.0), ("observe.minute_back", -60.0))
 _STEPS_ON = (("observe.minute_on", 60.0), ("observe.hour_on", 3600.0), ("observe.day_on", 86_400.0))
 
@@ -76,20 +77,22 @@ class _Time:
     ) -> None:
         self._page = page
         self._table = table
+        self._description = description
         self._key = key_names(description["KeySchema"])
-        self._types = {each["AttributeName"]: each["AttributeType"] for each in description["AttributeDefinitions"]}
         self._earliest = float(recovery["EarliestRestorableDateTime"])
         self._latest = float(recovery["LatestRestorableDateTime"])
         self._past = past
         self._names = [schema.entity.__name__ for schema in page.database.schemas(table)]
-        self._drawn: tuple[float, str] | None = None
+        # The moment and the search that are drawn.
+        self._drawn: tuple[float | str | None, ...] | None = None
         with box("tw-body st-time"):
             self._head = box("tw-card st-time-head", data_form=True)
             with box("st-time-columns"):
                 with box("st-time-main"):
                     self._items = box("tw-card")
                     self._changed = box("tw-card")
-                self._side = box("tw-card st-time-side", "aside", aria_label=page.t("observe.history"))
+                side = box("tw-card st-time-side", "aside", aria_label=page.t("observe.history"))
+        self._history = ItemHistory(page, table, self._key, past, side, self._restored)
 
     # -- addresses --------------------------------------------------------------------------------------------------
 
@@ -97,7 +100,9 @@ class _Time:
     def _at(self) -> float:
         """The moment that the address names, within the window."""
         with suppress(ValueError):
-            return min(max(float(self._page.query.get("at", "")), self._earliest), self._latest)
+            at = moment_in(self._page.query)
+            if at is not None:
+                return min(max(at, self._earliest), self._latest)
         return max(self._earliest, self._latest - 3600)
 
     def _address(self, **changes: str | None) -> str:
@@ -114,18 +119,21 @@ class _Time:
 
     async def show(self) -> None:
         """Draw what the address says; what is drawn already stays."""
-        at, pk = self._at, self._page.query.get("pk", "")
-        if (at, pk) != self._drawn:
+        at, query = self._at, self._page.query
+        shown = at, *(query.get(name) for name in ("where", "index", "after"))
+        if shown != self._drawn:
+            is_other_moment = self._drawn is None or self._drawn[0] != at
             self._draw_head(at)
-            await self._draw_items(at, pk)
-            await self._draw_changed(at)
-            self._drawn = at, pk
-        await self._draw_history(self._page.query.get("item", ""))
+            await self._draw_items(at)
+            if is_other_moment:
+                await self._draw_changed(at)
+            self._drawn = shown
+        await self._history.show(query.get("item", ""), at, self._latest)
 
     # -- the moment -------------------------------------------------------------------------------------------------
 
     def _draw_head(self, at: float) -> None:
-        page, t = self._page, self._page.t
+        t = self._page.t
         self._head.clear()
         with self._head:
             with box("tw-row tw-wrap st-time-row"):
@@ -134,8 +142,8 @@ class _Time:
                     text(exact_time(at), "st-time-now tw-num", "strong")
                 for label, seconds in (*_STEPS, *_STEPS_ON):
                     moved = min(max(at + seconds, self._earliest), self._latest)
-                    link_button(t(label), self._address(at=f"{moved:.3f}"), small=True)
-                link_button(t("observe.latest_time"), self._address(at=f"{self._latest:.3f}"), small=True)
+                    link_button(t(label), self._address(at=f"{moved:.3f}", after=None), small=True)
+                link_button(t("observe.latest_time"), self._address(at=f"{self._latest:.3f}", after=None), small=True)
             slider = box(
                 "st-slider",
                 "input",
@@ -152,63 +160,69 @@ class _Time:
                 text(exact_time(self._earliest), "tw-num")
                 box("st-spacer")
                 text(exact_time(self._latest), "tw-num")
-            with box("tw-row tw-wrap st-time-row"):
-                wanted = ui.input(placeholder=t("observe.partition_value", name=self._key[0]))
-                wanted.value = page.query.get("pk", "")
-                wanted.classes("tw-input st-grow").props(f'borderless dense aria-label="{t("studio.partition_key")}"')
+            self._draw_search(at)
 
-                async def search() -> None:
-                    await page.go(self._address(pk=wanted.value or None))
+    def _draw_search(self, at: float) -> None:
+        """What to look for as of then, in the words of the view of items."""
+        page, t, query = self._page, self._page.t, self._page.query
+        with box("st-bar st-time-search"):
+            indexes = {"": t("studio.any_index")}
+            indexes |= {place.index: place.index for place in places_of(self._description) if place.index is not None}
+            select(
+                indexes,
+                query.get("index", ""),
+                lambda chosen: page.go(self._address(index=chosen or None, after=None)),
+                label=t("studio.index"),
+            ).classes("st-bar-select")
+            where = ui.input(value=query.get("where", ""), placeholder=t("observe.where_hint", name=self._key[0]))
+            where.classes("tw-input st-where-input").props(f'borderless dense aria-label="{t("studio.where")}"')
+            verdict = box("tw-row st-verdict", aria_live="polite")
 
-                wanted.on("keydown.enter", guarded(search), [])
-                button(t("observe.show"), search, kind="primary", icon_name="search")
-                link_button(t("observe.sql_then"), page.path("/sql", at=f"{at:.3f}"))
-                if page.may_write:
-                    button(t("observe.restore_table"), self._restore_table, icon_name="undo")
+            def say(typed: str) -> None:
+                draw_verdict(t, verdict, lambda: plan_then(self._description, typed, query.get("index"), None))
+
+            async def search() -> None:
+                await page.go(self._address(where=where.value.strip() or None, after=None))
+
+            where.on("keydown.enter", guarded(search), [])
+            where.on_value_change(lambda event: say(str(event.value or "")))
+            button(t("observe.show"), search, kind="primary", icon_name="search", data_submit=True)
+            link_button(t("observe.sql_then"), page.path("/sql", at=f"{at:.3f}"))
+            if page.may_write:
+                button(t("observe.restore_table"), self._restore_table, icon_name="undo")
+        say(query.get("where", ""))
 
     async def _moved(self, value: str) -> None:
         with suppress(ValueError):
-            await self._page.go(self._address(at=f"{float(value):.3f}"))
+            await self._page.go(self._address(at=f"{float(value):.3f}", after=None))
 
     # -- items ------------------------------------------------------------------------------------------------------
 
-    async def _draw_items(self, at: float, pk: str) -> None:
-        t = self._page.t
-        database = self._page.database.at(at)
-        if pk:
-            answer = await database.call(
-                "Query",
-                TableName=self._table,
-                KeyConditionExpression="#pk = :pk",
-                ExpressionAttributeNames={"#pk": self._key[0]},
-                ExpressionAttributeValues={":pk": {self._types[self._key[0]]: pk}},
-                Limit=_SHOWN,
-            )
-        else:
-            answer = await database.call("Scan", TableName=self._table, Limit=_SHOWN)
-        now = await self._present(answer["Items"])
+    async def _draw_items(self, at: float) -> None:
+        t, query = self._page.t, self._page.query
         self._items.clear()
+        try:
+            found = plan_then(self._description, query.get("where", ""), query.get("index"), query.get("after"))
+        except ValueError as error:
+            with self._items:
+                empty(t("studio.not_understood"), str(error), "filter")
+            return
+        page = await past_page(self._page.database, self._description, found, at)
         with self._items:
             text(t("observe.items_then"), "tw-h2", "h2")
-            if not answer["Items"]:
+            if not page.items:
                 text(t("observe.nothing_then"), "tw-mute")
             with box("st-past-list"):
-                for item in answer["Items"]:
-                    current = now.get(self._token(item))
-                    state = "observe.deleted_since" if current is None else "observe.changed_since"
-                    is_same = current == item
-                    self._draw_row(item, None if is_same else (t(state), "bad" if current is None else "warn"))
-            if "LastEvaluatedKey" in answer:
-                text(t("observe.first_of", number=_SHOWN), "tw-mute tw-small")
-
-    async def _present(self, items: list[Item]) -> dict[str, Item]:
-        """What the items are now."""
-        if not items:
-            return {}
-        keys = [self._key_of(item) for item in items]
-        request = {self._table: {"Keys": keys}}
-        answer = await self._page.database.call("BatchGetItem", RequestItems=request)
-        return {self._token(item): item for item in answer["Responses"].get(self._table, [])}
+                for item, now in page.items:
+                    state = "observe.deleted_since" if now is None else "observe.changed_since"
+                    self._draw_row(item, None if now == item else (t(state), "bad" if now is None else "warn"))
+            with box("tw-row st-time-row"):
+                if "after" in query:
+                    link_button(t("studio.first_page"), self._address(after=None), small=True)
+                if page.after is not None:
+                    link_button(
+                        t("studio.next"), self._address(after=page.after), icon_name="forward", small=True, data_key="]"
+                    )
 
     def _draw_row(self, item: Item, state: tuple[str, Any] | None) -> None:
         schema = self._page.database.schema_of_item(self._table, item)
@@ -217,7 +231,7 @@ class _Time:
             with box("tw-row"):
                 if schema is not None:
                     entity_pill(schema.entity.__name__, self._names)
-                text(self._key_text(item), "tw-mono tw-strong tw-clip")
+                text(key_text(item, self._key), "tw-mono tw-strong tw-clip")
                 box("st-grow")
                 if state is not None:
                     pill(*state)
@@ -248,83 +262,21 @@ class _Time:
                     with box("st-past-row", "a", href=href, data_go=True):
                         with box("tw-row"):
                             pill(t(kind[0]), kind[1])
-                            text(self._key_text(changed.key), "tw-mono tw-strong tw-clip")
+                            text(key_text(changed.key, self._key), "tw-mono tw-strong tw-clip")
                             box("st-grow")
                             text(exact_time(changed.at), "tw-mute tw-small tw-num")
                         if changed.before is not None and changed.after is not None:
-                            _draw_differences(differences(changed.before, changed.after)[:4])
+                            draw_differences(differences(changed.before, changed.after)[:4])
             if page.next is not None:
                 text(t("observe.first_of", number=len(page.items)), "tw-mute tw-small")
 
-    # -- one item ---------------------------------------------------------------------------------------------------
-
-    async def _draw_history(self, token: str) -> None:
-        t = self._page.t
-        self._side.clear()
-        with self._side:
-            text(t("observe.history"), "tw-h2", "h2")
-            try:
-                key = orjson.loads(token) if token else None
-            except ValueError:
-                key = None
-            if not isinstance(key, dict):
-                text(t("observe.choose_item"), "tw-mute")
-                return
-            versions, is_all = await self._versions(key)
-            text(self._key_text(key), "tw-mono tw-strong")
-            if not is_all:
-                text(t("observe.first_of", number=len(versions)), "tw-mute tw-small")
-            for number in range(len(versions) - 1, -1, -1):
-                version = versions[number]
-                before = versions[number - 1].item if number else None
-                self._draw_version(key, version.at, before, version.item, is_first=number == 0)
-
-    async def _versions(self, key: Item) -> tuple[list[ItemVersion], bool]:
-        """The versions of an item from the moment on, and whether those are all."""
-        found: list[ItemVersion] = []
-        after: int | None = None
-        for _ in range(_VERSION_PAGES):
-            page = await self._past.versions(key, self._at, self._latest, after)
-            found += page.versions
-            after = page.next
-            if after is None:
-                return found, True
-        return found, False
-
-    def _draw_version(self, key: Item, at: float, before: Item | None, item: Item | None, *, is_first: bool) -> None:
-        t = self._page.t
-        if is_first and item is None:
-            return
-        with box("st-version"):
-            with box("tw-row"):
-                text(exact_time(at), "tw-num tw-strong tw-small")
-                if item is None:
-                    pill(t("observe.removed"), "bad")
-                elif before is None:
-                    pill(t("observe.first_known") if is_first else t("observe.added"), "good")
-                box("st-grow")
-                if self._page.may_write and item is not None:
-                    button(t("observe.restore_item"), lambda: self._restore_item(item), small=True, icon_name="undo")
-            if before is not None and item is not None:
-                _draw_differences(differences(before, item))
-            elif item is not None:
-                with box("", "details"):
-                    text(short_item(item, self._key), "tw-small tw-mono", "summary")
-                    code_block(orjson.dumps(item, option=orjson.OPT_INDENT_2).decode(), t)
-
     # -- restoring --------------------------------------------------------------------------------------------------
 
-    async def _restore_item(self, item: Item) -> None:
-        t = self._page.t
-        body = {"TableName": self._table, "Item": item}
-        about = ", ".join(self._key)
-        title, action = t("observe.restore_item"), t("studio.restore")
-        if await self._page.write("PutItem", body, title=title, action=action, about=about) is not None:
-            toast(t("studio.sent", operation="PutItem"))
-            self._drawn = None
-            recovery = await _recovery(self._page, self._table)
-            self._latest = float(recovery["LatestRestorableDateTime"])
-            await self.show()
+    async def _restored(self) -> None:
+        self._drawn = None
+        recovery = await _recovery(self._page, self._table)
+        self._latest = float(recovery["LatestRestorableDateTime"])
+        await self.show()
 
     async def _restore_table(self) -> None:
         t, at = self._page.t, self._at
@@ -352,20 +304,6 @@ class _Time:
 
     def _token(self, item: Item) -> str:
         return orjson.dumps(self._key_of(item)).decode()
-
-    def _key_text(self, item: Item) -> str:
-        return " · ".join(short_value(item[name]) for name in self._key if name in item)
-
-
-def _draw_differences(found: list[Difference]) -> None:
-    with box("st-diff"):
-        for name, before, after in found:
-            text(name, "tw-mono tw-small tw-mute")
-            with box("st-diff-values"):
-                if before is not None:
-                    text(before, "st-diff-old tw-mono tw-small", "del")
-                if after is not None:
-                    text(after, "st-diff-new tw-mono tw-small", "ins")
 
 
 def guarded_value(handler: Any) -> Any:

@@ -9,14 +9,11 @@ is read before somebody says so, but for the first page of a table.
 from __future__ import annotations
 
 from collections.abc import Callable
-from decimal import Decimal
-from functools import cache
 from typing import Any
 from urllib.parse import quote
 
 from nicegui import ui
 
-from tablewright.design.cost import load_prices
 from tablewright.dynamo import Item
 from tablewright.model import Schema
 from tablewright.studio.items.attribute_text import key_token, token_key
@@ -26,8 +23,9 @@ from tablewright.studio.studio_page import StudioPage
 from tablewright.studio.studio_parts import entity_tone, units_text
 from tablewright.studio.views.item_panel import ItemPanel
 from tablewright.studio.views.many_items import ChosenItems
+from tablewright.studio.views.search_verdict import draw_verdict
 from tablewright.ui.api_calls import Refused
-from tablewright.ui.components import box, button, empty, link_button, pill, set_attribute, text
+from tablewright.ui.components import box, button, empty, link_button, set_attribute, text
 from tablewright.ui.feedback import guarded
 from tablewright.ui.forms import select
 
@@ -46,12 +44,6 @@ async def items_view(page: StudioPage, table: str = "") -> None:
     view = _Items(page, table, await page.describe(table))
     page.on_navigate(view.navigate)
     await view.show()
-
-
-@cache
-def read_price() -> Decimal:
-    """The price of a read unit on demand."""
-    return load_prices().standard.million_reads / 1_000_000
 
 
 class _Items:
@@ -188,24 +180,7 @@ class _Items:
         self._say(query.get("where", ""))
 
     def _say(self, where: str) -> None:
-        """Whether what is typed is a query or a scan, where, and what it will cost."""
-        t = self._page.t
-        self._verdict.clear()
-        with self._verdict:
-            try:
-                found = self._plan(where)
-            except ValueError as error:
-                pill(t("studio.not_understood"), "bad")
-                text(str(error), "tw-mute tw-small")
-                return
-            place = found.place.index or t("studio.the_table")
-            label = t("studio.scan_of" if found.is_scan else "studio.query_of", place=place)
-            pill(label, "warn" if found.is_scan and found.is_filtered else "info")
-            price = found.page_units * float(read_price())
-            cost = t("studio.cost", units=units_text(found.page_units), price=f"{price:.7f}")
-            if found.all_units is not None:
-                cost += " · " + t("studio.cost_all", units=units_text(found.all_units))
-            text(cost, "tw-mute tw-small")
+        draw_verdict(self._page.t, self._verdict, lambda: self._plan(where))
 
     # -- a page of items ----------------------------------------------------------------------------------------------
 

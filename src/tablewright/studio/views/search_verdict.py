@@ -1,0 +1,43 @@
+"""What a search is before it runs: a query or a scan, of which index, and what it will cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from functools import cache
+
+from nicegui import ui
+
+from tablewright.design.cost import load_prices
+from tablewright.studio.items.item_search import ItemPlan
+from tablewright.studio.studio_parts import units_text
+from tablewright.ui.components import pill, text
+from tablewright.ui.texts import Texts
+
+__all__ = ["draw_verdict"]
+
+
+@cache
+def _read_price() -> Decimal:
+    """The price of a read unit on demand."""
+    return load_prices().standard.million_reads / 1_000_000
+
+
+def draw_verdict(t: Texts, place: ui.element, planned: Callable[[], ItemPlan]) -> None:
+    """Say what a plan is; or, if it raises ValueError, what was not understood."""
+    place.clear()
+    with place:
+        try:
+            found = planned()
+        except ValueError as error:
+            pill(t("studio.not_understood"), "bad")
+            text(str(error), "tw-mute tw-small")
+            return
+        where = found.place.index or t("studio.the_table")
+        label = t("studio.scan_of" if found.is_scan else "studio.query_of", place=where)
+        pill(label, "warn" if found.is_scan and found.is_filtered else "info")
+        price = found.page_units * float(_read_price())
+        cost = t("studio.cost", units=units_text(found.page_units), price=f"{price:.7f}")
+        if found.all_units is not None:
+            cost += " · " + t("studio.cost_all", units=units_text(found.all_units))
+        text(cost, "tw-mute tw-small")
