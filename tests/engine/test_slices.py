@@ -107,6 +107,51 @@ def test_a_statement_is_read_in_slices_as_well(engine: Engine, monkeypatch: pyte
     assert sliced == engine.begin("ExecuteStatement", request)
 
 
+KEYS = [{"pk": {"S": "p"}, "sk": {"S": f"{number:04}"}} for number in range(20)]
+READS_OF_MANY: list[tuple[str, dict[str, Any]]] = [
+    ("BatchGetItem", {"RequestItems": {"rows": {"Keys": KEYS, "ProjectionExpression": "x, n"}}}),
+    (
+        "TransactGetItems",
+        {"TransactItems": [{"Get": {"TableName": "rows", "Key": key, "ProjectionExpression": "x, n"}} for key in KEYS]},
+    ),
+    (
+        "ExecuteTransaction",
+        {
+            "TransactStatements": [
+                {"Statement": f"SELECT x, n FROM \"rows\" WHERE pk = 'p' AND sk = '{number:04}'"}
+                for number in range(20)
+            ]
+        },
+    ),
+    (
+        "BatchExecuteStatement",
+        {
+            "Statements": [
+                {"Statement": f"SELECT x, n FROM \"rows\" WHERE pk = 'p' AND sk = '{number:04}'"}
+                for number in range(20)
+            ]
+        },
+    ),
+]
+
+
+@pytest.mark.parametrize(("operation", "request_"), READS_OF_MANY)
+def test_many_large_items_are_read_in_slices_and_a_transaction_at_one_instant(
+    engine: Engine, operation: str, request_: dict[str, Any]
+) -> None:
+    for number in range(20):
+        engine.call("PutItem", putting(number, x=LARGE))
+    expected = engine.call(operation, request_)
+    first = engine.begin(operation, request_)
+    assert isinstance(first, Unfinished)
+    if "Transact" in operation:
+        for number in range(20):
+            engine.call("PutItem", putting(number, n={"N": "-1"}))
+    last = resumed(first)
+    assert not isinstance(last, Unfinished)
+    assert orjson.loads(last[0]) == expected
+
+
 @pytest.mark.parametrize("forward", [True, False])
 def test_what_others_change_in_between_is_read_once_or_not_at_all(engine: Engine, forward: bool) -> None:
     query = {

@@ -19,15 +19,27 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from copy import copy
+from time import thread_time
 from typing import Any, Final, Protocol
 
 import orjson
 
 from tablewright.dynamo import DynamoError, InternalServerError, SerializationException, UnknownOperationException
-from tablewright.engine import Outcome, StorageFigures, Unfinished
+from tablewright.engine import Commit, Outcome, StorageFigures, Unfinished
+from tablewright.engine.slices import slice_end
 from tablewright.wire.browser_access import BrowserAccess, ForbiddenRequest, preflight_headers
 from tablewright.wire.http.connection_limits import MAX_BODY_BYTES
-from tablewright.wire.http.messages import JSON, JSON_1_0, BodyTooLarge, Request, decompress, render, render_health
+from tablewright.wire.http.messages import (
+    JSON,
+    JSON_1_0,
+    RENDERED_AT_ONCE,
+    BodyTooLarge,
+    Request,
+    decompress,
+    render,
+    render_health,
+    render_in_pieces,
+)
 from tablewright.wire.large_documents import LargeDocument
 from tablewright.wire.long_requests import LARGE_BODY, LongRequest, Reply
 from tablewright.wire.operation_targets import MAY_TAKE_LONG, OF_ITEMS, OPERATION_BY_TARGET, WITHOUT_OUTPUT
@@ -160,11 +172,11 @@ class Endpoint:
                 body, commit = outcome
                 if body == _NOTHING and _operation(request) in WITHOUT_OUTPUT:
                     body = b""
-                return render(request, 200, body, content_type), commit
+                return _reply(request, 200, body, content_type, commit)
             following = outcome.resume if isinstance(outcome, Unfinished) else outcome
             return LongRequest(lambda: self._staged(request, content_type, following), has_begun=True)
         except DynamoError as error:
-            return render(request, error.status, orjson.dumps(error.body()), content_type), error.commit
+            return _reply(request, error.status, orjson.dumps(error.body()), content_type, error.commit)
         except BodyTooLarge:
             return render(request, 413, b""), None
         except Exception:
@@ -191,6 +203,26 @@ class Endpoint:
         if path != b"/" or request.method != b"POST":
             return render(request, 404, _NOT_FOUND)
         return None
+
+
+def _reply(
+    request: Request, status: int, body: bytes, content_type: bytes, commit: Commit | None
+) -> Reply | LongRequest:
+    """The rendered response; a large one takes some slices more."""
+    if len(body) <= RENDERED_AT_ONCE:
+        return render(request, status, body, content_type), commit
+    pieces = render_in_pieces(request, status, body, content_type)
+
+    def next_piece() -> Reply | LongRequest:
+        until = slice_end()
+        try:
+            while thread_time() < until:
+                next(pieces)
+        except StopIteration as done:
+            return done.value, commit
+        return LongRequest(next_piece, has_begun=True)
+
+    return next_piece()
 
 
 def _operation(request: Request) -> str:

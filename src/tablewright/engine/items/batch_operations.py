@@ -79,7 +79,9 @@ def batch_get_item(db: Database, request: dict[str, Any]) -> Steps:
                 units = read_units(0 if row is None else row.size, wanted.get("ConsistentRead", False))
                 meter.table(table, units, key)
             if row is not None:
-                items.append(orjson.Fragment(row.data) if projection is None else projection.apply(row.item))
+                # What is projected is made JSON at once: for all of a batch it takes long.
+                data = row.data if projection is None else orjson.dumps(projection.apply(row.item))
+                items.append(orjson.Fragment(data))
     response: dict[str, Any] = {"Responses": responses, "UnprocessedKeys": unprocessed}
     if meter is not None:
         response["ConsumedCapacity"] = meter.all()

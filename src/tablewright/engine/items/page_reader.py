@@ -2,8 +2,8 @@
 
 Query, Scan and PartiQL's SELECT come down to ``read_page``: the source (table or index), a range of its key bytes, and
 what to do with each item. A page ends at its limit, or where ``page_limits`` says. Items that need no filter or
-projection are not parsed, unless there are so many of them that the page may end: the stored bytes go into the
-response.
+projection are not parsed, unless there are so many of them that the page may end. The stored bytes of an item go into
+the response; what is projected is made JSON at once, so that there is nothing left to do for all of them in the end.
 
 A page that takes long is read in slices (``slices``): each goes on behind the item that the last one ended with. A few
 items are always read together, unless they are large.
@@ -28,8 +28,11 @@ from tablewright.engine.slices import Sliced, slice_end
 from tablewright.engine.storage.checksums import NOT_COMPARABLE, DamagedRecord, damaged
 from tablewright.engine.tables.table_schema import Index, Key, Table
 
-# The rows that are fetched together: enough for most pages, and few enough where each has 400 KB.
+# The rows that are fetched together: enough for most pages, and few enough where each has 400 KB, which can be more
+# than a megabyte of JSON. Others follow, by what the first have.
+_FETCHED_FIRST = 12
 _FETCHED_AT_ONCE = 32
+_FETCHED_BYTES = 512 * 1024
 # The bytes of items that are parsed and filtered without a look at the clock.
 _PARSED_TOGETHER = 16 * 1024
 
@@ -87,9 +90,8 @@ class PageRead:
 class Page:
     """The items of one page, and what reading them took."""
 
-    # Items that had to be parsed, or the stored bytes of those that had not.
-    parsed: list[Item] = field(default_factory=list)
-    stored: list[bytes] = field(default_factory=list)
+    # As JSON: the stored bytes of those that are returned as they are.
+    contents: list[bytes] = field(default_factory=list)
     scanned: int = 0
     # Bytes read from the source, and from the table behind a local index.
     size: int = 0
@@ -98,18 +100,14 @@ class Page:
     last: Item | None = None
 
     @property
-    def count(self) -> int:
-        return len(self.stored) or len(self.parsed)
-
-    @property
-    def items(self) -> list[Any]:
+    def items(self) -> list[orjson.Fragment]:
         """What a serializer makes the items of."""
-        return list(map(orjson.Fragment, self.stored)) or self.parsed
+        return list(map(orjson.Fragment, self.contents))
 
     @property
-    def document(self) -> Any:
+    def document(self) -> orjson.Fragment:
         """The same for all of them at once, which costs less."""
-        return orjson.Fragment(b"[%b]" % b",".join(self.stored)) if self.stored else self.parsed
+        return orjson.Fragment(b"[%b]" % b",".join(self.contents))
 
 
 def read_page(db: Database, read: PageRead) -> Sliced[Page]:
@@ -180,30 +178,35 @@ def _damage(source: Source, rows: Rows) -> DamagedRecord:
 
 def _take_stored(rows: Rows, read: PageRead, page: Page, fill: PageFill) -> bytes | None:
     """Fill a page with stored bytes; gives those of the item that page or slice end with, or None at the end."""
-    items, limit, whole_crc = page.stored, read.limit, read.source.table.whole_crc
-    until = 0.0
-    while some := rows.fetchmany(_FETCHED_AT_ONCE if limit is None else min(_FETCHED_AT_ONCE, limit - len(items))):
+    items, limit, whole_crc = page.contents, read.limit, read.source.table.whole_crc
+    until, wanted = 0.0, _FETCHED_FIRST
+    while some := rows.fetchmany(wanted if limit is None else min(wanted, limit - len(items))):
         sizes, contents = _checked(whole_crc, some)
         total = sum(sizes)
         if fill.take_all(total, contents):
             page.size += total
             items += contents
         else:
+            if not until:
+                until = slice_end(is_first=not items)
             for size, data in zip(sizes, contents, strict=True):
                 page.size += size
                 items.append(data)
                 if fill.add(size, data):
                     page.scanned, page.is_full = len(items), True
                     return data
+                if len(data) > _PARSED_TOGETHER and len(items) != limit and thread_time() > until:
+                    return data
         if len(items) == limit:
             page.scanned, page.is_full = limit, True
             return contents[-1]
-        if len(some) == _FETCHED_AT_ONCE:
+        if len(some) == wanted:
             # Most pages end here, and looking at the clock is not cheap.
             if not until:
-                until = slice_end(is_first=len(items) == _FETCHED_AT_ONCE)
+                until = slice_end(is_first=len(items) == wanted)
             if thread_time() > until:
                 return contents[-1]
+            wanted = min(_FETCHED_AT_ONCE, 1 + _FETCHED_BYTES * len(some) // sum(map(len, contents)))
     page.scanned = len(items)
     return None
 
@@ -212,7 +215,7 @@ def _take_parsed(rows: Rows, read: PageRead, page: Page, fill: PageFill) -> Item
     """Fill a page with items that have to be parsed, to filter or to project them; gives the item that page or slice
     end with, or None at the end.
     """
-    index, condition, projection = read.source.index, read.condition, read.projection
+    index, condition, projection, contents = read.source.index, read.condition, read.projection, page.contents
     entry = index.entry if index is not None and index.projected is not None else None
     together = 0
     until = slice_end(is_first=not page.scanned)
@@ -229,9 +232,12 @@ def _take_parsed(rows: Rows, read: PageRead, page: Page, fill: PageFill) -> Item
                 item = stored
             size = item_size(stored)
         page.size += size
+        full = fill.add(size, item)
         if condition is None or condition.evaluate(item, read.values):
-            page.parsed.append(item if projection is None else projection.apply(item))
-        page.is_full = fill.add(size, item) or page.scanned == read.limit
+            if projection is not None:
+                item = projection.apply(item)
+            contents.append(data if item is whole else orjson.dumps(item))
+        page.is_full = full or page.scanned == read.limit
         if page.is_full:
             return whole
         together += len(data)

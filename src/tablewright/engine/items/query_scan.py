@@ -135,7 +135,7 @@ def _respond(db: Database, request: Mapping[str, Any], read: PageRead) -> Steps:
         in_one = read.partition is not None and source.index is None
         begin = source.key.partition_prefix(read.partition or {}) if in_one else b""
         db.storage.has_read([(source.table.number, begin)], ranges=True)
-    response: dict[str, Any] = {"Count": page.count, "ScannedCount": page.scanned}
+    response: dict[str, Any] = {"Count": len(page.contents), "ScannedCount": page.scanned}
     if request.get("Select") != "COUNT":
         response["Items"] = page.document
     if page.last is not None:

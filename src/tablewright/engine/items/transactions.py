@@ -9,7 +9,7 @@ An idempotency token is recorded in the same SQLite transaction as the writes of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
@@ -33,6 +33,7 @@ from tablewright.dynamo import (
     value_size,
     write_units,
 )
+from tablewright.dynamo.expressions import ProjectionProgram
 from tablewright.dynamo.limits import MAX_ITEM_SIZE, MAX_TRANSACTION_BYTES
 from tablewright.engine.database import Database, Row
 from tablewright.engine.items.consumed_capacity import Meter
@@ -47,7 +48,7 @@ from tablewright.engine.items.item_operations import (
 )
 from tablewright.engine.items.request_expressions import Parameters
 from tablewright.engine.requests import MAX_LEVELS_READ
-from tablewright.engine.slices import SLICE_BYTES, Steps
+from tablewright.engine.slices import SLICE_BYTES, Response, Steps
 from tablewright.engine.storage.checksums import check_record, record_checksum
 from tablewright.engine.tables.table_schema import EmptyKeyException, Table
 
@@ -119,7 +120,7 @@ def transact_write_items(db: Database, request: dict[str, Any]) -> Steps:
     return response
 
 
-def transact_get_items(db: Database, request: dict[str, Any]) -> dict[str, Any]:
+def transact_get_items(db: Database, request: dict[str, Any]) -> Response:
     gets = []
     for member in request["TransactItems"]:
         get = member["Get"]
@@ -145,23 +146,47 @@ def transact_get_items(db: Database, request: dict[str, Any]) -> dict[str, Any]:
         raise ValidationException(_REPEATED)
     cancel_if_any(reasons)
     meter = Meter.for_request(request, "ReadCapacityUnits")
-    responses: list[dict[str, Any]] = []
+    # All of them are read in one slice.
+    rows: list[Row | None] = []
     total = 0
-    for (_, key, projection), table, (_, row_key) in zip(gets, tables, positions, strict=True):
+    for (_, key, _), table, (_, row_key) in zip(gets, tables, positions, strict=True):
         row = db.fetch(table, row_key)
+        rows.append(row)
+        size = 0 if row is None else row.size
+        total += size
         if meter is not None:
-            meter.table(table, _FACTOR * read_units(0 if row is None else row.size, True), key)
-        if row is None:
-            responses.append({})
-            continue
-        total += row.size
-        if projection is None:
-            responses.append({"Item": orjson.Fragment(row.data)})
-        else:
-            projected = projection.apply(row.item)
-            responses.append({"Item": projected} if projected else {})
+            meter.table(table, _FACTOR * read_units(size, True), key)
     if total > MAX_TRANSACTION_BYTES:
         raise ValidationException(_TOO_LARGE)
+    projections = [projection for _, _, projection in gets]
+    if any(projections):
+        return projected(rows, projections, meter)
+    responses = [{} if row is None else {"Item": orjson.Fragment(row.data)} for row in rows]
+    return {"Responses": responses} if meter is None else {"Responses": responses, "ConsumedCapacity": meter.all()}
+
+
+def projected(
+    rows: Iterable[Row | None],
+    projections: Iterable[ProjectionProgram | None],
+    meter: Meter | None,
+    *,
+    empty: bool = False,
+) -> Steps:
+    """The response of a transaction that has read these rows, with what is asked for of each; without those of which
+    that is nothing, unless ``empty`` ones are wanted.
+    """
+    responses: list[dict[str, Any]] = []
+    done = 0
+    for row, projection in zip(rows, projections, strict=True):
+        if row is None or projection is None:
+            responses.append({} if row is None else {"Item": orjson.Fragment(row.data)})
+            continue
+        if done > SLICE_BYTES:
+            yield
+            done = 0
+        done += len(row.data)
+        found = projection.apply(orjson.loads(row.data))
+        responses.append({"Item": orjson.Fragment(orjson.dumps(found))} if found or empty else {})
     response: dict[str, Any] = {"Responses": responses}
     if meter is not None:
         response["ConsumedCapacity"] = meter.all()

@@ -6,6 +6,7 @@ running.
 
 from __future__ import annotations
 
+from time import thread_time
 from typing import Any
 
 from tablewright.dynamo import (
@@ -24,7 +25,7 @@ from tablewright.engine.partiql.refusals import StatementRefused
 from tablewright.engine.partiql.statements import Insert, Select, Statement, Values, check_values, parameter_values
 from tablewright.engine.partiql.translate import statement as read_statement
 from tablewright.engine.partiql.where_keys import key_and_conditions, single_read_key
-from tablewright.engine.slices import in_one_go
+from tablewright.engine.slices import Steps, slice_end
 from tablewright.engine.tables.table_schema import Table
 
 _CODES = {
@@ -77,8 +78,14 @@ class BatchMember:
         return table, key
 
 
-def batch_execute_statement(db: Database, request: dict[str, Any]) -> dict[str, Any]:
-    members = [BatchMember(member) for member in request["Statements"]]
+def batch_execute_statement(db: Database, request: dict[str, Any]) -> Steps:
+    until = slice_end()
+    members = []
+    for given in request["Statements"]:
+        members.append(BatchMember(given))
+        if thread_time() > until:
+            yield
+            until = slice_end()
     kinds = {isinstance(member.statement, Select) for member in members if member.statement is not None}
     if len(kinds) > 1:
         raise ValidationException("Read and write requests together in the same batch is not supported.")
@@ -90,8 +97,12 @@ def batch_execute_statement(db: Database, request: dict[str, Any]) -> dict[str, 
     failed: dict[str, float] = {}
     responses = []
     for member in members:
+        if thread_time() > until:
+            # What has been written may stay: a batch is not a transaction.
+            yield
+            until = slice_end()
         try:
-            responses.append(_run_member(db, member, meter))
+            responses.append((yield from _run_member(db, member, meter)))
         except DynamoError as error:
             responses.append(_failure(db, member, error))
             if meter is not None and member.statement is not None and member.runs_a_write:
@@ -108,7 +119,7 @@ def batch_execute_statement(db: Database, request: dict[str, Any]) -> dict[str, 
     return response
 
 
-def _run_member(db: Database, member: BatchMember, meter: Meter | None) -> dict[str, Any]:
+def _run_member(db: Database, member: BatchMember, meter: Meter | None) -> Steps:
     if member.error is not None:
         raise member.error
     statement = member.statement
@@ -121,7 +132,7 @@ def _run_member(db: Database, member: BatchMember, meter: Meter | None) -> dict[
                 "Select statements within BatchExecuteStatement must specify the primary key in the where clause."
             )
         consistent = member.request.get("ConsistentRead", False)
-        items = in_one_go(select.run(db, statement, member.values, meter, consistent=consistent)).items
+        items = (yield from select.run(db, statement, member.values, meter, consistent=consistent)).items
     else:
         write, _ = prepared_write(db, statement, member.values, whole=False)
         member.ran = True

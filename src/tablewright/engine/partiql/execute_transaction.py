@@ -14,7 +14,7 @@ import orjson
 from tablewright.dynamo import DynamoError, ResourceNotFoundException, ValidationException, read_units
 from tablewright.engine.database import Database
 from tablewright.engine.items.consumed_capacity import Meter
-from tablewright.engine.items.transactions import Member, cancel_if_any, record_token, replayed, write_all
+from tablewright.engine.items.transactions import Member, cancel_if_any, projected, record_token, replayed, write_all
 from tablewright.engine.partiql.execute_statement import item_on_failure, prepared_write
 from tablewright.engine.partiql.refusals import StatementRefused
 from tablewright.engine.partiql.select import check_source
@@ -31,13 +31,14 @@ from tablewright.engine.partiql.statements import (
 from tablewright.engine.partiql.translate import statement as read_statement
 from tablewright.engine.partiql.where_keys import single_read_key
 from tablewright.engine.partiql.write_statements import KeyMismatch
+from tablewright.engine.slices import Response, Steps
 from tablewright.engine.tables.table_schema import EmptyKeyException, Table
 
 _REPEATED = "Transaction request cannot include multiple operations on one item"
 _FACTOR = 2
 
 
-def execute_transaction(db: Database, request: dict[str, Any]) -> dict[str, Any]:
+def execute_transaction(db: Database, request: dict[str, Any]) -> Response:
     given = request["TransactStatements"]
     parameters = [parameter_values(member) for member in given]
     bound: list[tuple[Statement, Values]] = []
@@ -111,7 +112,7 @@ def _member(
     return Member(write.table, key, write, is_check=isinstance(statement, Exists)), None
 
 
-def _read_transaction(db: Database, request: dict[str, Any], bound: list[tuple[Statement, Values]]) -> dict[str, Any]:
+def _read_transaction(db: Database, request: dict[str, Any], bound: list[tuple[Statement, Values]]) -> Steps:
     reasons: list[DynamoError | None] = []
     found: list[tuple[Select, Table, bytes]] = []
     for number, (statement, values) in enumerate(bound):
@@ -140,21 +141,11 @@ def _read_transaction(db: Database, request: dict[str, Any], bound: list[tuple[S
     if len({(table.number, row_key) for _, table, row_key in found}) != len(found):
         raise ValidationException(_REPEATED)
     meter = Meter.for_request(request, "ReadCapacityUnits")
-    responses: list[dict[str, Any]] = []
-    for statement, table, row_key in found:
-        row = db.fetch(table, row_key)
-        if meter is not None:
-            meter.table(table, _FACTOR * read_units(0 if row is None else row.size, True))
-        if row is None:
-            responses.append({})
-        elif statement.columns is None:
-            responses.append({"Item": orjson.Fragment(row.data)})
-        else:
-            responses.append({"Item": statement.columns.apply(row.item)})
-    response: dict[str, Any] = {"Responses": responses}
+    rows = [db.fetch(table, row_key) for _, table, row_key in found]
     if meter is not None:
-        response["ConsumedCapacity"] = meter.all()
-    return response
+        for (_, table, _), row in zip(found, rows, strict=True):
+            meter.table(table, _FACTOR * read_units(0 if row is None else row.size, True))
+    return projected(rows, [statement.columns for statement, _, _ in found], meter, empty=True)
 
 
 class _Located:

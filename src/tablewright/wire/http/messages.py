@@ -1,9 +1,9 @@
 """HTTP messages: a request as it was read, and a response as it is sent.
 
-A response is rendered once, to the bytes that are sent; nothing is kept between the engine's response and
-the socket. The head is DynamoDB's: ``Server``, ``Date``, ``Content-Type``, ``Content-Length``,
-``Connection``, ``x-amzn-RequestId``, ``x-amz-crc32``, the checksum being that of the bytes sent (after
-compression, where the client asked for it).
+A response is rendered once, to the bytes that are sent; nothing is kept between the engine's response and the socket. A
+large one is compressed in pieces, and others have a turn in between. The head is DynamoDB's: ``Server``, ``Date``,
+``Content-Type``, ``Content-Length``, ``Connection``, ``x-amzn-RequestId``, ``x-amz-crc32``, the checksum being that of
+the bytes sent (after compression, where the client asked for it).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import os
 import re
 import time
 import zlib
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from email.utils import formatdate
 from functools import lru_cache
 from http import HTTPStatus
@@ -29,6 +29,9 @@ _UNAVAILABLE: Final = (
 # Below about one network segment compression costs more than it saves; the service leaves small
 # bodies alone as well.
 COMPRESS_FROM: Final = 1024
+
+RENDERED_AT_ONCE: Final = 128 * 1024
+"""What is compressed at once of a body that takes long: a few milliseconds, at most."""
 
 _WEIGHT: Final = re.compile(rb"0(\.\d{0,3})?|1(\.0{0,3})?")
 
@@ -108,15 +111,50 @@ def render(
     checksum: bool = True,
 ) -> bytes:
     """The bytes of a response to ``request``; ``extra_headers`` are whole lines."""
-    headers = request.headers
-    if b"accept-encoding" in headers and body:
-        coding, required = accepted_coding(headers[b"accept-encoding"])
-        if coding is not None and (required or len(body) >= COMPRESS_FROM):
-            body = compress(body, coding)
-            extra_headers += b"Content-Encoding: %b\r\n" % coding
+    coding = _coding(request, body)
+    if coding is not None:
+        body = compress(body, coding)
+    return _rendered(request, status, body, content_type, extra_headers, coding, zlib.crc32(body) if checksum else None)
+
+
+def render_in_pieces(
+    request: Request, status: int, body: bytes, content_type: bytes | None = None
+) -> Generator[None, None, bytes]:
+    """``render`` for a body that takes long to compress: yields where others may have a turn."""
+    coding = _coding(request, body)
+    compressor = None if coding is None else _compressor(coding)
+    parts: list[bytes] = []
+    checksum = 0
+    view = memoryview(body)
+    for at in range(0, len(body), RENDERED_AT_ONCE):
+        part: bytes | memoryview = view[at : at + RENDERED_AT_ONCE]
+        if compressor is not None:
+            part = compressor.compress(part)
+            parts.append(part)
+        checksum = zlib.crc32(part, checksum)
+        yield
+    if compressor is not None:
+        parts.append(compressor.flush())
+        checksum = zlib.crc32(parts[-1], checksum)
+        body = b"".join(parts)
+    return _rendered(request, status, body, content_type, b"", coding, checksum)
+
+
+def _rendered(
+    request: Request,
+    status: int,
+    body: bytes,
+    content_type: bytes | None,
+    extra_headers: bytes,
+    coding: bytes | None,
+    checksum: int | None,
+) -> bytes:
+    """A response whose body is compressed already, if it is to be."""
+    if coding is not None:
+        extra_headers += b"Content-Encoding: %b\r\n" % coding
     extra_headers += request.cors
-    if checksum:
-        extra_headers += b"x-amz-crc32: %d\r\n" % zlib.crc32(body)
+    if checksum is not None:
+        extra_headers += b"x-amz-crc32: %d\r\n" % checksum
     return _RESPONSE % (
         STATUS_LINES[status],
         http_date(),
@@ -177,10 +215,23 @@ def accepted_coding(accept_encoding: bytes) -> tuple[bytes | None, bool]:
     return (best, excluded) if weight > 0 and weight >= as_it_is else (None, False)
 
 
+def _coding(request: Request, body: bytes) -> bytes | None:
+    """The content coding of the response with this body; None for the body as it is."""
+    accept_encoding = request.headers.get(b"accept-encoding")
+    if accept_encoding is None or not body:
+        return None
+    coding, required = accepted_coding(accept_encoding)
+    return coding if required or len(body) >= COMPRESS_FROM else None
+
+
 def compress(body: bytes, coding: bytes) -> bytes:
-    # Level 1: the event loop waits for this, and most of the gain is in the first level.
-    compressor = zlib.compressobj(level=1, wbits=_GZIP if coding == b"gzip" else 15)
+    compressor = _compressor(coding)
     return compressor.compress(body) + compressor.flush()
+
+
+def _compressor(coding: bytes) -> zlib._Compress:
+    # Level 1: the event loop waits for this, and most of the gain is in the first level.
+    return zlib.compressobj(level=1, wbits=_GZIP if coding == b"gzip" else 15)
 
 
 class BodyTooLarge(Exception):
