@@ -205,7 +205,7 @@ def _copy(options: argparse.Namespace) -> int:
     with StepProgress() as steps, storage_errors():
         copy = back_up(data, to, keep=options.keep, progress=_in_megabytes(steps))
     print(f"Copied {data} to {to} as {copy.name}: {_bytes(copy.size)}, of which {_bytes(copy.written)} were new")
-    return _told(copy.problems, "the data folder is damaged, and so is this copy; earlier copies are kept")
+    return _reported(copy.problems, "the data folder is damaged, and so is this copy; earlier copies are kept")
 
 
 def _list_copies(options: argparse.Namespace) -> int:
@@ -239,7 +239,9 @@ def _restore_copy(options: argparse.Namespace) -> int:
         copy = copies.choose(options.at)
         restore(copies, copy, data, _in_megabytes(steps))
     print(f"Restored {data} as of {_shown(copy.taken_at)}: {_bytes(copy.size)}")
-    return _told(copy.problems, "the data folder was damaged when this copy was taken; --at restores an earlier one")
+    return _reported(
+        copy.problems, "the data folder was damaged when this copy was taken; --at restores an earlier one"
+    )
 
 
 def _in_megabytes(steps: StepProgress) -> Callable[[str, int, int], None]:
@@ -254,7 +256,7 @@ def _in_megabytes(steps: StepProgress) -> Callable[[str, int, int], None]:
     return report
 
 
-def _told(problems: list[str], meaning: str) -> int:
+def _reported(problems: list[str], meaning: str) -> int:
     for problem in problems:
         print(f"problem: {problem}")
     if problems:

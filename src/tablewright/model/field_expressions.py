@@ -152,7 +152,7 @@ class Attr(Generic[T]):
         found = self._condition(node, text)
         if len(options) == len(values):
             return found
-        return self._said(Or((found.node, self._is_none().node)), text)
+        return self._described(Or((found.node, self._is_none().node)), text)
 
     def begins_with(self: Attr[str] | Attr[str | None] | Attr[bytes], prefix: str | bytes) -> FieldCondition:
         """Text that begins with a prefix."""
@@ -208,16 +208,16 @@ class Attr(Generic[T]):
 
     def exists(self) -> FieldCondition:
         """The attribute is stored, whatever its value."""
-        return self._said(self._exists(), f"{self._path} exists")
+        return self._described(self._exists(), f"{self._path} exists")
 
     def absent(self) -> FieldCondition:
         """The attribute is not stored."""
-        return self._said(self._missing(), f"{self._path} is absent")
+        return self._described(self._missing(), f"{self._path} is absent")
 
     def stored_as(self, kind: AttributeType) -> FieldCondition:
         """The attribute is stored with a type of DynamoDB's."""
         node = Function("attribute_type", (self._node(), LiteralValue({"S": kind})))
-        return self._said(node, f"{self._path} is stored as {kind}")
+        return self._described(node, f"{self._path} is stored as {kind}")
 
     # -- changes ------------------------------------------------------------------------------------------------
 
@@ -389,7 +389,7 @@ class Attr(Generic[T]):
             found = self._is_none()
             if operator == "=":
                 return found
-            return self._said(Not(found.node), f"{self._path} is not None")
+            return self._described(Not(found.node), f"{self._path} is not None")
         node = Compare(operator, self._node(), LiteralValue(stored))
         return self._condition(node, f"{self._path} {operator} {_words(value)}")
 
@@ -416,7 +416,7 @@ class Attr(Generic[T]):
         null: Condition = Compare("=", self._node(), LiteralValue(_NULL))
         if self._default is None:
             null = Or((self._missing(), null))
-        return self._said(null, f"{self._path} is None")
+        return self._described(null, f"{self._path} is None")
 
     def _condition(self, node: Condition, text: str, *, is_missing_known: bool = False) -> FieldCondition:
         """A condition, which a missing attribute meets if the default of its field does."""
@@ -427,9 +427,9 @@ class Attr(Generic[T]):
             # What is not there is neither equal to anything nor in any order.
             elif getattr(node, "operator", None) not in _NEVER_OF_MISSING and holds(node, {}):
                 node = And((self._exists(), node))
-        return self._said(node, text)
+        return self._described(node, text)
 
-    def _said(self, node: Condition, text: str) -> FieldCondition:
+    def _described(self, node: Condition, text: str) -> FieldCondition:
         if self._refusal is not None:
             raise ModelError(f"{self._name} {self._refusal}")
         return FieldCondition(self._entity, node, text, ((self._path, self._place.path),))

@@ -193,12 +193,12 @@ class _Server(uvicorn.Server):
 
     def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
         super().__init__(config)
-        self._said = started
+        self._on_started = started
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self.started:
-            self._said()
+            self._on_started()
 
 
 def _server(studio: Studio, pages: BrowserPages, started: Callable[[], None]) -> _Server:

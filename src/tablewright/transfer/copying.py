@@ -299,7 +299,7 @@ class _TableCopying:
                 table.with_blobs += sum(BLOB_REFERENCES in item for item in items)
                 segment.read += len(page.items)
                 segment.position, segment.mark, segment.ended = page.position, mark, page.position is None
-                self._tell("copy", table.read)
+                self._report_progress("copy", table.read)
                 await self._state.noted()
         finally:
             if pending is not None:
@@ -325,7 +325,7 @@ class _TableCopying:
             def on_page(items: list[Item]) -> None:
                 nonlocal seen
                 seen += len(items)
-                self._tell("verify", seen)
+                self._report_progress("verify", seen)
 
             target = self._target.reading()
             there = await digests_in(target, names[1], key, options.segments, on_page)
@@ -344,7 +344,7 @@ class _TableCopying:
         except BaseExceptionGroup as failed:
             raise _first(failed) from None
 
-    def _tell(self, phase: Literal["copy", "verify"], items: int) -> None:
+    def _report_progress(self, phase: Literal["copy", "verify"], items: int) -> None:
         self._on_progress(CopyProgress(self._names[0], phase, items, max(self._expected, items)))
 
 

@@ -50,7 +50,7 @@ class Waiting:
     # The start page shows the first few.
     things: Sequence[Thing] = ()
     # Whether they are this person's own, so that the bell tells of each.
-    tells: bool = False
+    notifies: bool = False
 
 
 @dataclass(frozen=True, slots=True)

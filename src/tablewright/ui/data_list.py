@@ -18,7 +18,7 @@ from typing import Generic, TypeVar
 from nicegui import ui
 
 from tablewright.ui.components import box, button, failed, set_attribute, text
-from tablewright.ui.feedback import said
+from tablewright.ui.feedback import error_text
 from tablewright.ui.texts import Texts
 
 __all__ = ["DataList"]
@@ -75,7 +75,7 @@ class DataList(Generic[T]):
         except Exception as error:
             self._clear()
             with self._body:
-                failed(self._t("shell.not_shown"), said(error, self._t), (self._t("shell.again"), self.load))
+                failed(self._t("shell.not_shown"), error_text(error, self._t), (self._t("shell.again"), self.load))
             return
         if number != self._loads:
             # Another load has begun since.

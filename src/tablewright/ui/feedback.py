@@ -21,7 +21,7 @@ from nicegui.events import GenericEventArguments
 from tablewright.ui.api_calls import Refused, SignedOut
 from tablewright.ui.texts import Texts
 
-__all__ = ["Handler", "confirm", "dialog", "guarded", "problem", "said", "toast"]
+__all__ = ["Handler", "confirm", "dialog", "error_text", "guarded", "problem", "toast"]
 
 Handler = Callable[[], Awaitable[object] | object]
 
@@ -92,10 +92,10 @@ def problem(error: Exception) -> None:
     if isinstance(error, SignedOut):
         voice.leave()
         return
-    toast(said(error, voice.t), bad=True)
+    toast(error_text(error, voice.t), bad=True)
 
 
-def said(error: Exception, t: Texts) -> str:
+def error_text(error: Exception, t: Texts) -> str:
     """An error in words for people."""
     if isinstance(error, Refused):
         if error.kind == "precondition-failed":

@@ -56,7 +56,7 @@ class _Subscription:
         self.on_state = on_state
         self._waiting: list[AnyChange] | None = []
         self._is_there = asyncio.Event()
-        self.task = asyncio.create_task(self._tell())
+        self.task = asyncio.create_task(self._notify())
 
     def add(self, changes: Sequence[AnyChange] | None) -> None:
         if changes is None or self._waiting is None or len(self._waiting) + len(changes) > _MOST:
@@ -65,7 +65,7 @@ class _Subscription:
             self._waiting += changes
         self._is_there.set()
 
-    async def _tell(self) -> None:
+    async def _notify(self) -> None:
         while True:
             await self._is_there.wait()
             await asyncio.sleep(_GATHER)

@@ -28,7 +28,7 @@ from tablewright.store import AnyChange
 from tablewright.ui.api_calls import Api, Refused, SignedOut
 from tablewright.ui.applications import Application, Calls, View
 from tablewright.ui.components import empty, failed, link_button
-from tablewright.ui.feedback import guarded, said, speak
+from tablewright.ui.feedback import error_text, guarded, speak
 from tablewright.ui.forms import follow_choices
 from tablewright.ui.frame import Columns, Frame
 from tablewright.ui.identity.browser_guard import session_in
@@ -279,7 +279,7 @@ class Page:
                     address = self._address(application, view, values, query)
                     failed(
                         self.t("shell.not_shown"),
-                        said(error, self.t),
+                        error_text(error, self.t),
                         (self.t("shell.again"), lambda: self.open(address)),
                     )
                     if isinstance(error, Refused) and error.status == 503:

@@ -181,8 +181,8 @@ def _outcome(code: int, response: bytes | str, recipient: str) -> Exception:
     text = response.decode(errors="replace") if isinstance(response, bytes) else response
     # One line without the address, which the server may quote.
     line = re.sub(re.escape(recipient), "the recipient", " ".join(text.split()), flags=re.IGNORECASE)
-    told = f"{code} {''.join(filter(str.isprintable, line))}".strip()[:_MAX_RESPONSE]
-    return MailRefused(told) if 500 <= code < 600 else Deferred(told)
+    reply = f"{code} {''.join(filter(str.isprintable, line))}".strip()[:_MAX_RESPONSE]
+    return MailRefused(reply) if 500 <= code < 600 else Deferred(reply)
 
 
 def _describe(error: Exception) -> str:

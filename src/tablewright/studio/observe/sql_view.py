@@ -98,7 +98,7 @@ class _Sql:
                             )
                 self._status = box("", role="status")
                 self._shown = box("tw-card st-sql-result")
-        self._timer = ui.timer(_EVERY, self._tell, active=False)
+        self._timer = ui.timer(_EVERY, self._show_progress, active=False)
 
     async def show(self) -> None:
         t = self._page.t
@@ -246,7 +246,7 @@ class _Sql:
     def _note(self, progress: LoadProgress) -> None:
         self._progress = progress
 
-    def _tell(self) -> None:
+    def _show_progress(self) -> None:
         t, progress = self._page.t, self._progress
         self._status.clear()
         with self._status, box("tw-banner tw-banner-info"):

@@ -322,8 +322,8 @@ class Support(ShortLivedItems):
         event = self._event(
             ticket_id, "status_changed", by=helpers[0], old_status=before, new_status=status, details=details
         )
-        told = {"status": status} | {each.path: each.value for each in changes if each.path in _AUDITED}
-        entry = self._audit.changed(_thing(ticket_id), basis.ticket or {"status": before}, **told)
+        audited = {"status": status} | {each.path: each.value for each in changes if each.path in _AUDITED}
+        entry = self._audit.changed(_thing(ticket_id), basis.ticket or {"status": before}, **audited)
         return await self._commit(ticket_id, basis, [change, entry], event, helpers, before)
 
     async def _commit(
@@ -387,10 +387,10 @@ class Support(ShortLivedItems):
         kind = CUSTOMER_MESSAGE if from_customer else STAFF_MESSAGE
         event = self._event(ticket_id, kind, by=by, details={"text": text})
         event.customer_id = customer_id
-        said = Conversation(ticket_id=ticket_id, last_message_at=event.timestamp, is_answered=not from_customer)
+        conversation = Conversation(ticket_id=ticket_id, last_message_at=event.timestamp, is_answered=not from_customer)
         helped = [] if from_customer else _helped(ticket_id, by)
         owner = [attr(Ticket.customer_id) == by] if from_customer else []
-        return await self._append(event, [Put(said), *helped], responder, expect=owner)
+        return await self._append(event, [Put(conversation), *helped], responder, expect=owner)
 
     async def add_note(self, ticket_id: str, text: str, responder: Responder[Event, R], *, by: str) -> R:
         """Write something that the customer never sees; the response to it."""

@@ -65,8 +65,8 @@ class _Directory:
                     text(t("shell.more"))
 
     def _is_looked_for(self, person: Body) -> bool:
-        said = f"{person['person_id']} {person['email'] or ''} {' '.join(_roles_of(person))}".casefold()
-        return all(word in said for word in self._words)
+        searchable = f"{person['person_id']} {person['email'] or ''} {' '.join(_roles_of(person))}".casefold()
+        return all(word in searchable for word in self._words)
 
     def _columns(self) -> list[Column[Body]]:
         t = self._page.t

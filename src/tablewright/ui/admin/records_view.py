@@ -40,8 +40,8 @@ async def events(page: Page) -> None:
             with box("tw-row-between"):
                 text(each["type"], "tw-item-title")
                 time(t, parsed_time(each["at"]))
-            said = ", ".join(f"{name}: {value}" for name, value in each["detail"].items())
-            text(said, "tw-mute tw-small tw-break")
+            details = ", ".join(f"{name}: {value}" for name, value in each["detail"].items())
+            text(details, "tw-mute tw-small tw-break")
 
     with box("tw-body tw-body-narrow"):
         with box("tw-row tw-wrap", "nav", aria_label=t("admin.system")):

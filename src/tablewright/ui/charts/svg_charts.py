@@ -104,11 +104,11 @@ def _svg(label: str, places: Sequence[str], series: Sequence[Series], top: int) 
         points = " ".join(f"{step * number:.1f},{y(value)}" for number, value in enumerate(each.values))
         parts.append(f'<polyline class="tw-chart-path tw-chart-{each.colour}" points="{points}"/>')
     for number, place in enumerate(places):
-        said = ", ".join(f"{each.name} {each.values[number]:g}" for each in series)
+        values = ", ".join(f"{each.name} {each.values[number]:g}" for each in series)
         # What is pointed at says its numbers.
         parts.append(
             f'<rect class="tw-chart-place" x="{step * (number - 0.5):.1f}" y="0" width="{step:.1f}" '
-            f'height="{_HEIGHT:g}"><title>{escape(f"{place}: {said}")}</title></rect>'
+            f'height="{_HEIGHT:g}"><title>{escape(f"{place}: {values}")}</title></rect>'
         )
     return "".join([*parts, "</svg>"])
 

@@ -57,20 +57,20 @@ class Notices:
 
     def add(self, page: Page) -> None:
         """Give a page its bell."""
-        self._bells.add(_Bell(page, self._read, self._told))
+        self._bells.add(_Bell(page, self._read, self._mark_read_elsewhere))
 
-    def _told(self, teller: _Bell, read: frozenset[str]) -> None:
+    def _mark_read_elsewhere(self, source: _Bell, read: frozenset[str]) -> None:
         """Somebody has read something: their other windows show it."""
         for bell in tuple(self._bells):
-            if bell is not teller and bell.user_id == teller.user_id:
+            if bell is not source and bell.user_id == source.user_id:
                 bell.show(read)
 
 
 class _Bell:
-    def __init__(self, page: Page, read: ReadNotices, tell: Callable[[_Bell, frozenset[str]], None]) -> None:
+    def __init__(self, page: Page, read: ReadNotices, on_read: Callable[[_Bell, frozenset[str]], None]) -> None:
         self._page = page
         self._store = read
-        self._tell = tell
+        self._on_read = on_read
         self.user_id = page.user_id
         self._sources = [each for each in page.applications if each.waiting is not None]
         self._found: dict[str, list[_Notice]] = {}
@@ -138,7 +138,7 @@ class _Bell:
                 return
         found: dict[str, _Notice] = {}
         for group in groups:
-            for thing in group.things if group.tells else ():
+            for thing in group.things if group.notifies else ():
                 id_ = sha256(f"{thing.path.partition('?')[0]} {thing.stamp}".encode()).hexdigest()[:16]
                 found.setdefault(id_, _Notice(id_, application, group.text, thing.text, thing.path))
         self._found[application.name] = [*found.values()]
@@ -200,7 +200,7 @@ class _Bell:
     async def _mark(self, ids: Sequence[str]) -> None:
         read = await self._store.add(self.user_id, ids)
         self.show(read)
-        self._tell(self, read)
+        self._on_read(self, read)
 
     async def _toggled(self, event: GenericEventArguments) -> None:
         self._is_open = event.args is True

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from tablewright.ui.api_calls import Refused
 from tablewright.ui.applications import Application, View
 from tablewright.ui.components import banner, box, card, empty, failed, pill, text
-from tablewright.ui.feedback import said
+from tablewright.ui.feedback import error_text
 from tablewright.ui.screen_page import Page
 
 __all__ = ["search_results"]
@@ -29,7 +29,7 @@ async def search_results(page: Page) -> None:
         found = 0
         for application, answer in zip(searched, answers, strict=bool(query)):
             if isinstance(answer, Refused):
-                failed(t(application.title), said(answer, t))
+                failed(t(application.title), error_text(answer, t))
                 continue
             if answer["is_building"]:
                 banner(t("shell.search_building", name=t(application.title)))

@@ -8,7 +8,7 @@ from tablewright.store import AnyChange
 from tablewright.ui.api_calls import Refused
 from tablewright.ui.applications import Application, Waiting
 from tablewright.ui.components import box, card, empty, failed, icon, link, link_button, pill, text
-from tablewright.ui.feedback import said
+from tablewright.ui.feedback import error_text
 from tablewright.ui.frame_views.search_view import search_results
 from tablewright.ui.gallery import gallery
 from tablewright.ui.screen_page import Page
@@ -66,7 +66,7 @@ class _ApplicationCard:
             try:
                 found = await application.waiting(page)
             except Refused as error:
-                problem = said(error, page.t)
+                problem = error_text(error, page.t)
         self._slot.clear()
         with self._slot, card():
             with box("tw-card-head"):

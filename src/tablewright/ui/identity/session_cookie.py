@@ -146,8 +146,8 @@ class Sessions:
         self._ended[session.id] = session.expires
         while self._ended and (len(self._ended) > _MAX_ENDED or next(iter(self._ended.values())) <= now):
             self._ended.popitem(last=False)
-        for tell in tuple(self._watching.pop(session.id, ())):
-            tell()
+        for on_end in tuple(self._watching.pop(session.id, ())):
+            on_end()
 
     def watch(self, session: Session, on_end: Callable[[], None]) -> Callable[[], None]:
         """Call something when a session is signed out; what is returned ends that."""

@@ -137,11 +137,11 @@ class DetailPanel(ABC):
         """Make a call about this thing."""
         return await self._page.api.call(name, **{self.ID: self.key, **values})
 
-    async def _change(self, call: str, said: str, *, body: Any = None, undo: Handler | None = None) -> None:
+    async def _change(self, call: str, message: str, *, body: Any = None, undo: Handler | None = None) -> None:
         """Change the thing as it was seen; if somebody was faster, say so. In both cases, show the latest."""
         try:
             await self._call(call, body=body, seen=self._etag)
-            toast(said, undo=None if undo is None else (self._page.t("shell.undo"), undo))
+            toast(message, undo=None if undo is None else (self._page.t("shell.undo"), undo))
         except Refused as error:
             if not error.is_conflict:
                 raise

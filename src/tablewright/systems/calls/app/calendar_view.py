@@ -134,23 +134,23 @@ class _Calendar:
             self._show()
         await self._open_call(call_id)
 
-    def _whose(self, said: str | None) -> list[Whose]:
+    def _whose(self, chosen: str | None) -> list[Whose]:
         """Whose calendars are shown: customers their own, staff those that they choose."""
         if not self._is_staff:
             return [self._me]
         client = self._page.client
-        if said is None:
-            said = _last.get(client)
-        if said is None:
-            said = unquote(client.request.cookies.get(_REMEMBERED, ""))
-        found = [as_whose(each) for each in (said or "").split(",")[:MOST_CALENDARS]]
+        if chosen is None:
+            chosen = _last.get(client)
+        if chosen is None:
+            chosen = unquote(client.request.cookies.get(_REMEMBERED, ""))
+        found = [as_whose(each) for each in (chosen or "").split(",")[:MOST_CALENDARS]]
         return list(dict.fromkeys(each for each in found if each is not None))
 
     def _remember(self) -> None:
         if self._is_staff:
-            client, said = self._page.client, ",".join(map(str, self._who))
-            _last[client] = said
-            cookie = f"{_REMEMBERED}={quote(said, safe='')}; path=/; max-age=31536000; samesite=lax"
+            client, chosen = self._page.client, ",".join(map(str, self._who))
+            _last[client] = chosen
+            cookie = f"{_REMEMBERED}={quote(chosen, safe='')}; path=/; max-age=31536000; samesite=lax"
             client.run_javascript(f"document.cookie = {json.dumps(cookie)}")
 
     def _usual(self) -> Span:

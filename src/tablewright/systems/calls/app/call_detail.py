@@ -110,9 +110,9 @@ class CallDetail:
                             made.props["aria-label"] = t("calls.calendar_of", who=each.person_id)
             link(t("calls.link"), page.path(f"/call/{self.call_id}"), "tw-link tw-small")
             if audit:
-                activity(t, t("calls.activity"), audit, self._said)
+                activity(t, t("calls.activity"), audit, self._describe)
 
-    def _said(self, entry: Mapping[str, Any]) -> str:
+    def _describe(self, entry: Mapping[str, Any]) -> str:
         """An entry of the audit in words."""
         t, call, changes = self._page.t, entry["call"], entry["changes"]
         values = {"who": entry["by"], "what": ", ".join(changes), "old": "", "new": ""}

@@ -181,10 +181,10 @@ async def move_call(
     before = {name: call[name] for name in changes}
     undo = (t("shell.undo"), lambda: move_call(page, times, answer.body, before, after, is_undo=True))
     if answer.body["scheduledFor"] == call["scheduledFor"]:
-        said = t("calls.lasts", minutes=_minutes(t, answer.body["durationMinutes"]))
+        message = t("calls.lasts", minutes=_minutes(t, answer.body["durationMinutes"]))
     else:
-        said = t("calls.moved", when=times.when(begins(answer.body)))
-    toast(said, undo=None if is_undo else undo)
+        message = t("calls.moved", when=times.when(begins(answer.body)))
+    toast(message, undo=None if is_undo else undo)
     await after()
     return True
 

@@ -140,11 +140,11 @@ class EditorFields:
             else:
                 found.setdefault(place, each["message"])
         for path, (outer, error) in self._errors.items():
-            said = found.get(path, "")
-            said = said[:1].upper() + said[1:]
-            if error.text != said:
-                error.set_text(said)
-                if said:
+            message = found.get(path, "")
+            message = message[:1].upper() + message[1:]
+            if error.text != message:
+                error.set_text(message)
+                if message:
                     outer.classes("tw-invalid")
                 else:
                     outer.classes(remove="tw-invalid")

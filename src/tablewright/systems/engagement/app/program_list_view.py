@@ -101,7 +101,7 @@ class _Programs:
         return found, None
 
     async def changed(self, changes: Sequence[AnyChange] | None) -> None:
-        self._tell(changes)
+        self._announce(changes)
         if changes is None:
             await self.list.refresh()
             if self._panel is not None:
@@ -118,7 +118,7 @@ class _Programs:
             if is_program or rest:
                 await panel.changed(rest, is_program=is_program)
 
-    def _tell(self, changes: Sequence[AnyChange] | None) -> None:
+    def _announce(self, changes: Sequence[AnyChange] | None) -> None:
         """Say what others have decided about somebody's programs, or want decided."""
         page, t = self._page, self._page.t
         for each in changes or ():

@@ -87,7 +87,7 @@ class Overview:
                         icon("alert" if wrong else "check")
                         text(label, "tw-hidden")
                     text(t(f"engagement.{name}"), "tw-strong")
-                    text(wrong[0] if wrong else _said(page, name, program), "" if wrong else "tw-mute")
+                    text(wrong[0] if wrong else _summary(page, name, program), "" if wrong else "tw-mute")
             with box("tw-check"):
                 with box("tw-check-mark tw-tone-info", "span", aria_hidden="true"):
                     icon("bolt")
@@ -109,11 +109,11 @@ class Overview:
                     _letter(name, json.dumps(settings, ensure_ascii=False, indent=1), code=True)
             for each in program["channels"]:
                 config = each["config"]
-                said = "\n".join(str(value) for value in config.values()) or t("engagement.none")
+                content = "\n".join(str(value) for value in config.values()) or t("engagement.none")
                 limit = (
                     "" if each["limitPerDay"] is None else f" · {t('engagement.limit_per_day')} {each['limitPerDay']}"
                 )
-                _letter(f"{each['channelId']}{limit}", said)
+                _letter(f"{each['channelId']}{limit}", content)
 
     def _draw_history(self, versions: list[Body]) -> None:
         page, t = self._page, self._page.t
@@ -133,7 +133,7 @@ def _letter(title: str, content: str, *, code: bool = False) -> None:
         text(content, f"tw-pre {'tw-mono' if code else ''}", "p")
 
 
-def _said(page: Page, name: str, program: Body) -> str:
+def _summary(page: Page, name: str, program: Body) -> str:
     """A part of a program in a line."""
     t = page.t
     if name == "sources":

@@ -120,10 +120,10 @@ class ProgramPanel:
                     text(f"{program['programId']} · {program['marketplaceId']} · {version}", "tw-mute tw-small")
                 with box("tw-row tw-wrap"):
                     self._draw_actions(program)
-            said = self._about_approval(program)
-            if said is not None:
+            message = self._about_approval(program)
+            if message is not None:
                 with box("tw-head-note"):
-                    banner(*said)
+                    banner(*message)
 
     def _about_approval(self, program: Body) -> tuple[str, Any] | None:
         t, approval = self._page.t, program["approval"]
@@ -138,13 +138,13 @@ class ProgramPanel:
             who = ", ".join(approval["editors"]) or approval["requestedBy"]
             return f"{asked}. {t('engagement.second_person', who=who)}", "warn"
         if state == "declined":
-            said = t(
+            message = t(
                 "engagement.declined_by",
                 who=approval["decidedBy"],
                 when=when("decidedAt"),
                 reason=approval["reason"] or "",
             )
-            return said, "bad"
+            return message, "bad"
         return (t("engagement.is_draft"), "info") if state == "draft" else None
 
     def _draw_actions(self, program: Body) -> None:
@@ -172,7 +172,7 @@ class ProgramPanel:
         await begin_run(self._page, self.program)
         await self._page.go(path_of(self._page, self.program, "runs"))
 
-    async def _call(self, name: str, said: str, body: Body | None = None) -> None:
+    async def _call(self, name: str, text_key: str, body: Body | None = None) -> None:
         """Make a call about the program as it was seen, and show what became of it."""
         assert self._answer is not None
         program = self.program
@@ -183,7 +183,9 @@ class ProgramPanel:
                 await self.reload()
             raise
         toast(
-            self._page.t(f"engagement.{said}", **({"name": program["programName"]} if said != "requested_now" else {}))
+            self._page.t(
+                f"engagement.{text_key}", **({"name": program["programName"]} if text_key != "requested_now" else {})
+            )
         )
         await self.reload()
 

@@ -102,18 +102,18 @@ def _draw_progress(page: Page, run: Body) -> None:
     t, counts, total = page.t, run["counts"], run["total"]
     done = counts["read"] + counts["withoutId"]
     if total is None:
-        said = t("engagement.progress_of_many", read=t.number(done))
+        message = t("engagement.progress_of_many", read=t.number(done))
     else:
-        said = t("engagement.progress", read=t.number(done), total=t.number(total))
+        message = t("engagement.progress", read=t.number(done), total=t.number(total))
     started, updated = parsed_time(run["started"]), parsed_time(run["finished"] or run["updated"])
     if started is not None and updated is not None and updated > started and run["attempt"] == 1:
         speed = done / (updated - started).total_seconds()
-        said += f" · {t('engagement.a_second', number=number(t, round(speed)))}"
+        message += f" · {t('engagement.a_second', number=number(t, round(speed)))}"
     if run["state"] == "running" or total:
         part = 1.0 if run["state"] == "completed" else done / total if total else 0.0
         tone: Tone = "good" if run["state"] == "completed" else "bad" if run["state"] == "failed" else "info"
-        meter(part, said, tone)
-    text(said, "tw-mute tw-small tw-num", "p")
+        meter(part, message, tone)
+    text(message, "tw-mute tw-small tw-num", "p")
 
 
 def _draw_actions(page: Page, run: Body) -> None:
@@ -133,10 +133,10 @@ def _draw_actions(page: Page, run: Body) -> None:
             button(t("engagement.cancel_run"), lambda: _cancel(page, run), kind="danger", small=True)
 
 
-async def _change(page: Page, run: Body, call: str, said: str) -> None:
+async def _change(page: Page, run: Body, call: str, message: str) -> None:
     # Not under what was seen: a run changes all the time, and its state decides.
     await page.api.call(call, program_id=run["programId"], marketplace_id=run["marketplaceId"], run_id=run["runId"])
-    toast(page.t(f"engagement.{said}"))
+    toast(page.t(f"engagement.{message}"))
 
 
 async def _cancel(page: Page, run: Body) -> None:

@@ -52,7 +52,7 @@ class Patience:
     seconds: float
     halted: Callable[[], bool] = lambda: False
     # Called when a wait begins, with what is waited for.
-    tell: Callable[[str], None] = lambda reason: None
+    notify: Callable[[str], None] = lambda reason: None
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
     entropy: random.Random = field(default_factory=random.Random)
@@ -65,7 +65,7 @@ class Patience:
         now = self.clock()
         if outage.by_policy or now - since >= self.seconds:
             raise Paused(reason)
-        self.tell(reason)
+        self.notify(reason)
         pause = min(_MAX_WAIT, _FIRST_WAIT * 2**attempt)
         until = now + max(outage.rest, self.entropy.uniform(pause / 2, pause))
         until = min(until, since + self.seconds)

@@ -142,15 +142,15 @@ class DeskTicket(DetailPanel):
         self._draw_facts()
         self._draw_others()
         if self._page.may("audit"):
-            activity(self._page.t, self._page.t("desk.activity"), self._audit, self._said)
+            activity(self._page.t, self._page.t("desk.activity"), self._audit, self._describe)
 
     def _draw_clock(self) -> None:
         t, clock = self._page.t, clock_of(self._page.t, self._ticket)
         with section(t("desk.first_answer")):
             if clock is not None:
-                used, said, tone = clock
+                used, message, tone = clock
                 with box("tw-row-between"):
-                    text(said, "tw-strong")
+                    text(message, "tw-strong")
                 meter(used, t("desk.first_answer"), tone)
             else:
                 answered = parsed_time(self._ticket["first_answered_at"])
@@ -191,7 +191,7 @@ class DeskTicket(DetailPanel):
             if not self._others:
                 text(t("desk.no_others"), "tw-mute")
 
-    def _said(self, entry: Mapping[str, Any]) -> str:
+    def _describe(self, entry: Mapping[str, Any]) -> str:
         """An entry of the audit in words."""
         t, call, changes = self._page.t, entry["call"], entry["changes"]
         key = f"desk.did_{call}" if call in _KNOWN_CALLS else "desk.did_something"
@@ -206,13 +206,13 @@ class DeskTicket(DetailPanel):
     # -- doing ----------------------------------------------------------------------------------------------------
 
     async def _take(self) -> None:
-        said = self._page.t("desk.taken", number=self._ticket["number"])
-        await self._change("take", said, undo=lambda: self._assign(None))
+        message = self._page.t("desk.taken", number=self._ticket["number"])
+        await self._change("take", message, undo=lambda: self._assign(None))
 
     async def _assign(self, who: str | None) -> None:
         t, number, before = self._page.t, self._ticket["number"], self._ticket["assignee"]
-        said = t("desk.released", number=number) if who is None else t("desk.assigned", number=number, who=who)
-        await self._change("assign", said, body={"assignee": who}, undo=lambda: self._assign(before))
+        message = t("desk.released", number=number) if who is None else t("desk.assigned", number=number, who=who)
+        await self._change("assign", message, body={"assignee": who}, undo=lambda: self._assign(before))
 
     def _ask_assignee(self) -> None:
         t = self._page.t

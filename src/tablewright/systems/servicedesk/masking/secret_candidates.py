@@ -63,14 +63,14 @@ class Candidates:
         self.words = tokens.words
 
     def candidate(
-        self, at: int, cue: Cue, link: Link, *, said: int, doubt: bool, broken: bool, since: int
+        self, at: int, cue: Cue, link: Link, *, spoken: int, doubt: bool, broken: bool, since: int
     ) -> tuple[int, int] | None:
         """The secret that begins at a token, if there is one behind this link."""
         tokens, family = self.tokens, cue.family
         if family in ("serial", "sticker"):
             return self._serial_behind(at, family, link, since)
         if at in tokens.quotes and tokens.quotes[at] > at:
-            return self.quoted(at, link, said) if family != "message" else None
+            return self.quoted(at, link, spoken) if family != "message" else None
         if not tokens.gaps[at] and link not in (Link.SIGN, Link.PAUSE, Link.NEXT):
             return None
         if not tokens.gaps[at] and self.words[at] in (":", "=", ",", ")", ">", "'", '"', ";", "."):
@@ -83,7 +83,7 @@ class Candidates:
                 return number
         if family in ("message",):
             return None
-        return self._password(at, family, link, said=said, doubt=doubt, broken=broken)
+        return self._password(at, family, link, spoken=spoken, doubt=doubt, broken=broken)
 
     def _code(self, at: int, family: str, link: Link, since: int) -> tuple[int, int] | None:
         tokens = self.tokens
@@ -116,10 +116,10 @@ class Candidates:
                 return False
         return False
 
-    def quoted(self, at: int, link: Link, said: int) -> tuple[int, int] | None:
+    def quoted(self, at: int, link: Link, spoken: int) -> tuple[int, int] | None:
         tokens, close = self.tokens, self.tokens.quotes[at]
         inner = self.words[at + 1 : close]
-        if not inner or MASK in inner or (link is Link.NONE and said > 3):
+        if not inner or MASK in inner or (link is Link.NONE and spoken > 3):
             return None
         if any((word,) in CUES for word in inner) and shape_of(tokens.text(at + 1, close)) is not Shape.ODD:
             return None
@@ -128,7 +128,7 @@ class Candidates:
         return at + 1, close
 
     def _password(
-        self, at: int, family: str, link: Link, *, said: int, doubt: bool, broken: bool
+        self, at: int, family: str, link: Link, *, spoken: int, doubt: bool, broken: bool
     ) -> tuple[int, int] | None:
         tokens = self.tokens
         begin, end = tokens.trimmed(at, self._piece_end(at))

@@ -209,7 +209,7 @@ class _Search:
 
     def _forward(self, cue_begin: int, cue_end: int, cue: Cue) -> bool:
         tokens, words = self.tokens, self.words
-        link, at, said, doubt, answer = Link.NEXT, cue_end, 0, False, False
+        link, at, spoken, doubt, answer = Link.NEXT, cue_end, 0, False, False
         thing = cue_end < tokens.count and words[cue_end] in THINGS and tokens.gaps[cue_end]
         broken = False
         while at < min(tokens.count, cue_end + REACH):
@@ -226,20 +226,20 @@ class _Search:
                 continue
             if tokens.line_before(at) and link < Link.NEXT:
                 return False
-            if not thing or said > 1:
+            if not thing or spoken > 1:
                 end = self.candidates.candidate(
-                    at, cue, link, said=said, doubt=doubt or answer or thing, broken=broken, since=cue_end
+                    at, cue, link, spoken=spoken, doubt=doubt or answer or thing, broken=broken, since=cue_end
                 )
                 if end is not None:
                     begin, stop = end
                     return self._take(begin, stop, cue.kind) and self._more(stop, cue)
             if answer and word not in _ANSWERS:
                 return False
-            link, broken = self._next_link(at, link, said, broken)
+            link, broken = self._next_link(at, link, spoken, broken)
             if word in NEGATIONS or (link is Link.IS and doubt):
                 doubt = True
             if word[0].isalnum() and link in (Link.NONE, Link.LEAD):
-                said += 1
+                spoken += 1
             at += 1
         return False
 
@@ -260,7 +260,7 @@ class _Search:
             at = end
         return True
 
-    def _next_link(self, at: int, link: Link, said: int, broken: bool) -> tuple[Link, bool]:
+    def _next_link(self, at: int, link: Link, spoken: int, broken: bool) -> tuple[Link, bool]:
         """What links what follows a token to the cue."""
         tokens, words, word = self.tokens, self.words, self.words[at]
         before = words[at - 1]

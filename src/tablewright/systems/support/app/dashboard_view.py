@@ -128,13 +128,13 @@ class _Dashboard:
         t = self._page.t
         opened = Series(t("support.opened_line"), "accent", [each["opened"] for each in trend])
         resolved = Series(t("support.resolved_line"), "good", [each["resolved"] for each in trend])
-        said = t(
+        label = t(
             "support.chart_says",
             title=title,
             opened=t.number(sum(opened.values)),
             resolved=t.number(sum(resolved.values)),
         )
-        line_chart(said, places, [opened, resolved], table_label=t("support.as_table"), every=every)
+        line_chart(label, places, [opened, resolved], table_label=t("support.as_table"), every=every)
 
     def _draw_statuses(self, by_status: dict[str, int]) -> None:
         t, page = self._page.t, self._page

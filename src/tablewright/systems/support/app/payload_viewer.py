@@ -50,8 +50,8 @@ async def view_payload(page: Page, ticket_id: str) -> None:
         found = await read(number)
         at[0] = (found.first - 1) // LINES
         last = found.first + len(found.lines) - 1
-        said = t("support.lines", first=t.number(found.first), last=t.number(last), total=t.number(found.total))
-        where.set_text(f"{said} · {t('support.folded', number=found.folded)}" if found.folded else said)
+        lines = t("support.lines", first=t.number(found.first), last=t.number(last), total=t.number(found.total))
+        where.set_text(f"{lines} · {t('support.folded', number=found.folded)}" if found.folded else lines)
         body.clear()
         with body:
             text("\n".join(f"{found.first + place}".rjust(6) for place in range(len(found.lines))), "tw-lines-numbers")

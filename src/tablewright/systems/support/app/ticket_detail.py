@@ -340,10 +340,10 @@ class TicketDetail(DetailPanel):
     async def _assign(self, who: str | None) -> None:
         t, before = self._page.t, self._ticket["assigned_to"]
         if who == self._page.user_id:
-            said = t("support.taken")
+            message = t("support.taken")
         else:
-            said = t("support.released") if who is None else t("support.assigned_now", who=who)
-        await self._change("assign", said, body={"assignee": who}, undo=lambda: self._assign(before))
+            message = t("support.released") if who is None else t("support.assigned_now", who=who)
+        await self._change("assign", message, body={"assignee": who}, undo=lambda: self._assign(before))
 
     async def _set_priority(self, priority: str) -> None:
         t, before = self._page.t, self._ticket["priority"]

@@ -164,8 +164,8 @@ class _Board:
         now = await self._page.api.call("get_task", taskId=task_id)
         task = now.body
         if task["updatedAt"] != version:
-            said = self._page.t("tasks.moved_meanwhile", title=task["title"], who=task["updatedBy"])
-            toast(said, bad=True)
+            message = self._page.t("tasks.moved_meanwhile", title=task["title"], who=task["updatedBy"])
+            toast(message, bad=True)
         elif lane in FOLLOWING[Status(task["status"])]:
             await move_task(self._page, task, Status(lane), now.etag)
         await self._refresh(task_id)

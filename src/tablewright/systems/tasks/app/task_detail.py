@@ -110,7 +110,7 @@ class TaskDetail(DetailPanel):
         self._draw_assignees()
         self._draw_attachments()
         if self._page.may("audit"):
-            activity(t, t("tasks.activity"), self._audit, self._said, t("tasks.no_activity"))
+            activity(t, t("tasks.activity"), self._audit, self._describe, t("tasks.no_activity"))
 
     def _may_move(self) -> bool:
         """Admins move any task, members those that are assigned to them; the service has the last word."""
@@ -189,7 +189,7 @@ class TaskDetail(DetailPanel):
                     label, lambda: self._detach(attachment), icon_name="close", only_icon=True, small=True, kind="quiet"
                 )
 
-    def _said(self, entry: Mapping[str, Any]) -> str:
+    def _describe(self, entry: Mapping[str, Any]) -> str:
         """An entry of the audit in words."""
         t, call, changes = self._page.t, entry["call"], entry["changes"]
         key = f"tasks.did_{call}" if call in _KNOWN_CALLS else "tasks.did_something"
