@@ -12,6 +12,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from tablewright.runtime import StateConflict
+from tablewright.runtime.http.deferred_routes import DeferredRoute
 from tablewright.store import Unreadable
 from tablewright.systems.unreadable_log import UnreadableLog
 
@@ -26,7 +27,7 @@ class SystemRouter(APIRouter):
 
     def __init__(self, service: str, remedies: Mapping[str, str] = MappingProxyType({}), **options: Any) -> None:
         """``service`` is the argument of every route that has ``unreadable_log``; ``remedies`` are by entity."""
-        super().__init__(**options)
+        super().__init__(route_class=DeferredRoute, **options)
         self._service = service
         self._remedies = remedies
 

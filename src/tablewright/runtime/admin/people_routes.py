@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from tablewright.runtime.audit import AuditPage
 from tablewright.runtime.http.conditional_requests import Changing, Reading
+from tablewright.runtime.http.deferred_routes import DeferredRoute
 from tablewright.runtime.http.dependencies import Cursor, IdempotencyKey, Limit, allow, runtime_of
 from tablewright.runtime.http.json_values import UNIQUE, each_once
 from tablewright.runtime.http.path_ids import Id
@@ -20,7 +21,7 @@ from tablewright.runtime.identity.people import Person, PersonStatus
 from tablewright.runtime.mail.mail_addresses import ADDRESS, MAX_ADDRESS_LENGTH, checked_address
 from tablewright.runtime.parameter_texts import matching
 
-router = APIRouter()
+router = APIRouter(route_class=DeferredRoute)
 
 Admin = Annotated[Caller, allow(RUNTIME_ADMINS)]
 Email = Annotated[

@@ -9,13 +9,14 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 
 from tablewright.runtime.errors import ResourceNotFound, StateConflict
+from tablewright.runtime.http.deferred_routes import DeferredRoute
 from tablewright.runtime.http.dependencies import allow, runtime_of
 from tablewright.runtime.http.path_ids import Id
 from tablewright.runtime.http.problems import documented
 from tablewright.runtime.identity.access import RUNTIME_ADMINS, Caller
 from tablewright.runtime.privacy.privacy import PrivacyJob
 
-router = APIRouter()
+router = APIRouter(route_class=DeferredRoute)
 
 Admin = Annotated[Caller, allow(RUNTIME_ADMINS)]
 

@@ -10,12 +10,13 @@ from pydantic import BaseModel, Field
 
 from tablewright.runtime.consumer_threads import ConsumerThreads
 from tablewright.runtime.errors import ResourceNotFound
+from tablewright.runtime.http.deferred_routes import DeferredRoute
 from tablewright.runtime.http.dependencies import allow
 from tablewright.runtime.http.problems import documented
 from tablewright.runtime.identity.access import RUNTIME_ADMINS, Caller
 from tablewright.runtime.search.search_route import search_of
 
-router = APIRouter()
+router = APIRouter(route_class=DeferredRoute)
 
 Admin = Annotated[Caller, allow(RUNTIME_ADMINS)]
 

@@ -19,6 +19,7 @@ from tablewright.runtime.admin import people_routes, privacy_routes, search_rout
 from tablewright.runtime.consumer_threads import ConsumerThreads
 from tablewright.runtime.errors import ResourceNotFound, ServiceUnavailable, StateConflict
 from tablewright.runtime.events.event_log import Event
+from tablewright.runtime.http.deferred_routes import DeferredRoute
 from tablewright.runtime.http.dependencies import Cursor, Limit, Probe, allow, runtime_of
 from tablewright.runtime.http.problems import documented
 from tablewright.runtime.identity.access import RUNTIME_ADMINS, Caller
@@ -36,7 +37,7 @@ from tablewright.store import (
     Unreadable,
 )
 
-router = APIRouter()
+router = APIRouter(route_class=DeferredRoute)
 
 _READY_WITHIN = 5.0
 # What is wrong with a database that answers, by the code of its error.

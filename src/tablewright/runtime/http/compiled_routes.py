@@ -1,4 +1,4 @@
-"""Compiled routes: what an endpoint needs is worked out once, instead of for every request.
+"""Compiled routes: what an endpoint needs is worked out once, with its first request, instead of for every one.
 
 FastAPI tries one route after the other, solves the tree of dependencies again for each request, and passes the response
 through several layers: together more than the database's part of most requests. The routes of a system need little of
@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from enum import Enum
-from functools import partial
+from functools import cached_property, partial
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NoReturn, Union, get_args, get_origin, get_type_hints
 from urllib.parse import parse_qsl
@@ -56,13 +56,13 @@ class CompiledRoutes:
     def __init__(self, app: FastAPI) -> None:
         self._app = app
         # By method, number of steps and first step: routes in the order of their declaration.
-        self._routes: dict[tuple[str, int, str], list[_Route]] = {}
+        self._routes: dict[tuple[str, int, str], list[_Path]] = {}
         for route in app.routes:
-            compiled = _compile(route) if isinstance(route, APIRoute) else None
-            if compiled is not None:
-                for method in compiled.route.methods or ():
-                    key = method, len(compiled.steps), compiled.steps[0]
-                    self._routes.setdefault(key, []).append(compiled)
+            path = _path(route) if isinstance(route, APIRoute) else None
+            if path is not None:
+                for method in path.route.methods or ():
+                    key = method, len(path.steps), path.steps[0]
+                    self._routes.setdefault(key, []).append(path)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         route = self._find(scope) if scope["type"] == "http" else None
@@ -91,16 +91,40 @@ class CompiledRoutes:
     def _find(self, scope: Scope) -> _Route | None:
         """The first route that a path matches; its parameters are left in the scope."""
         _, *steps = scope["path"].removeprefix(scope.get("root_path", "")).split("/")
-        for route in self._routes.get((scope["method"], len(steps), steps[0]) if steps else ("", 0, ""), ()):
-            for place, text in route.fixed:
+        for path in self._routes.get((scope["method"], len(steps), steps[0]) if steps else ("", 0, ""), ()):
+            for place, text in path.fixed:
                 if steps[place] != text:
                     break
             else:
-                parameters = {name: steps[place] for place, name in route.named}
-                if "" not in parameters.values():
+                parameters = {name: steps[place] for place, name in path.named}
+                if "" not in parameters.values() and path.compiled is not None:
                     scope["path_params"] = parameters
-                    return route
+                    return path.compiled
         return None
+
+
+@dataclass(frozen=True)
+class _Path:
+    """The path of a route, which is compiled when it is first requested: a process has many that nobody requests."""
+
+    route: APIRoute
+    steps: list[str]
+    # Steps of the path that must have a text, and those that are parameters.
+    fixed: tuple[tuple[int, str], ...]
+    named: tuple[tuple[int, str], ...]
+
+    @cached_property
+    def compiled(self) -> _Route | None:
+        """None if the route is left to FastAPI."""
+        route = self.route
+        if not isinstance(route.response_class, DefaultPlaceholder) or route.response_model_exclude_none:
+            return None
+        try:
+            call = _Call(route.endpoint, frozenset(name for _, name in self.named))
+        except _Uncommon:
+            return None
+        status = 200 if route.status_code is None else route.status_code
+        return _Route(route, status, call, _serializer(route.response_model))
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +133,6 @@ class _Route:
 
     route: APIRoute
     status: int
-    steps: list[str]
-    # Steps of the path that must have a text, and those that are parameters.
-    fixed: tuple[tuple[int, str], ...]
-    named: tuple[tuple[int, str], ...]
     call: _Call
     serialize: Callable[[Any], bytes] | None
 
@@ -135,21 +155,15 @@ class _Uncommon(Exception):
     """A route needs something that is left to FastAPI."""
 
 
-def _compile(route: APIRoute) -> _Route | None:
+def _path(route: APIRoute) -> _Path | None:
+    """None if the path is left to FastAPI."""
     steps = route.path.split("/")[1:]
     named = tuple((place, step[1:-1]) for place, step in enumerate(steps) if step.startswith("{"))
     fixed = tuple((place, step) for place, step in enumerate(steps) if place and not step.startswith("{"))
     has_plain_path = all("{" not in step or (step[0] + step[-1] == "{}" and ":" not in step) for step in steps)
     if not has_plain_path or "{" in steps[0] or route.dependencies:
         return None
-    if not isinstance(route.response_class, DefaultPlaceholder) or route.response_model_exclude_none:
-        return None
-    try:
-        call = _Call(route.endpoint, frozenset(name for _, name in named))
-    except _Uncommon:
-        return None
-    status = 200 if route.status_code is None else route.status_code
-    return _Route(route, status, steps, fixed, named, call, _serializer(route.response_model))
+    return _Path(route, steps, fixed, named)
 
 
 def _serializer(model: Any) -> Callable[[Any], bytes] | None:

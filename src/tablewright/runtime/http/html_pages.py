@@ -19,6 +19,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from tablewright.runtime.errors import ResourceNotFound
+from tablewright.runtime.http.deferred_routes import DeferredRoute
 from tablewright.runtime.http.dependencies import Probe, runtime_of
 from tablewright.runtime.http.problems import KINDS
 from tablewright.runtime.identity.access import RUNTIME_ADMINS
@@ -30,8 +31,8 @@ __all__ = [
     "is_private",
 ]
 
-router = APIRouter(include_in_schema=False)
-api_router = APIRouter(include_in_schema=False)
+router = APIRouter(route_class=DeferredRoute, include_in_schema=False)
+api_router = APIRouter(route_class=DeferredRoute, include_in_schema=False)
 
 _POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; img-src data:; "
@@ -101,7 +102,7 @@ async def problem_page(kind: str, _: Probe) -> Response:
 
 def entrances(names: Sequence[str]) -> APIRouter:
     """Redirects from the name of a system to its API page; relative, as the host in a request may be anything."""
-    found = APIRouter(include_in_schema=False)
+    found = APIRouter(route_class=DeferredRoute, include_in_schema=False)
     for name in names:
         found.add_api_route(f"/{name}", _lead)
     return found

@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 
 from tablewright.runtime.consumer_threads import ConsumerThreads
 from tablewright.runtime.errors import ServiceProblem
+from tablewright.runtime.http.deferred_routes import DeferredRoute
 from tablewright.runtime.http.dependencies import allow, runtime_of
 from tablewright.runtime.http.problems import documented
 from tablewright.runtime.identity.access import Caller, Grant, Role
@@ -78,7 +79,7 @@ def search_of(request: Request) -> Search:
 
 def search_route(system: str, *readers: Role | Grant) -> APIRouter:
     """A router with the call, for some roles; what each of them finds is said where the system declares its search."""
-    router = APIRouter()
+    router = APIRouter(route_class=DeferredRoute)
 
     async def search(request: Request, caller: Caller, q: SearchText, limit: SearchLimit = 20) -> SearchPage:
         """What the caller may read that has words beginning as those given, the best first."""
