@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
+from tablewright.dynamo.expressions.builder import holds
 from tablewright.model import (
     Entity,
     FieldCondition,
@@ -134,13 +135,24 @@ def many(compare: Callable[[Any, Any], Any], number: int) -> Said:
     return Said(compare(attr(Row.parts).size(), number), lambda row: compare(len(row.parts), number))
 
 
+def long(compare: Callable[[Any, Any], Any], number: int) -> Said:
+    return Said(compare(attr(Row.state).size(), number), lambda row: compare(len(row.state), number))
+
+
+def sorted_as(compare: Callable[[Any, Any], Any], text: str) -> Said:
+    return Said(compare(attr(Row.state), text), lambda row: compare(row.state, text))
+
+
 states = st.sampled_from(["new", "open", "shut"])
 small = st.integers(0, 4)
 leaves = st.one_of(
     st.builds(compared, st.sampled_from(COMPARISONS), small),
     st.builds(weighed, st.sampled_from(COMPARISONS), small.map(float)),
-    states.map(lambda each: Said(attr(Row.state) == each, lambda row: row.state == each)),
-    states.map(lambda each: Said(attr(Row.state) != each, lambda row: row.state != each)),
+    st.builds(sorted_as, st.sampled_from(COMPARISONS), states),
+    st.builds(long, st.sampled_from(COMPARISONS), st.integers(2, 5)),
+    st.tuples(states, states).map(
+        lambda each: Said(attr(Row.state).between(*sorted(each)), lambda row: min(each) <= row.state <= max(each))
+    ),
     st.lists(states, max_size=2).map(lambda each: Said(attr(Row.state).is_in(*each), lambda row: row.state in each)),
     st.sampled_from("nos").map(
         lambda each: Said(attr(Row.state).begins_with(each), lambda row: row.state.startswith(each))
@@ -223,6 +235,13 @@ def test_a_filter_finds_what_the_condition_says_of_entities(
         else:
             with pytest.raises(ConditionFailed):
                 store.delete(row, expect=condition)
+
+
+@pytest.mark.parametrize("compare", COMPARISONS)
+@pytest.mark.parametrize("number", [2, 3, 4])
+def test_a_text_that_is_not_stored_is_as_long_as_its_default(compare: Callable[[Any, Any], Any], number: int) -> None:
+    condition = compare(attr(Row.state).size(), number)
+    assert holds(condition.node, {"PK": {"S": "G#g"}}) is compare(len("new"), number)
 
 
 def test_an_index_without_the_attribute_is_filtered_as_well(store: Store) -> None:

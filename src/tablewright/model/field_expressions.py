@@ -24,7 +24,7 @@ from typing import Any, Generic, Literal, TypeVar, overload
 
 from pydantic import ValidationError
 
-from tablewright.dynamo import AttributeValue, Path, parse_path
+from tablewright.dynamo import AttributeValue, Path, parse_path, same_value
 from tablewright.dynamo.expressions import (
     And,
     Arithmetic,
@@ -37,6 +37,7 @@ from tablewright.dynamo.expressions import (
     Operand,
     Or,
     Placeholder,
+    compare,
     leaves,
     operands,
 )
@@ -422,11 +423,9 @@ class Attr(Generic[T]):
         """A condition, which a missing attribute meets if the default of its field does."""
         default = self._default
         if default is not None and not is_missing_known and not _has_parameters(node):
-            if _is_met(node, default, self._place.path):
-                node = Or((self._missing(), node))
-            # What is not there is neither equal to anything nor in any order.
-            elif getattr(node, "operator", None) not in _NEVER_OF_MISSING and holds(node, {}):
-                node = And((self._exists(), node))
+            is_met = _is_met(node, default, self._place.path)
+            if is_met is not _is_met_by_missing(node):
+                node = Or((self._missing(), node)) if is_met else And((self._exists(), node))
         return self._described(node, text)
 
     def _described(self, node: Condition, text: str) -> FieldCondition:
@@ -460,21 +459,25 @@ def _placeholder(parameter: FilterParameter) -> Placeholder:
 _REMEMBERED = frozenset([str, int, bool, type(None)])
 _MAX_REMEMBERED = 128
 _LONG = 64
-# Comparisons that do not hold of a missing attribute.
-_NEVER_OF_MISSING = frozenset(["=", "<", "<=", ">", ">="])
-# What a value is compared as by its text alone.
-_PLAIN = frozenset(["S", "N", "BOOL"])
 
 
 def _is_met(condition: Condition, value: AttributeValue, path: str) -> bool:
-    """Whether a value meets a condition; most are equalities, which need not be compiled for that."""
-    if isinstance(condition, Compare) and isinstance(condition.right, LiteralValue):
-        right = condition.right.value
-        if value.keys() <= _PLAIN and condition.operator == "=":
-            return bool(right == value)
-        if "N" in value and "N" in right:
-            return bool(_COMPARISONS[condition.operator](Decimal(value["N"]), Decimal(right["N"])))
+    """Whether a value meets a condition. Most compare with one value, and are not compiled for that."""
+    if isinstance(condition, Compare) and isinstance(condition.left, Path):
+        operator, right = condition.operator, condition.right
+        if isinstance(right, LiteralValue):
+            if operator in ("=", "<>"):
+                return same_value(value, right.value) is (operator == "=")
+            order = compare(value, right.value)
+            return order is not None and bool(_COMPARISONS[operator](order, 0))
     return holds(condition, {path: value})
+
+
+def _is_met_by_missing(condition: Condition) -> bool:
+    """Whether a missing attribute meets a condition: it is neither equal to anything nor in any order."""
+    if isinstance(condition, Compare) and isinstance(condition.left, Path):
+        return condition.operator == "<>"
+    return not isinstance(condition, Between | In) and holds(condition, {})
 
 
 def _has_parameters(condition: Condition) -> bool:

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tablewright.dynamo.expressions import compile_condition
+from tablewright.dynamo import parse_path
+from tablewright.dynamo.expressions import Arithmetic, Function, Literal, compile_condition
 from tablewright.dynamo.expressions.builder import (
     Condition,
     Placeholders,
@@ -69,6 +70,37 @@ def test_a_condition_holds_here_exactly_if_its_text_holds(condition: Condition, 
     program = compile_condition(render(condition, placeholders), placeholders.names)
     program.check(placeholders.values)
     assert holds(condition, item) == program.evaluate(item, placeholders.values)
+
+
+operands = st.one_of(
+    paths.map(parse_path),
+    values.map(Literal),
+    st.builds(lambda path, value: Function("if_not_exists", (parse_path(path), Literal(value))), paths, values),
+    st.builds(lambda path, value: Arithmetic("+", parse_path(path), Literal(value)), paths, numbers),
+)
+updates = st.builds(
+    UpdateActions,
+    sets=st.dictionaries(st.sampled_from("abc"), values, max_size=2),
+    computed=st.dictionaries(st.sampled_from("de"), operands, max_size=2),
+    removes=st.lists(st.sampled_from("fg"), unique=True),
+    adds=st.dictionaries(st.sampled_from("hi"), numbers, max_size=2),
+    appends=st.dictionaries(st.sampled_from("jk"), lists, max_size=2),
+    deletes=st.dictionaries(st.sampled_from("lo"), sets, max_size=2),
+)
+
+
+@given(st.none() | conditions, st.none() | updates)
+def test_what_was_rendered_for_a_shape_has_the_values_of_each_request(
+    condition: Condition | None, update: UpdateActions | None
+) -> None:
+    placeholders, anew = Placeholders(), dict[str, Any]()
+    if update is not None and not update.is_empty:
+        anew["UpdateExpression"] = update.render(placeholders)
+    if condition is not None:
+        anew["ConditionExpression"] = render(condition, placeholders)
+    placeholders.into(anew)
+    for _ in range(2):
+        assert with_expressions({}, condition, update) == anew
 
 
 def test_names_are_shared_and_values_are_not() -> None:

@@ -336,13 +336,96 @@ def _operand(operand: Operand, placeholders: Placeholders) -> str:
     return f"{_operand(operand.left, placeholders)} {operand.operator} {_operand(operand.right, placeholders)}"
 
 
+# -- shapes ---------------------------------------------------------------------------------------------------------
+
+
 def with_expressions(
     request: dict[str, Any], condition: Condition | None, update: UpdateActions | None = None
 ) -> dict[str, Any]:
-    """A write request with its expressions and their placeholders."""
+    """A write request with its expressions and their placeholders.
+
+    They are rendered once for each shape, which is all of them but the values.
+    """
+    values: list[AttributeValue] = []
+    # In the order in which they are rendered.
+    shape = (
+        None if update is None else _update_shape(update, values),
+        None if condition is None else _shape(condition, values),
+    )
+    rendered = _RENDERED.get(shape)
+    if rendered is None:
+        rendered = _rendered(condition, update)
+        if len(_RENDERED) >= _MAX_RENDERED:
+            _RENDERED.clear()
+        if len(values) <= _MAX_VALUES:
+            _RENDERED[shape] = rendered
+    expressions, placeholders = rendered
+    request.update(expressions)
+    if values:
+        request["ExpressionAttributeValues"] = dict(zip(placeholders, values, strict=True))
+    return request
+
+
+# The expressions of a request and their names, and the placeholders of values, in their order.
+_Rendered = tuple[dict[str, Any], tuple[str, ...]]
+_RENDERED: dict[Any, _Rendered] = {}
+_MAX_RENDERED = 1024
+_MAX_VALUES = 64
+
+
+def _rendered(condition: Condition | None, update: UpdateActions | None) -> _Rendered:
     placeholders = Placeholders()
+    expressions: dict[str, Any] = {}
     if update is not None and (text := update.render(placeholders)):
-        request["UpdateExpression"] = text
+        expressions["UpdateExpression"] = text
     if condition is not None:
-        request["ConditionExpression"] = render(condition, placeholders)
-    return placeholders.into(request)
+        expressions["ConditionExpression"] = render(condition, placeholders)
+    if placeholders.names:
+        expressions["ExpressionAttributeNames"] = placeholders.names
+    return expressions, tuple(placeholders.values)
+
+
+def _update_shape(update: UpdateActions, values: list[AttributeValue]) -> tuple[Any, ...]:
+    values += update.sets.values()
+    computed = [(path, _operand_shape(operand, values)) for path, operand in update.computed.items()]
+    for members in update.appends.values():
+        values += _EMPTY_LIST.value, members
+    values += update.adds.values()
+    values += update.deletes.values()
+    return (
+        tuple(update.sets),
+        tuple(computed),
+        tuple(update.appends),
+        tuple(update.removes),
+        tuple(update.adds),
+        tuple(update.deletes),
+    )
+
+
+def _shape(condition: Condition, values: list[AttributeValue]) -> tuple[Any, ...]:
+    """All of a condition but its values, which are added to the list in the order that ``render`` has them."""
+    kind = condition.__class__
+    if isinstance(condition, Compare):
+        return (condition.operator, _operand_shape(condition.left, values), _operand_shape(condition.right, values))
+    if isinstance(condition, Function):
+        return (condition.name, *[_operand_shape(each, values) for each in condition.arguments])
+    if isinstance(condition, _JOINED):
+        return (kind, *[_shape(part, values) for part in condition.parts])
+    if isinstance(condition, Not):
+        return (kind, _shape(condition.part, values))
+    operands = (condition.low, condition.high) if isinstance(condition, Between) else condition.options
+    return (kind, *[_operand_shape(each, values) for each in (condition.operand, *operands)])
+
+
+def _operand_shape(operand: Operand, values: list[AttributeValue]) -> Any:
+    if isinstance(operand, Path):
+        # A path is of texts and numbers, and what has operands is not.
+        return operand.parts
+    if isinstance(operand, Literal):
+        values.append(operand.value)
+        return None
+    if isinstance(operand, Function):
+        return _shape(operand, values)
+    if isinstance(operand, Placeholder):
+        return operand
+    return (operand.operator, _operand_shape(operand.left, values), _operand_shape(operand.right, values))
