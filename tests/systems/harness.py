@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from tablewright.runtime.http.application import MakeScreens, application
 from tablewright.runtime.http.bounded_connection import ConnectionLimits, bounded
 from tablewright.runtime.identity.access import RUNTIME_ADMINS
+from tablewright.runtime.identity.stored_notices import Notice
 from tablewright.runtime.settings import Secrets, Settings
 from tablewright.runtime.system import Runtime, System
 from tablewright.runtime.table_readiness import tables_of
@@ -141,6 +142,12 @@ def opened_runtime(systems: Sequence[System], **settings: Any) -> Runtime:
     runtime = Runtime.open(Settings(**settings), systems)
     runtime.sync_store.ensure_tables(*tables_of(systems))
     return runtime
+
+
+def notices_in(served: Served, system: str, user_id: str) -> list[tuple[str, str]]:
+    """What somebody is told of in a system, newest first: the thing that somebody wrote about, and who did."""
+    found = served.runtime.sync_store.query(Notice.of_user(user_id, system), consistent=True).items
+    return [*{each.thing_id: (each.thing_id, each.by) for each in reversed(found)}.values()]
 
 
 def wait_for(condition: Callable[[], Any], seconds: float = 30) -> Any:

@@ -47,6 +47,8 @@ async def use_service_desk(calls: ChargedCalls) -> None:
     await calls.of("answer", desk.add_comment(ticket.ticket_id, "try this", UNKEYED, is_answer=True))
     await calls.of("assign", desk.assign(ticket.ticket_id, "sam"))
     await calls.of("set priority", desk.set_priority(ticket.ticket_id, TicketPriority.P1))
+    comment = desk.add_comment(ticket.ticket_id, "sam, look", UNKEYED, is_answer=True)
+    await calls.of("comment on what somebody has", comment)
     await desk.assign(ticket.ticket_id, None)
     await calls.of("take", desk.take(ticket.ticket_id))
     await calls.of("change status", desk.change_status(ticket.ticket_id, TicketStatus.RESOLVED))

@@ -85,6 +85,8 @@ class Application:
         self.views: list[View] = []
         # What waits for somebody, for the start page.
         self.waiting: Callable[..., Awaitable[Sequence[Waiting]]] | None = None
+        # The thing with an id that somebody else wrote about, for the bell; refused where it is not shown.
+        self.thing_of: Callable[..., Awaitable[Thing]] | None = None
         # Where results of the system's call `search` lead, by their kind: {"task": "/list/{task_id}"}. Of several
         # paths, the first counts whose view somebody is shown.
         self.search: Mapping[str, str | Sequence[str]] = {}

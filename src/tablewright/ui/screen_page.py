@@ -345,16 +345,16 @@ class Page:
 
     async def _searched(self, event: GenericEventArguments) -> None:
         found = str(event.args)[:200].strip()
-        if self._search is not None and await self._told(self._search, found):
+        if self._search is not None and await self._notices(self._search, found):
             return
         if found:
             await self.go(self.path_in("", "/search", q=found))
 
     async def _text_typed(self, event: GenericEventArguments) -> None:
         if self._typed is not None:
-            await self._told(self._typed, str(event.args)[:200].strip())
+            await self._notices(self._typed, str(event.args)[:200].strip())
 
-    async def _told(self, handler: OnText, found: str) -> bool:
+    async def _notices(self, handler: OnText, found: str) -> bool:
         """Hand a text to a view; whether it is done with it."""
         taken = False
 

@@ -22,6 +22,7 @@ from tablewright.runtime import Runtime, Settings, SettingsError, System, calls_
 from tablewright.runtime.http.declared_calls import runtime_calls
 from tablewright.runtime.identity.ended_sessions import EndedSessions
 from tablewright.runtime.identity.read_notices import ReadNotices
+from tablewright.runtime.identity.stored_notices import StoredNotices
 from tablewright.ui.applications import Application, Calls, check
 from tablewright.ui.browser_pages import BrowserPages
 from tablewright.ui.frame_views.notice_bell import Notices
@@ -79,7 +80,7 @@ class Screens:
             live=LiveChanges(runtime.store),
             api=api,
         )
-        self._notices = Notices(ReadNotices(runtime.store))
+        self._notices = Notices(ReadNotices(runtime.store), StoredNotices(runtime.store))
         self.pages = BrowserPages()
         self.pages.add(ROOT, self._page, texts)
         outer = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)

@@ -132,6 +132,7 @@ texts = Catalogue(
         "notices_read": ("Mark all as read", "Segna tutte come lette"),
         "notices_none": ("Nothing waits for you", "Niente ti aspetta"),
         "notice_new": ("new", "nuova"),
+        "notice_wrote": ("{who} wrote", "{who} ha scritto"),
         "key_help": ("This list", "Questo elenco"),
     },
 )

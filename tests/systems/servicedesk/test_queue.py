@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tablewright.systems.servicedesk.ticket_numbers import number_of, parse_number
-from tests.systems.harness import Served, at_once
+from tests.systems.harness import Served, at_once, notices_in
 from tests.systems.servicedesk.desk import Answer, open_ticket
 from tests.systems.slow_reads import slow_reads
 
@@ -156,3 +156,36 @@ def test_the_voice_agent_does_not_see_the_queue(voice: httpx.Client) -> None:
     ticket = open_ticket(voice)
     assert voice.get("/queue").status_code == 403
     assert voice.post(f"/tickets/{ticket['ticket_id']}/take").status_code == 403
+
+
+@pytest.mark.requirement("AP2")
+def test_whoever_has_a_ticket_is_told_of_comments_of_others(
+    served: Served, agent: httpx.Client, voice: httpx.Client
+) -> None:
+    ticket = open_ticket(agent)["ticket_id"]
+    holder, path = f"kim-{uuid4().hex}", f"/tickets/{ticket}"
+    commented = agent.post(f"{path}/comments", json={"comment_text": "nobody has it"})
+    assert commented.status_code == 201, commented.text
+    changed(agent.put(f"{path}/assignee", json={"assignee": holder}))
+    kim = served.client(holder, "Agents", path="/servicedesk")
+    assert kim.post(f"{path}/comments", json={"comment_text": "on it"}).is_success
+    assert notices_in(served, "servicedesk", holder) == []
+    answer = voice.post(f"{path}/comments", json={"comment_text": "the caller asks again"})
+    assert [each["comment_text"] for each in answer.json()["comments"]][1:] == ["on it", "the caller asks again"]
+    assert notices_in(served, "servicedesk", holder) == [(ticket, "ivr")]
+    # A comment that is refused is told to nobody, whether it is too much or about what was seen before.
+    keyed = {"Idempotency-Key": uuid4().hex}
+    for headers in ({"If-Match": '"old"'}, {"If-Match": '"old"', **keyed}):
+        assert agent.post(f"{path}/comments", json={"comment_text": "late"}, headers=headers).status_code == 412
+    assert notices_in(served, "servicedesk", holder) == [(ticket, "ivr")]
+    said = agent.post(f"{path}/comments", json={"comment_text": "under a key"}, headers=keyed)
+    assert said.is_success, said.text
+    assert notices_in(served, "servicedesk", holder) == [(ticket, "sam")]
+
+
+def test_a_ticket_that_somebody_has_and_that_is_full_says_so(served: Served, agent: httpx.Client) -> None:
+    path = f"/tickets/{open_ticket(agent)['ticket_id']}"
+    changed(agent.put(f"{path}/assignee", json={"assignee": "kim"}))
+    statuses = [agent.post(f"{path}/comments", json={"comment_text": "x" * 9_990}).status_code for _ in range(45)]
+    assert {*statuses[:35]} == {201}
+    assert statuses[-1] == 413

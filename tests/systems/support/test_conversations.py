@@ -8,7 +8,7 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from tests.systems.harness import Served, at_once
+from tests.systems.harness import Served, at_once, notices_in
 from tests.systems.support.tickets import moved, opened
 
 pytestmark = pytest.mark.requirement("AP5")
@@ -214,3 +214,37 @@ def test_of_two_who_take_a_ticket_one_gets_it(staff: httpx.Client) -> None:
 def test_lists_with_an_index_each_are_not_mixed(staff: httpx.Client, query: str) -> None:
     answer = staff.get(f"/tickets?{query}")
     assert (answer.status_code, answer.json()["type"]) == (400, "/problems/invalid")
+
+
+@pytest.mark.requirement("AP2")
+def test_the_customer_and_whoever_has_the_ticket_are_told_of_what_others_write(
+    served: Served, staff: httpx.Client
+) -> None:
+    customer, ticket = asked(served, staff)
+    customer_id = staff.get(f"/tickets/{ticket}").json()["customer_id"]
+    engineer = f"eng_{uuid4().hex}"
+
+    def told() -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+        return notices_in(served, "support", customer_id), notices_in(served, "support", engineer)
+
+    def writes(client: httpx.Client, what: str) -> None:
+        answer = client.post(f"/tickets/{ticket}/{what}", json={"text": "hello"})
+        assert answer.status_code == 201, answer.text
+
+    writes(customer, "messages")
+    assert told() == ([], [])
+    assert staff.put(f"/tickets/{ticket}/assignee", json={"assignee": engineer}).is_success
+    writes(customer, "messages")
+    assert told() == ([], [(ticket, customer_id)])
+    writes(staff, "notes")
+    assert told() == ([], [(ticket, "op_1")])
+    own = served.client(engineer, "Engineers", path="/support")
+    writes(own, "messages")
+    writes(own, "notes")
+    assert told() == ([(ticket, engineer)], [(ticket, "op_1")])
+    writes(staff, "messages")
+    assert told() == ([(ticket, "op_1")], [(ticket, "op_1")])
+    # Of what is none of theirs, nobody is told.
+    stranger = served.client(f"cust_{uuid4().hex}", "Customers", path="/support")
+    assert stranger.post(f"/tickets/{ticket}/messages", json={"text": "mine?"}).status_code in (403, 404)
+    assert told() == ([(ticket, "op_1")], [(ticket, "op_1")])

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.systems.harness import at_once
+from tests.systems.harness import at_once, notices_in
 from tests.systems.tasks.team import TASK, Team, pages
 
 pytestmark = pytest.mark.requirement("TM10")
@@ -53,6 +53,32 @@ def test_everybody_of_the_team_comments_on_any_task(team: Team) -> None:
     assert [[each["text"] for each in page] for page in found] == [["three", "two <b>bold</b>"], ["one"]]
     # The task itself is as it was: who moves it goes by what they saw.
     assert grace.get(f"/tasks/{task_id}").headers["etag"] == tag
+
+
+@pytest.mark.requirement("AP2")
+def test_creator_and_assignees_are_told_of_comments_of_others(team: Team) -> None:
+    grace, linus = team.member("grace"), team.member("linus")
+    task_id = team.task()
+    team.assign(task_id, grace, linus)
+    people = team.admin_id, grace, linus, team.member("ken")
+    said = team.client(grace, "Members").post(f"/tasks/{task_id}/comments", json={"text": "half done"})
+    assert said.status_code == 201, said.text
+    assert [notices_in(team.served, "tasks", each) for each in people] == [
+        [(task_id, grace)],
+        [],
+        [(task_id, grace)],
+        [],
+    ]
+    # Whoever created it writes, under a key, which is one comment: those who have it are told once.
+    for _ in range(2):
+        keyed = {"Idempotency-Key": f"told-{team.mark}"}
+        said = team.admin.post(f"/tasks/{task_id}/comments", json={"text": "good"}, headers=keyed)
+        assert said.status_code == 201, said.text
+    assert notices_in(team.served, "tasks", grace) == [(task_id, team.admin_id)]
+    assert notices_in(team.served, "tasks", team.admin_id) == [(task_id, grace)]
+    # Nobody is told of what was not said.
+    assert team.admin.post("/tasks/gone/comments", json={"text": "lost"}).status_code == 404
+    assert notices_in(team.served, "tasks", team.admin_id) == [(task_id, grace)]
 
 
 def test_comments_at_the_same_moment_are_all_kept(team: Team) -> None:

@@ -78,6 +78,16 @@ def test_everybody_is_told_of_their_own_in_each_application(screens: Screens) ->
     with api(screens, "sam") as sam:
         ticket = sam.post("/servicedesk/tickets", json={"caller_id": "c-bell", "issue_description": issue}).json()
         assert sam.post(f"/servicedesk/tickets/{ticket['ticket_id']}/take").is_success
+    watching = screens.sign_in("sam", "/servicedesk/queue")
+    bell(watching)
+    expect(watching.locator(".tw-bell-item", has_text=issue)).to_have_count(1)
+    # What others write about it is told as it happens, and what he writes himself is not.
+    for user in ("sam", "admin"):
+        with api(screens, user) as writer:
+            comments = f"/servicedesk/tickets/{ticket['ticket_id']}/comments"
+            assert writer.post(comments, json={"comment_text": "the caller is waiting"}).is_success
+    expect(watching.locator(".tw-bell-item[data-new]", has_text=issue)).to_have_count(2)
+    expect(watching.locator(".tw-bell-item", has_text="Service Desk · admin wrote").first).to_be_visible()
     for user, told in (("sam", issue), ("op_9", "Support · "), ("cust_1", "Support · "), ("ada", "Calls · ")):
         page = screens.sign_in(user, "/")
         bell(page)

@@ -47,6 +47,7 @@ from tablewright.model import (
 from tablewright.runtime.audit import AUDITED, READ_AUDIT
 from tablewright.runtime.idempotency import KEEP_RESPONSE
 from tablewright.runtime.identity.deny_list import CHECK_CALLER
+from tablewright.runtime.identity.stored_notices import NOTIFIED
 from tablewright.runtime.internal_tables import internal_table
 
 # What a list of the queue shows. Comments are not among it: each would be a write to two more indexes.
@@ -235,6 +236,12 @@ design = Design(
             ItemWrite(Ticket, "update", sets=[Ticket.updated_at, Ticket.first_answered_at], appends=[Ticket.comments]),
             reads=[Ticket.by_id],
         ),
+        Write(
+            "comment on what somebody has",
+            ItemWrite(Ticket, "update", sets=[Ticket.updated_at, Ticket.first_answered_at], appends=[Ticket.comments]),
+            NOTIFIED,
+            reads=[Ticket.by_id, Ticket.by_id],
+        ),
         _change("change status", Ticket.status),
         _change("take", Ticket.status, Ticket.assignee),
         _change("assign", Ticket.assignee),
@@ -258,6 +265,7 @@ design = Design(
             "Ticket.by_number",
             "Ticket.found",
             "answer",
+            "comment on what somebody has",
             "change status",
             "take",
             "assign",

@@ -13,6 +13,7 @@ from tablewright.model import FieldChange, FieldCondition, attr
 from tablewright.runtime import UNSEEN, Idempotency, Invalid, ResourceNotFound, Responder, Seen, StateConflict, TooLarge
 from tablewright.runtime.audit import Audit, AuditPage, Recorded, own_error
 from tablewright.runtime.identity.actor import acting
+from tablewright.runtime.identity.stored_notices import notify
 from tablewright.store import (
     AsyncStore,
     AsyncTolerantReader,
@@ -120,6 +121,8 @@ class ServiceDesk:
     ) -> R:
         """Append a comment to a ticket that is there; the response to both. The first answer of a person is noted.
 
+        Whoever has the ticket is notified of comments of others.
+
         Under a key, the response has the comments that were there a moment before, and this one.
         """
         cleaned = await _cleaned(text)
@@ -133,15 +136,22 @@ class ServiceDesk:
                 update["first_answered_at"] = comment.added_at
             written = Written(ticket.model_copy(update=update), cleaned.kinds)
             change = Update(lookup, *_commented(comment, is_answer), expect=seen.unchanged(ticket))
-            return Outcome(responder.view(written), change, at=comment.added_at)
+            return Outcome(responder.view(written), change, *_notices(ticket, comment), at=comment.added_at)
 
         try:
             if responder.key is None:
                 # An update would find out that a ticket cannot be read when it is done.
                 found = await self.get(ticket_id, consistent=True)
                 seen.require(found)
-                changes = _commented(self._comment(cleaned), is_answer and found.first_answered_at is None)
-                ticket = await self._store.update(lookup, *changes, expect=seen.unchanged(found))
+                comment = self._comment(cleaned)
+                changes = _commented(comment, is_answer and found.first_answered_at is None)
+                notices = _notices(found, comment)
+                if notices:
+                    with own_error():
+                        await self._store.transact(Update(lookup, *changes, expect=seen.unchanged(found)), *notices)
+                    ticket = await self.get(ticket_id, consistent=True)
+                else:
+                    ticket = await self._store.update(lookup, *changes, expect=seen.unchanged(found))
                 return responder.view(Written(ticket, cleaned.kinds))
             request = {"ticket_id": ticket_id, "comment_text": cleaned.text}
             return await self._idempotency.execute(self._store, "comment", request, responder, work)
@@ -247,6 +257,11 @@ def _commented(comment: Comment, is_answer: bool) -> list[FieldChange]:
     if is_answer:
         changes.append(attr(Ticket.first_answered_at).set_if_absent(comment.added_at))
     return changes
+
+
+def _notices(ticket: Ticket, comment: Comment) -> list[Create]:
+    """The notice of a comment, for whoever has the ticket."""
+    return notify("servicedesk", str(ticket.ticket_id), [ticket.assignee], by=acting.get().user_id, at=comment.added_at)
 
 
 def _thing(ticket_id: UUID) -> str:

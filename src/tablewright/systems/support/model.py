@@ -62,6 +62,7 @@ from tablewright.model import (
 )
 from tablewright.runtime.audit import AUDITED, READ_AUDIT
 from tablewright.runtime.identity.deny_list import CHECK_CALLER
+from tablewright.runtime.identity.stored_notices import NOTIFIED, Notice
 from tablewright.runtime.internal_tables import internal_table
 from tablewright.store import IdempotencyRecord
 from tablewright.systems.support.trends.trend_entities import OperatorDay, Trend, trends
@@ -512,10 +513,19 @@ design = Design(
             ItemWrite(Event, "create"),
             ItemWrite(Conversation, "put"),
             ItemWrite(Helper, "put"),
+            ItemWrite(Notice, "create", count=2),
             ItemWrite(TicketIdempotency, "create"),
             checks=[Ticket],
+            reads=[Ticket.summary],
         ),
-        Write("add note", ItemWrite(Event, "create"), ItemWrite(TicketIdempotency, "create"), checks=[Ticket]),
+        Write(
+            "add note",
+            ItemWrite(Event, "create"),
+            NOTIFIED,
+            ItemWrite(TicketIdempotency, "create"),
+            checks=[Ticket],
+            reads=[Ticket.summary],
+        ),
         Write(
             "give feedback",
             ItemWrite(Feedback, "create"),

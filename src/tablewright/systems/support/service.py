@@ -22,6 +22,7 @@ from tablewright.runtime import (
 from tablewright.runtime.audit import Audit, AuditPage, Recorded, own_error
 from tablewright.runtime.idempotency import UNKEYED
 from tablewright.runtime.identity.actor import acting
+from tablewright.runtime.identity.stored_notices import notify
 from tablewright.store import (
     AsyncStore,
     AsyncTolerantReader,
@@ -390,12 +391,19 @@ class Support(ShortLivedItems):
         conversation = Conversation(ticket_id=ticket_id, last_message_at=event.timestamp, is_answered=not from_customer)
         helped = [] if from_customer else _helped(ticket_id, by)
         owner = [attr(Ticket.customer_id) == by] if from_customer else []
-        return await self._append(event, [Put(conversation), *helped], responder, expect=owner)
+        notices = await self._notices(event, customer_id)
+        return await self._append(event, [Put(conversation), *helped, *notices], responder, expect=owner)
 
     async def add_note(self, ticket_id: str, text: str, responder: Responder[Event, R], *, by: str) -> R:
         """Write something that the customer never sees; the response to it."""
         event = self._event(ticket_id, NOTE, by=by, details={"text": text})
-        return await self._append(event, [], responder)
+        return await self._append(event, await self._notices(event), responder)
+
+    async def _notices(self, event: Event, customer_id: str | None = None) -> list[Create]:
+        """The notices of what somebody wrote: for whoever has the ticket, and for its customer if they may see it."""
+        ticket = await self.ticket(event.ticket_id, consistent=True)
+        people = [ticket.assigned_to, customer_id]
+        return notify("support", event.ticket_id, people, by=event.author or "", at=event.timestamp)
 
     async def _append(
         self,

@@ -50,6 +50,7 @@ from tablewright.runtime.audit import AUDITED, READ_AUDIT
 from tablewright.runtime.events.event_log import PUBLISH_EVENT
 from tablewright.runtime.idempotency import KEEP_RESPONSE
 from tablewright.runtime.identity.deny_list import CHECK_CALLER, DeactivatedUser
+from tablewright.runtime.identity.stored_notices import Notice
 from tablewright.runtime.internal_tables import events_table, internal_table
 from tablewright.runtime.mail.mail_records import CLAIM_MAIL, COMPLETE_MAIL, QUEUE_MAIL, RECORD_MAIL, SETTLE_MAIL
 from tablewright.systems.key_times import KeyMillis
@@ -291,7 +292,14 @@ design = Design(
         ),
         Write("assign", ItemWrite(Assignment, "create"), AUDITED, checks=[Task, User]),
         Write("unassign", ItemWrite(Assignment, "delete"), AUDITED),
-        Write("add comment", ItemWrite(Comment, "create"), checks=[Task]),
+        # The task is read with its assignments, by one query; its creator and those who have it are notified.
+        Write(
+            "add comment",
+            ItemWrite(Comment, "create"),
+            ItemWrite(Notice, "create", count=6),
+            checks=[Task],
+            reads=[Assignment.of_task],
+        ),
         Write(
             "attach", ItemWrite(Attachment, "create"), ItemWrite(AttachmentContent, "create"), AUDITED, checks=[Task]
         ),

@@ -1,12 +1,14 @@
 """What people add to a task: comments and attachments.
 
 Everybody of the team may add something to any task, also to one that is closed; an attachment is taken away by whoever
-added it, or by an admin. Neither changes the task itself: who moves it goes by what they saw of it.
+added it, or by an admin. Neither changes the task itself: who moves it goes by what they saw of it. Of a comment, the
+task's creator and those who have it are notified.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime
 from typing import TypeVar
 from uuid import uuid4
@@ -14,6 +16,7 @@ from uuid import uuid4
 from tablewright.model import attr
 from tablewright.runtime import UNSEEN, Caller, Forbidden, Idempotency, ResourceNotFound, Responder, Seen
 from tablewright.runtime.audit import Audit
+from tablewright.runtime.identity.stored_notices import notify
 from tablewright.store import (
     AsyncStore,
     AsyncTolerantReader,
@@ -22,10 +25,12 @@ from tablewright.store import (
     Create,
     Delete,
     NotFound,
+    Operation,
     Outcome,
     TolerantPage,
+    Unreadable,
 )
-from tablewright.systems.tasks.model import Attachment, AttachmentContent, Comment, Task
+from tablewright.systems.tasks.model import Attachment, AttachmentContent, Comment, FullTask, Task
 from tablewright.systems.tasks.roles import ADMINS
 
 R = TypeVar("R")
@@ -54,17 +59,27 @@ class TaskAdditions:
 
         async def work() -> Outcome:
             comment.created_at = now = self._now()
-            return Outcome(responder.view(comment), *writes, at=now)
+            return Outcome(responder.view(comment), *await self._commented(comment, now), at=now)
 
-        writes = (Check(Task.by_id(task_id)), Create(comment))
         try:
             if responder.key is None:
-                await self._store.transact(*writes)
+                await self._store.transact(*await self._commented(comment, self._now()))
                 return responder.view(comment)
             request = {"task_id": task_id, "text": text}
             return await self._idempotency.execute(self._store, "comment", request, responder, work)
         except Cancelled as cancelled:
             raise _refusal(task_id, cancelled) from None
+
+    async def _commented(self, comment: Comment, now: datetime) -> list[Operation]:
+        """A comment on a task that is there, of which its creator and those who have it are notified."""
+        people: list[str] = []
+        # Of a task that cannot be read, nobody is known.
+        with suppress(Unreadable):
+            full, _ = await self._reader.collect(FullTask.of_task(comment.task_id), consistent=True)
+            if full is not None:
+                people = [full.task.created_by, *(each.assigned_to for each in full.assignments)]
+        notices = notify("tasks", comment.task_id, people, by=comment.created_by, at=now)
+        return [Check(Task.by_id(comment.task_id)), Create(comment), *notices]
 
     async def comments(self, task_id: str, *, limit: int, cursor: str | None) -> TolerantPage[Comment]:
         """The comments of a task, newest first."""

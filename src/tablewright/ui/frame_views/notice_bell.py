@@ -1,9 +1,10 @@
 """The bell in the bar at the top: what waits for somebody in all applications, and which of it is new.
 
-    streams ──▶ application.waiting, with the rights of whoever looks ──▶ notices, less those that were read ──▶ count
+    streams ──▶ application.waiting and notices, with the rights of whoever looks ──▶ notices, less those read ──▶ count
 
-A notice is a thing that waits for somebody, as an application says for the start page (``Waiting`` that ``tells``). It
-is new until somebody reads it: opens it from here, or marks all as read. What was read is stored (``ReadNotices``), so
+A notice is a thing that waits for somebody, as an application says for the start page (``Waiting`` that ``notifies``);
+or one that somebody else wrote about (``StoredNotices``), which the application reads (``Application.thing_of``). It is
+new until somebody reads it: opens it from here, or marks all as read. What was read is stored (``ReadNotices``), so
 that it holds in all browsers, and after a restart.
 
 Nothing of this keeps a view from being drawn: it begins once the page is there, and the list is drawn when it is open.
@@ -14,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
 from weakref import WeakSet
@@ -22,9 +23,10 @@ from weakref import WeakSet
 from nicegui.events import GenericEventArguments
 
 from tablewright.runtime.identity.read_notices import ReadNotices
+from tablewright.runtime.identity.stored_notices import StoredNotices
 from tablewright.store import AnyChange
 from tablewright.ui.api_calls import Refused, SignedOut
-from tablewright.ui.applications import Application
+from tablewright.ui.applications import Application, Thing
 from tablewright.ui.components import box, button, icon, set_attribute, text
 from tablewright.ui.feedback import guarded
 from tablewright.ui.live_changes import OnChange, TooManyViews
@@ -51,13 +53,14 @@ class _Notice:
 class Notices:
     """The bells of a process."""
 
-    def __init__(self, read: ReadNotices) -> None:
+    def __init__(self, read: ReadNotices, stored: StoredNotices) -> None:
         self._read = read
+        self._stored = stored
         self._bells: WeakSet[_Bell] = WeakSet()
 
     def add(self, page: Page) -> None:
         """Give a page its bell."""
-        self._bells.add(_Bell(page, self._read, self._mark_read_elsewhere))
+        self._bells.add(_Bell(page, self._read, self._stored, self._mark_read_elsewhere))
 
     def _mark_read_elsewhere(self, source: _Bell, read: frozenset[str]) -> None:
         """Somebody has read something: their other windows show it."""
@@ -67,9 +70,18 @@ class Notices:
 
 
 class _Bell:
-    def __init__(self, page: Page, read: ReadNotices, on_read: Callable[[_Bell, frozenset[str]], None]) -> None:
+    def __init__(
+        self,
+        page: Page,
+        read: ReadNotices,
+        stored: StoredNotices,
+        on_read: Callable[[_Bell, frozenset[str]], None],
+    ) -> None:
         self._page = page
         self._store = read
+        self._stored = stored
+        # What others wrote about, by application and id, as it was read; None where it is not shown.
+        self._things: dict[tuple[str, str], Thing | None] = {}
         self._on_read = on_read
         self.user_id = page.user_id
         self._sources = [each for each in page.applications if each.waiting is not None]
@@ -128,6 +140,7 @@ class _Bell:
         assert application.waiting is not None
         with page.client:
             try:
+                written_about = await self._written_about(application)
                 groups = await application.waiting(page)
             except SignedOut:
                 raise
@@ -137,16 +150,35 @@ class _Bell:
                     _log.warning("an application could not say what waits", exc_info=error)
                 return
         found: dict[str, _Notice] = {}
-        for group in groups:
-            for thing in group.things if group.notifies else ():
-                id_ = sha256(f"{thing.path.partition('?')[0]} {thing.stamp}".encode()).hexdigest()[:16]
-                found.setdefault(id_, _Notice(id_, application, group.text, thing.text, thing.path))
+        waiting_things = [(group.text, thing) for group in groups if group.notifies for thing in group.things]
+        for about, thing in [*written_about, *waiting_things]:
+            id_ = sha256(f"{thing.path.partition('?')[0]} {thing.stamp}".encode()).hexdigest()[:16]
+            found.setdefault(id_, _Notice(id_, application, about, thing.text, thing.path))
         self._found[application.name] = [*found.values()]
         if len(self._found) == len(self._sources):
             waiting = {each.id for each in self._all}
             if not self._read <= waiting:
                 self._read = await self._store.keep(self.user_id, waiting)
         self.show(self._read)
+
+    async def _written_about(self, application: Application) -> list[tuple[str, Thing]]:
+        """The things of an application that others wrote about, with who did; each thing is read once."""
+        found: list[tuple[str, Thing]] = []
+        if application.thing_of is not None:
+            for notice in await self._stored.of(self.user_id, application.name):
+                key = application.name, notice.thing_id
+                if key not in self._things:
+                    try:
+                        self._things[key] = await application.thing_of(self._page, notice.thing_id)
+                    except Refused as error:
+                        if error.status not in (403, 404):
+                            raise
+                        self._things[key] = None
+                thing = self._things[key]
+                if thing is not None:
+                    about = self._page.t("shell.notice_wrote", who=notice.by)
+                    found.append((about, replace(thing, stamp=f"notice {notice.notice_id}")))
+        return found
 
     @property
     def _all(self) -> list[_Notice]:

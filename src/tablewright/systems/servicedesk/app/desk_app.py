@@ -53,4 +53,11 @@ async def waiting(page: Page) -> Sequence[Waiting]:
     return found
 
 
+async def thing_of(page: Page, ticket_id: str) -> Thing:
+    """A ticket that somebody wrote about."""
+    ticket = (await page.api_of("servicedesk").call("get_ticket", ticket_id=ticket_id)).body
+    return Thing(ticket["issue_description"][:80], page.path_in("servicedesk", f"/queue/{ticket_id}"))
+
+
 app.waiting = waiting
+app.thing_of = thing_of

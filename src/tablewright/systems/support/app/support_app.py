@@ -58,4 +58,13 @@ async def waiting(page: Page) -> Sequence[Waiting]:
     return []
 
 
+async def thing_of(page: Page, ticket_id: str) -> Thing:
+    """A ticket that somebody wrote about."""
+    api = page.api_of("support")
+    ticket = (await api.call("get_ticket", ticket_id=ticket_id)).body
+    view = "/inbox" if api.may("tickets") else "/mine"
+    return Thing(title_of(ticket, 80), page.path_in("support", f"{view}/{ticket_id}"))
+
+
 app.waiting = waiting
+app.thing_of = thing_of

@@ -43,4 +43,11 @@ async def waiting(page: Page) -> Sequence[Waiting]:
     return found
 
 
+async def thing_of(page: Page, task_id: str) -> Thing:
+    """A task that somebody wrote about."""
+    task = (await page.api_of("tasks").call("get_task", taskId=task_id)).body
+    return Thing(task["title"], page.path_in("tasks", f"/list/{task_id}"))
+
+
 app.waiting = waiting
+app.thing_of = thing_of

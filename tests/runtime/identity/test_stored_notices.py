@@ -1,0 +1,49 @@
+"""Notices of what others wrote: for those who are concerned, kept as long as is declared, and bounded when read."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from tablewright import Engine
+from tablewright.runtime.identity.stored_notices import KEPT_FOR_DAYS, MOST_PEOPLE, Notice, StoredNotices, notify
+from tablewright.runtime.internal_tables import internal_table
+from tablewright.store import AsyncStore, EmbeddedBackend
+
+pytestmark = pytest.mark.requirement("AP2")
+
+NOW = datetime(2026, 11, 16, 9, tzinfo=UTC)
+
+
+async def opened() -> AsyncStore:
+    store = AsyncStore(EmbeddedBackend(Engine.open(), owned=True), clock=NOW.timestamp)
+    await store.ensure_tables(internal_table)
+    return store
+
+
+def test_everybody_concerned_is_told_once_and_nobody_of_what_they_did_themselves() -> None:
+    notices = notify("tasks", "t-1", ["ada", None, "grace", "ada", "linus"], by="grace", at=NOW)
+    assert [each.entity.user_id for each in notices if isinstance(each.entity, Notice)] == ["ada", "linus"]
+    assert len(notify("tasks", "t-1", map(str, range(500)), by="grace", at=NOW)) == MOST_PEOPLE
+
+
+@pytest.mark.requirement("AP10")
+def test_the_latest_about_each_thing_is_found_by_person_and_system_and_is_not_kept_for_ever() -> None:
+    async def story() -> None:
+        store = await opened()
+        for number in range(60):
+            at = NOW + timedelta(seconds=number)
+            await store.transact(*notify("tasks", f"t-{number % 25}", ["ada", "grace"], by=f"b-{number}", at=at))
+        await store.transact(*notify("support", "s-1", ["ada"], by="grace", at=NOW))
+        found = await StoredNotices(store).of("ada", "tasks")
+        assert [(each.thing_id, each.by) for each in found[:2]] == [("t-9", "b-59"), ("t-8", "b-58")]
+        assert len(found) == 20
+        assert len({each.thing_id for each in found}) == 20
+        assert [each.thing_id for each in await StoredNotices(store).of("ada", "support")] == ["s-1"]
+        assert await StoredNotices(store).of("linus", "tasks") == []
+        assert found[0].ttl is not None
+        assert (found[0].ttl - NOW).days == KEPT_FOR_DAYS
+
+    asyncio.run(story())
