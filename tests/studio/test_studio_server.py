@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import httpx
 import pytest
 from playwright.sync_api import expect
 
-from tablewright.store import EndpointBackend, Request
-from tests.studio.studio_browser import RunningStudio, running
+from tablewright.runtime.internal_tables import internal_table
+from tablewright.store import AnyChange, Consumer, Effects, EndpointBackend, Request, Store
+from tablewright.systems.tasks.model import task_management
+from tests.studio.studio_browser import RunningStudio, fill, running
 from tests.ui.screen_browser import serious_problems
 
 DESIGN = "tablewright.systems.tasks"
@@ -95,3 +98,46 @@ def test_beside_serve_a_table_is_created_and_programs_find_it(beside_serve: Runn
     page.goto("/studio/items/parts")
     expect(page.get_by_role("link", name="bolt")).to_be_visible()
     assert serious_problems(page) == []
+
+
+def fill_with_a_dead_letter(folder: Path) -> None:
+    """Tasks, the first of which the consumer that publishes events has failed on."""
+    fill(folder)
+    failed: list[str] = []
+
+    def handle(changes: Sequence[AnyChange], effects: Effects) -> None:
+        if not failed or changes[0].sequence in failed:
+            failed[:] = [str(changes[0].sequence)]
+            raise RuntimeError("the <b>disk</b> was full")
+
+    with Store.open(folder) as store:
+        store.ensure_tables(internal_table)
+        consumer = Consumer(
+            store, task_management, handle, name="tasks.events", checkpoints=internal_table, batch_size=1, retries=0
+        )
+        consumer.run_once()
+        consumer.release()
+
+
+@pytest.mark.slow
+@pytest.mark.requirement("ST6")
+@pytest.mark.requirement("ST7")
+def test_in_up_a_dead_letter_is_handled_again_and_the_past_is_there(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    fill_with_a_dead_letter(folder)
+    with running("up", "--data", str(folder), "--port", "0", "--system", "tasks", "--studio-write") as up:
+        page = up.open("/streams/TaskManagement")
+        letter = page.locator(".st-letter")
+        expect(letter).to_contain_text("the <b>disk</b> was full")
+        assert serious_problems(page) == []
+        letter.get_by_role("button", name="Handle again").click()
+        dialog = page.get_by_role("dialog", name="Handle again")
+        expect(dialog).to_contain_text("tasks.events handles this change again")
+        dialog.get_by_role("button", name="Handle again").click()
+        expect(letter).to_have_count(0)
+        expect(page.locator(".tw-toasts")).to_contain_text("tasks.events has handled it")
+        page.goto("/studio/writes")
+        expect(page.locator("tbody tr").first).to_contain_text("replay")
+        # An engine of this process has a past, as soon as a table has recovery.
+        page.goto("/studio/time/TaskManagement")
+        expect(page.locator("#tw-content")).to_contain_text("This table has no past")

@@ -15,12 +15,14 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from tablewright.model import Table
+from tablewright.runtime.errors import StateConflict
 from tablewright.runtime.internal_tables import internal_table
 from tablewright.runtime.metrics import Metrics
 from tablewright.store import (
     AnyChange,
     ChangeFilter,
     Consumer,
+    DeadLetter,
     Effects,
     Handler,
     PassResult,
@@ -28,6 +30,8 @@ from tablewright.store import (
     Store,
     Unavailable,
 )
+
+__all__ = ["ConsumerSpec", "ConsumerThreads"]
 
 _RESTART_AFTER = 2.0
 _STOP_WITHIN = 20.0
@@ -133,6 +137,13 @@ class ConsumerThreads:
     def consumer(self, name: str) -> Consumer:
         """A consumer by its name; KeyError if there is none."""
         return self._running[name].consumer
+
+    def replay(self, dead_letter: DeadLetter) -> None:
+        """Have its consumer handle a dead letter again, and delete it; StateConflict if that fails again."""
+        try:
+            self.consumer(dead_letter.consumer).replay(dead_letter)
+        except Exception as error:
+            raise StateConflict(f"the dead letter failed again: {type(error).__name__}") from error
 
 
 class _Running:

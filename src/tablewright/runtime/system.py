@@ -27,7 +27,7 @@ from pydantic import SecretStr
 from tablewright.engine import Engine
 from tablewright.model import Design, Table
 from tablewright.runtime.aws_clients import client_problem, is_endpoint
-from tablewright.runtime.consumer_threads import ConsumerSpec
+from tablewright.runtime.consumer_threads import ConsumerSpec, ConsumerThreads
 from tablewright.runtime.http.rate_limit import RateLimit
 from tablewright.runtime.identity import local_issuer, tokens
 from tablewright.runtime.identity.access import RUNTIME_ADMINS, Caller, Role
@@ -167,6 +167,8 @@ class Runtime:
     is_function: bool = False
     # Whether this process serves the screens of the applications.
     has_screens: bool = False
+    # The consumers that this process runs; None until its application is made.
+    consumers: ConsumerThreads | None = field(default=None, repr=False)
     # Called with the address of this process as soon as it listens.
     on_listening: list[Callable[[str], None]] = field(default_factory=list, repr=False)
     # Set, on the event loop, as soon as the process begins to stop: responses without an end have to end then.

@@ -5,6 +5,7 @@
     database.answer(request)                     what both come to, and the stores of patterns and writes
     database.as_backend()                        the same for what wants a backend, such as SQL
     database.at(time)                            the tables as they were then, of an engine in this process
+    database.replay(letter, who)                 a dead letter once more, by a consumer of this process; logged too
 
 What a read-only studio refuses is decided here, once, whatever a browser sends: no request is sent that ``is_read``
 does not know to change nothing.
@@ -16,15 +17,26 @@ import asyncio
 import logging
 import re
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from tablewright.dynamo import Item
 from tablewright.engine import Engine
 from tablewright.model import Design, Schema, Table, schemas_of
-from tablewright.store import AsyncStore, Backend, EmbeddedBackend, Request, Response, ServiceError, is_transient
+from tablewright.runtime import StateConflict
+from tablewright.runtime.consumer_threads import ConsumerThreads
+from tablewright.store import (
+    AsyncStore,
+    Backend,
+    DeadLetter,
+    EmbeddedBackend,
+    Request,
+    Response,
+    ServiceError,
+    is_transient,
+)
 from tablewright.ui.api_calls import Refused
 
 __all__ = ["READS", "LoggedWrite", "StudioDatabase", "is_read"]
@@ -39,6 +51,7 @@ READS = frozenset(
 )
 """The operations that change nothing, whatever is in the request; statements of PartiQL are read by ``is_read``."""
 
+_T = TypeVar("_T")
 _LOG = logging.getLogger("tablewright.studio.writes")
 _KEPT_WRITES = 500
 # An ARN has up to 1024 characters.
@@ -71,6 +84,8 @@ class StudioDatabase:
     backend: Backend = field(repr=False)
     designs: Sequence[Design] = ()
     may_write: bool = False
+    # The consumers that run in this process, where it has any.
+    consumers: ConsumerThreads | None = field(default=None, repr=False)
     # The name that a table of a design has there.
     name_of: Callable[[Table], str] = field(default=lambda table: table.name, repr=False)
     writes: deque[LoggedWrite] = field(default_factory=lambda: deque(maxlen=_KEPT_WRITES), repr=False)
@@ -118,15 +133,37 @@ class StudioDatabase:
 
     async def write_of_store(self, request: Request, who: str, about: str) -> dict[str, Any]:
         """The same for a request of a store, which knows what to make of the service's own error."""
-        write = LoggedWrite(datetime.now(UTC), who, request.operation, _tables_of(request.body), about)
+        tables = _tables_of(request.body)
+        return await self._logged(self.answer(request), LoggedWrite(_now(), who, request.operation, tables, about))
+
+    def runs(self, consumer: str) -> bool:
+        """Whether a consumer runs in this process, so that it can be given its dead letters again."""
+        return self.consumers is not None and consumer in self.consumers.names
+
+    async def replay(self, letter: DeadLetter, who: str) -> None:
+        """Have a consumer of this process handle a dead letter again; what it writes is its own doing."""
+        write = LoggedWrite(_now(), who, "replay", letter.stream, f"{letter.consumer}, {letter.sequence}")
+
+        async def replayed() -> None:
+            self.check_may_write()
+            if self.consumers is None or not self.runs(letter.consumer):
+                raise Refused(400, "not-here", f"{letter.consumer} does not run in this process", {})
+            try:
+                await asyncio.to_thread(self.consumers.replay, letter)
+            except StateConflict as error:
+                raise Refused(409, error.kind, str(error), {}) from None
+
+        await self._logged(replayed(), write)
+
+    async def _logged(self, work: Awaitable[_T], write: LoggedWrite) -> _T:
         try:
-            response = await self.answer(request)
+            result = await work
         except (ServiceError, Refused) as error:
             kind = error.kind if isinstance(error, Refused) else error.code
             self._note(replace(write, refused=kind))
             raise
         self._note(write)
-        return response
+        return result
 
     def check_may_write(self) -> None:
         """Refuse what somebody is about to write, if nothing may be."""
@@ -193,6 +230,10 @@ class _DatabaseBackend:
 
     def close(self) -> None:
         """The backend is the studio's."""
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
 
 
 def is_read(operation: str, body: Mapping[str, Any]) -> bool:

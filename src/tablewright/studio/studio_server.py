@@ -23,6 +23,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp
 
 from tablewright.runtime import Runtime, System
+from tablewright.store import EmbeddedBackend
 from tablewright.studio.designs.design_texts import texts as design_texts
 from tablewright.studio.observe.observe_texts import observe_texts
 from tablewright.studio.observe.sql_sessions import SqlSessions
@@ -122,9 +123,11 @@ def beside_applications(make_screens: MakeApplicationScreens, *, may_write: bool
         name = "memory" if settings.memory else str(settings.data)
         database = StudioDatabase(
             name if settings.is_embedded else settings.endpoint or f"aws:{settings.region}",
-            runtime.store.backend,
+            # The engine itself, whose past and heat can be looked at.
+            runtime.store.backend if runtime.engine is None else EmbeddedBackend(runtime.engine, owned=False),
             [system.design for system in systems],
             may_write=may_write,
+            consumers=runtime.consumers,
             name_of=settings.name_of,
         )
         studio = Studio(database, screens.pages)

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from tablewright.studio.designs.design_view import design_view
 from tablewright.studio.designs.patterns_view import patterns_view
-from tablewright.studio.observe.observe_views import OBSERVE_VIEWS
+from tablewright.studio.observe.console_view import console_view
+from tablewright.studio.observe.heat_view import heat_view
+from tablewright.studio.observe.sql_view import sql_view
+from tablewright.studio.observe.streams_view import streams_view
+from tablewright.studio.observe.time_view import time_view
 from tablewright.studio.studio_view import StudioView
 from tablewright.studio.views.items_view import items_view
 from tablewright.studio.views.single_table_view import single_table_view
@@ -18,7 +22,11 @@ VIEWS: tuple[StudioView, ...] = (
     StudioView(("/items", "/items/{table}"), "studio.items", "table", items_view),
     StudioView(("/picture", "/picture/{table}"), "studio.single_table", "blocks", single_table_view),
     StudioView(("/patterns", "/patterns/{design}/{pattern}"), "designs.patterns", "play", patterns_view),
-    *OBSERVE_VIEWS,
+    StudioView(("/sql",), "observe.sql", "code", sql_view),
+    StudioView(("/streams", "/streams/{table}"), "observe.streams", "activity", streams_view),
+    StudioView(("/time", "/time/{table}"), "observe.time", "clock", time_view),
+    StudioView(("/heat",), "observe.heat", "chart", heat_view),
+    StudioView(("/console",), "observe.console", "bolt", console_view),
     StudioView(("/design", "/design/{design}"), "designs.design", "flag", design_view),
 )
 

@@ -17,7 +17,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from tablewright.model import Selection
 from tablewright.runtime.admin import people_routes, privacy_routes, search_routes
 from tablewright.runtime.consumer_threads import ConsumerThreads
-from tablewright.runtime.errors import ResourceNotFound, ServiceUnavailable, StateConflict
+from tablewright.runtime.errors import ResourceNotFound, ServiceUnavailable
 from tablewright.runtime.events.event_log import Event
 from tablewright.runtime.http.deferred_routes import DeferredRoute
 from tablewright.runtime.http.dependencies import Cursor, Limit, Probe, allow, runtime_of
@@ -233,10 +233,7 @@ async def replay(name: ConsumerName, sequence: Sequence, request: Request, _: Ad
     """Handle a dead letter again; if that succeeds, it is deleted."""
     threads = _known(request, name)
     dead_letter = await asyncio.to_thread(_find_dead_letter, _consumer_reader(request), name, sequence)
-    try:
-        await asyncio.to_thread(threads.consumer(name).replay, dead_letter)
-    except Exception as error:
-        raise StateConflict(f"the dead letter failed again: {type(error).__name__}") from error
+    await asyncio.to_thread(threads.replay, dead_letter)
 
 
 @router.get("/runtime/mail/dead-letters")

@@ -79,6 +79,7 @@ def application(
     if services is None:
         services = services_of(runtime, systems)
     threads = ConsumerThreads(runtime.consumer_store, _consumer_specs(runtime, systems, services), runtime.metrics)
+    runtime.consumers = threads
     background = [each for system in systems for each in system.background(runtime, services[system.name])]
     if make_screens is not None and not any(isinstance(each, MailRetries) for each in background):
         # Who is invited gets mail, also where no system sends any.

@@ -15,8 +15,9 @@ from tablewright.studio.studio_page import StudioPage
 from tablewright.studio.studio_parts import code_block
 from tablewright.ui.components import box, button, pill, text
 from tablewright.ui.feedback import toast
+from tablewright.ui.texts import Texts
 
-__all__ = ["ItemHistory", "draw_differences", "key_text"]
+__all__ = ["ItemHistory", "draw_differences", "draw_images", "key_text"]
 
 _VERSION_PAGES = 6
 
@@ -119,3 +120,21 @@ def draw_differences(found: list[Difference]) -> None:
                     text(before, "st-diff-old tw-mono tw-small", "del")
                 if after is not None:
                     text(after, "st-diff-new tw-mono tw-small", "ins")
+
+
+def draw_images(t: Texts, before: Item | None, after: Item | None, key: Sequence[str]) -> None:
+    """An item before and after a change, side by side; what differs is marked, and the key is left out."""
+    changed = {each.name for each in differences(before, after)} if before and after else set()
+    with box("st-images"):
+        for title, item, classes in (("before", before, "st-diff-old"), ("after", after, "st-diff-new")):
+            with box("st-image"):
+                text(t(f"observe.{title}"), "tw-section-title", "div")
+                if item is None:
+                    text("—", "tw-mute")
+                    continue
+                for name, value in sorted(item.items()):
+                    if name in key:
+                        continue
+                    with box("st-image-row"):
+                        text(name, "tw-mono tw-small tw-mute tw-clip")
+                        text(short_value(value), f"tw-mono tw-small {classes if name in changed else ''}")

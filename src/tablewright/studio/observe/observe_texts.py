@@ -138,9 +138,25 @@ _STREAMS = {
         "The internal table is large; these are the consumers on its first pages.",
         "La tabella interna è grande; questi sono i consumatori delle sue prime pagine.",
     ),
+    "replay": ("Handle again", "Gestisci di nuovo"),
+    "will_replay": (
+        "{consumer} handles this change again, and writes what follows from it. If that succeeds, the dead letter is "
+        "deleted.",
+        "{consumer} gestisce di nuovo questa modifica, e scrive ciò che ne segue. Se riesce, la dead letter viene "
+        "eliminata.",
+    ),
+    "replayed": ("{consumer} has handled it", "{consumer} l'ha gestita"),
     "replay_about": (
-        "Dead letters are tried again where their consumer runs: in Admin, or by `consumer.replay`.",
-        "Le dead letter si riprovano dove gira il loro consumatore: in Admin, o con `consumer.replay`.",
+        "A dead letter is handled again by the process that runs its consumer, and none runs here. The studio and "
+        "Admin of this command can do it; a program of your own calls consumer.replay(letter).",
+        "Una dead letter viene gestita di nuovo dal processo che esegue il suo consumatore, e qui non ne gira nessuno. "
+        "Lo studio e Admin di questo comando possono farlo; un programma tuo chiama consumer.replay(letter).",
+    ),
+    "replay_read_only": (
+        "Admin handles dead letters again; so does this studio with `up --studio-write`, for consumers that run in "
+        "this process.",
+        "Admin gestisce di nuovo le dead letter; così questo studio con `up --studio-write`, per i consumatori che "
+        "girano in questo processo.",
     ),
 }
 _HEAT = {

@@ -3,8 +3,8 @@
     /streams/{table}?entity=Task
 
 The tail reads the stream by DescribeStream, GetShardIterator and GetRecords, from the moment on at which the view is
-opened, with no checkpoint, so that it is in nobody's way. Consumers are those whose checkpoints and dead letters are in
-the internal tables of a design (``stream_consumers``).
+opened, with no checkpoint, so that it is in nobody's way. Below are the consumers of the stream
+(``consumers_part``).
 """
 
 from __future__ import annotations
@@ -19,14 +19,13 @@ from urllib.parse import quote
 from nicegui import ui
 
 from tablewright.dynamo import Item
-from tablewright.store import DeadLetter
-from tablewright.studio.observe.item_differences import differences, short_value
-from tablewright.studio.observe.stream_consumers import ConsumerState, FoundConsumers, consumers_of, images_of
+from tablewright.studio.observe.consumers_part import StreamConsumers
+from tablewright.studio.observe.item_differences import short_value
+from tablewright.studio.observe.item_history import draw_images
 from tablewright.studio.studio_page import StudioPage
 from tablewright.studio.studio_parts import entity_pill, key_names
 from tablewright.ui.api_calls import Refused
-from tablewright.ui.components import Column, Tone, banner, box, button, empty, link_button, pill, text
-from tablewright.ui.components import table as draw_table
+from tablewright.ui.components import Tone, banner, box, button, empty, link_button, pill, text
 from tablewright.ui.forms import select
 
 __all__ = ["streams_view"]
@@ -122,13 +121,11 @@ class _Streams:
         self._view_type = description["StreamSpecification"]["StreamViewType"]
         self._names = [schema.entity.__name__ for schema in page.database.schemas(table)]
         self._entity = page.query.get("entity", "")
-        self._arn = arn
         self._tail = _Tail(page, arn)
         self._records: deque[dict[str, Any]] = deque(maxlen=_KEPT)
         self._is_paused = False
         self._is_away = False
         self._shown_state = ""
-        self._found: FoundConsumers | None = None
         t = page.t
         with box("tw-body st-streams"):
             with box("tw-row tw-wrap"):
@@ -144,14 +141,14 @@ class _Streams:
             if self._view_type != "NEW_AND_OLD_IMAGES":
                 banner(t("observe.images_missing", kind=self._view_type), "info")
             self._list = box("tw-card st-records", aria_live="polite")
-            self._consumers = box("tw-card")
+            self._consumers = StreamConsumers(page, arn, self._key)
 
     async def begin(self) -> None:
         # From here on, nothing is missed.
         await self._tail.read()
         self._show_state()
         self._draw()
-        await self._look_at_consumers()
+        await self._consumers.show()
         ui.timer(_EVERY, self._follow)
         ui.timer(_CONSUMERS_EVERY, self._follow_consumers)
 
@@ -174,7 +171,7 @@ class _Streams:
     async def _follow_consumers(self) -> None:
         if not self._is_paused:
             with suppress(Refused):
-                await self._look_at_consumers()
+                await self._consumers.show()
 
     def _choose(self, entity: str) -> None:
         self._entity = entity
@@ -223,7 +220,6 @@ class _Streams:
         change = record["dynamodb"]
         before: Item | None = change.get("OldImage")
         after: Item | None = change.get("NewImage")
-        changed = {each.name for each in differences(before, after)} if before and after else set()
         with box("st-record"):
             with box("tw-row tw-wrap"):
                 pill(record["eventName"], _TONES.get(record["eventName"], "neutral"))
@@ -235,89 +231,4 @@ class _Streams:
                     pill("TTL", "neutral", "clock")
                 at = datetime.fromtimestamp(float(change["ApproximateCreationDateTime"]), UTC)
                 text(at.strftime("%H:%M:%S"), "tw-mute tw-small tw-num", title=at.isoformat())
-            with box("st-images"):
-                self._draw_image(self._page.t("observe.before"), before, changed, "st-diff-old")
-                self._draw_image(self._page.t("observe.after"), after, changed, "st-diff-new")
-
-    def _draw_image(self, title: str, item: Item | None, changed: set[str], classes: str) -> None:
-        with box("st-image"):
-            text(title, "tw-section-title", "div")
-            if item is None:
-                text("—", "tw-mute")
-                return
-            for name, value in sorted(item.items()):
-                if name in self._key:
-                    continue
-                with box("st-image-row"):
-                    text(name, "tw-mono tw-small tw-mute tw-clip")
-                    text(short_value(value), f"tw-mono tw-small {classes if name in changed else ''}")
-
-    # -- consumers --------------------------------------------------------------------------------------------------
-
-    async def _look_at_consumers(self) -> None:
-        found = await consumers_of(self._page.database, self._page.tables, self._arn)
-        if found == self._found:
-            return
-        self._found = found
-        t = self._page.t
-        self._consumers.clear()
-        with self._consumers:
-            text(t("observe.consumers"), "tw-h2", "h2")
-            if not found.consumers:
-                text(t("observe.no_consumers"), "tw-mute")
-                return
-            columns: list[Column[ConsumerState]] = [
-                Column(t("observe.consumer"), lambda state: text(state.name, "tw-mono tw-strong")),
-                Column(t("observe.behind"), self._behind),
-                Column(t("observe.lease"), self._lease),
-                Column(
-                    t("observe.dead_letters"),
-                    lambda state: (
-                        pill(f"{len(state.letters)}{'+' if state.has_more else ''}", "bad")
-                        if state.letters
-                        else pill("0", "good")
-                    ),
-                ),
-            ]
-            draw_table(columns, found.consumers, caption=t("observe.consumers"))
-            for state in found.consumers:
-                for letter in state.letters:
-                    self._draw_letter(letter)
-            if any(state.letters for state in found.consumers):
-                text(t("observe.replay_about"), "tw-mute tw-small", "p")
-            if not found.is_complete:
-                text(t("observe.consumers_cut"), "tw-mute tw-small", "p")
-
-    def _behind(self, state: ConsumerState) -> object:
-        t = self._page.t
-        if state.is_rebuilding:
-            return pill(t("observe.rebuilding"), "info")
-        if state.behind is None:
-            return pill(t("observe.behind_unknown"), "warn")
-        if not state.behind:
-            return pill(t("observe.caught_up"), "good")
-        return pill(t("observe.seconds_behind", seconds=f"{state.behind:,.0f}"), "warn")
-
-    def _lease(self, state: ConsumerState) -> object:
-        t = self._page.t
-        if state.owner is None or state.leased_until is None or state.leased_until < datetime.now(UTC):
-            return text(t("observe.nobody_runs"), "tw-mute")
-        return text(state.owner, "tw-mono tw-small")
-
-    def _draw_letter(self, letter: DeadLetter) -> None:
-        t = self._page.t
-        with box("st-record"):
-            with box("tw-row tw-wrap"):
-                pill(t("observe.dead_letter"), "bad")
-                text(letter.consumer, "tw-mono tw-strong")
-                text(t("observe.tried", number=letter.attempts), "tw-mute tw-small")
-                box("st-grow")
-                text(letter.failed_at.strftime("%Y-%m-%d %H:%M:%S"), "tw-mute tw-small tw-num")
-            text(letter.error, "st-error tw-mono tw-small")
-            before, after = images_of(letter)
-            changed = {each.name for each in differences(before, after)} if before and after else set()
-            with box("", "details"):
-                text(t("observe.images"), "tw-small tw-link", "summary")
-                with box("st-images"):
-                    self._draw_image(t("observe.before"), before, changed, "st-diff-old")
-                    self._draw_image(t("observe.after"), after, changed, "st-diff-new")
+            draw_images(self._page.t, before, after, self._key)
