@@ -1,8 +1,8 @@
 """Screens as people use them: the systems in a process of their own, and Chromium by Playwright.
 
 There is one of each in a process of tests, whoever asks first: starting them takes longer than most tests. The systems
-are on the embedded engine. Stories that are marked ``on_either`` are told again on an endpoint, `tablewright serve` in
-a process of its own; those that are marked ``also_on_an_endpoint`` too, by the slow tests.
+are on the embedded engine. The slow tests tell the stories that are marked ``also_on_an_endpoint`` again on an
+endpoint, `tablewright serve` in a process of its own.
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ from playwright.sync_api import Error as PlaywrightError
 also_on_an_endpoint = pytest.mark.parametrize(
     "screens", ["embedded", pytest.param("endpoint", marks=pytest.mark.slow)], indirect=True
 )
-on_either = pytest.mark.parametrize("screens", ["embedded", "endpoint"], indirect=True)
 
 DESK = {"width": 1440, "height": 860}
 PHONE = {"width": 390, "height": 844}
@@ -63,6 +62,8 @@ _FEATURES_OFF = (
     "ThirdPartyStoragePartitioning",
 )
 _OPTIONS = ["--no-sandbox", "--disable-gpu", f"--disable-features={','.join(_FEATURES_OFF)}"]
+# All rules are tried, and what holds is not described: half of the work of axe.
+_VIOLATIONS = {"resultTypes": ["violations"]}
 # Cookies that say who somebody is, or what they chose; not the width and the time zone of the window.
 _NOT_OF_THE_WINDOW = re.compile("^(?!tablewright_(narrow|zone)$)")
 
@@ -228,7 +229,7 @@ def serious_problems(page: Page) -> list[str]:
         )
         found = [
             f"{each['id']}: {node['html'][:200]} {node['any'][:1]}"
-            for each in Axe().run(page).response["violations"]
+            for each in Axe().run(page, options=_VIOLATIONS).response["violations"]
             if each["impact"] in ("serious", "critical")
             for node in each["nodes"]
         ]

@@ -12,8 +12,15 @@ from tests.ui.screen_browser import DESK, PHONE, Screens, overflow, serious_prob
 pytestmark = pytest.mark.requirement("AP1")
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
+@pytest.mark.parametrize(
+    ("size", "theme"),
+    [
+        pytest.param(DESK, "light", id="desk, light"),
+        pytest.param(PHONE, "dark", id="phone, dark"),
+        pytest.param(DESK, "dark", id="desk, dark", marks=pytest.mark.slow),
+        pytest.param(PHONE, "light", id="phone, light", marks=pytest.mark.slow),
+    ],
+)
 def test_all_parts_are_drawn_and_accessible(
     screens: Screens, theme: Literal["light", "dark"], size: dict[str, Any]
 ) -> None:

@@ -6,12 +6,12 @@ import httpx
 import pytest
 from playwright.sync_api import expect
 
-from tests.ui.screen_browser import PHONE, Screens, also_on_an_endpoint, on_either, overflow, serious_problems
+from tests.ui.screen_browser import PHONE, Screens, also_on_an_endpoint, overflow, serious_problems
 
 pytestmark = pytest.mark.requirement("AP9")
 
 
-@on_either
+@also_on_an_endpoint
 def test_an_admin_invites_somebody_takes_their_roles_and_undoes_what_went_too_far(screens: Screens) -> None:
     page = screens.sign_in("admin", "/runtime/people")
     page.keyboard.press("n")

@@ -9,7 +9,7 @@ import httpx
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.ui.screen_browser import PHONE, Screens, on_either, overflow, serious_problems
+from tests.ui.screen_browser import PHONE, Screens, also_on_an_endpoint, overflow, serious_problems
 
 pytestmark = pytest.mark.requirement("AP2")
 
@@ -35,7 +35,7 @@ def bell(page: Page, opened: bool = True) -> None:
     expect(page.locator(".tw-bell-head")).to_have_count(1 if opened else 0)
 
 
-@on_either
+@also_on_an_endpoint
 def test_what_is_assigned_to_somebody_is_told_in_any_view_and_read_in_all_windows(screens: Screens) -> None:
     page, other = screens.sign_in("linus", "/tasks/board"), screens.sign_in("linus", "/")
     title = assigned(screens, "linus")

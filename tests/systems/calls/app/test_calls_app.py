@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.ui.screen_browser import DESK, PHONE, Screens, also_on_an_endpoint, on_either, overflow, serious_problems
+from tests.ui.screen_browser import DESK, PHONE, Screens, also_on_an_endpoint, overflow, serious_problems
 
 pytestmark = pytest.mark.requirement("AP7")
 
@@ -141,6 +141,7 @@ def test_a_time_that_is_taken_is_refused_as_the_call_is_dragged_and_it_goes_back
     expect(event(page, f"9:00 \u2013 9:30, {user}")).to_have_count(1)
 
 
+@pytest.mark.slow
 @also_on_an_endpoint
 def test_a_call_is_made_longer_by_its_lower_edge(screens: Screens) -> None:
     user, provider = unique("u"), unique("p")
@@ -156,6 +157,7 @@ def test_a_call_is_made_longer_by_its_lower_edge(screens: Screens) -> None:
     expect(event(page, f"10:00 \u2013 11:30, {user}")).to_have_count(1)
 
 
+@pytest.mark.slow
 @also_on_an_endpoint
 def test_a_click_on_a_free_time_is_a_new_call_there(screens: Screens) -> None:
     user, provider = unique("u"), unique("p")
@@ -168,7 +170,7 @@ def test_a_click_on_a_free_time_is_a_new_call_there(screens: Screens) -> None:
     expect(event(page, f"13:30 \u2013 14:00, {user}")).to_have_count(1)
 
 
-@on_either
+@also_on_an_endpoint
 def test_two_browsers_see_each_other(screens: Screens) -> None:
     user, provider = unique("u"), unique("p")
     one = calendar_of(screens, "cleo", f"user:{user}")
@@ -180,6 +182,7 @@ def test_two_browsers_see_each_other(screens: Screens) -> None:
     expect(event(other, f"12:00 \u2013 12:30, {user}")).to_have_count(1)
 
 
+@pytest.mark.slow
 @also_on_an_endpoint
 def test_a_call_that_somebody_else_changed_goes_where_it_belongs_and_that_is_said(screens: Screens) -> None:
     user, provider = unique("u"), unique("p")
@@ -219,6 +222,7 @@ def test_customers_see_and_book_their_own_and_ask_before_they_cancel(screens: Sc
     page.wait_for_selector("text=There is nothing here")
 
 
+@pytest.mark.slow
 @also_on_an_endpoint
 def test_every_date_view_and_call_has_an_address_and_keys_lead_there(screens: Screens) -> None:
     user, provider = unique("u"), unique("p")
@@ -247,6 +251,7 @@ def test_every_date_view_and_call_has_an_address_and_keys_lead_there(screens: Sc
     other.wait_for_selector(".tw-cal-detail:has-text('cleo scheduled it')")
 
 
+@pytest.mark.slow
 def test_times_are_those_of_the_zone_that_is_chosen(screens: Screens) -> None:
     user, provider = unique("u"), unique("p")
     page = calendar_of(screens, "cleo", f"user:{user}")
@@ -259,6 +264,7 @@ def test_times_are_those_of_the_zone_that_is_chosen(screens: Screens) -> None:
     expect(event(page, f"20:00 \u2013 20:30, {user}")).to_have_count(1)
 
 
+@pytest.mark.slow
 @also_on_an_endpoint
 def test_a_call_in_the_hour_that_is_there_twice_is_dragged_to_the_second(screens: Screens) -> None:
     user, provider, sunday = unique("u"), unique("p"), date(2031, 10, 26)
@@ -276,6 +282,7 @@ def test_a_call_in_the_hour_that_is_there_twice_is_dragged_to_the_second(screens
     expect(moved).to_have_attribute("data-from", "210")
 
 
+@pytest.mark.slow
 @also_on_an_endpoint
 def test_a_month_takes_calls_from_day_to_day_at_the_same_time(screens: Screens) -> None:
     user, provider = unique("u"), unique("p")
@@ -293,6 +300,7 @@ def test_a_month_takes_calls_from_day_to_day_at_the_same_time(screens: Screens) 
     expect(event(page, f"10:00 \u2013 10:30, {user}")).to_have_count(1)
 
 
+@pytest.mark.slow
 @also_on_an_endpoint
 def test_calendars_are_added_shown_together_and_remembered(screens: Screens) -> None:
     user, provider = unique("u"), unique("p")
@@ -311,6 +319,7 @@ def test_calendars_are_added_shown_together_and_remembered(screens: Screens) -> 
     expect(page.locator(".tw-cal-person")).to_have_count(1)
 
 
+@pytest.mark.slow
 @also_on_an_endpoint
 def test_values_that_are_html_are_refused_or_text(screens: Screens) -> None:
     page = calendar_of(screens, "cleo", "user:<img src=x onerror=alert(1)>")
@@ -325,7 +334,9 @@ def test_values_that_are_html_are_refused_or_text(screens: Screens) -> None:
     expect(page.locator("img[src=x]")).to_have_count(0)
 
 
-@pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
+@pytest.mark.parametrize(
+    "size", [pytest.param(DESK, id="desk", marks=pytest.mark.slow), pytest.param(PHONE, id="phone")]
+)
 def test_every_view_is_accessible_and_fits(screens: Screens, size: dict[str, int]) -> None:
     page = screens.sign_in("cleo", "/calls", viewport=size)
     for span in ("day", "week", "month", "agenda"):
@@ -344,6 +355,7 @@ def test_on_a_phone_it_is_an_agenda_and_a_call_fills_the_screen(screens: Screens
     assert serious_problems(page) == []
 
 
+@pytest.mark.slow
 @also_on_an_endpoint
 def test_the_start_page_has_somebodys_next_calls(screens: Screens) -> None:
     ada, cleo = screens.sign_in("ada", "/"), calendar_of(screens, "cleo", "user:ada")
@@ -371,6 +383,7 @@ def test_somebodys_calls_are_taken_along_as_an_icalendar(screens: Screens) -> No
     assert "ada with p-garcia" in content
 
 
+@pytest.mark.slow
 @also_on_an_endpoint
 def test_somebody_follows_their_calls_by_mail_and_in_a_calendar(screens: Screens) -> None:
     page = screens.sign_in("ada", "/calls", timezone_id=ROME)

@@ -9,7 +9,7 @@ import httpx
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.ui.screen_browser import PHONE, Screens, also_on_an_endpoint, on_either, overflow, serious_problems
+from tests.ui.screen_browser import PHONE, Screens, also_on_an_endpoint, overflow, serious_problems
 
 pytestmark = pytest.mark.requirement("AP6")
 
@@ -86,6 +86,7 @@ def test_a_program_from_its_first_line_to_its_run(screens: Screens) -> None:
     expect(mark.locator("button:has-text('Run now')")).to_have_count(0)
 
 
+@pytest.mark.slow
 @also_on_an_endpoint
 def test_nobody_is_offered_the_approval_of_what_they_changed_and_a_program_is_sent_back(screens: Screens) -> None:
     program_id = unique("p")
@@ -130,6 +131,7 @@ def approved_program(screens: Screens, query: str) -> str:
     return program_id
 
 
+@pytest.mark.slow
 @also_on_an_endpoint
 def test_a_run_is_paused_resumed_and_cancelled_and_others_see_it(screens: Screens) -> None:
     program_id = approved_program(screens, ENDLESS)
@@ -150,7 +152,7 @@ def test_a_run_is_paused_resumed_and_cancelled_and_others_see_it(screens: Screen
     expect(mark.locator("button:has-text('Resume')")).to_have_count(0)
 
 
-@on_either
+@also_on_an_endpoint
 def test_two_browsers_see_a_rejection_and_why_a_candidate_is_there(screens: Screens) -> None:
     mark = open_program(screens, "marketer", "coffee", "/candidates")
     viewer = open_program(screens, "viewer", "coffee", "/candidates")
@@ -174,6 +176,7 @@ def test_two_browsers_see_a_rejection_and_why_a_candidate_is_there(screens: Scre
     expect(mark.locator(".tw-list-card [data-row]").first).to_be_visible()
 
 
+@pytest.mark.slow
 @also_on_an_endpoint
 def test_deliveries_and_consent(screens: Screens) -> None:
     enzo = open_program(screens, "enzo", "coffee", "/deliveries")

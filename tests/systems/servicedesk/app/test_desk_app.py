@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.ui.screen_browser import DESK, PHONE, Screens, also_on_an_endpoint, on_either, overflow, serious_problems
+from tests.ui.screen_browser import DESK, PHONE, Screens, also_on_an_endpoint, overflow, serious_problems
 
 pytestmark = pytest.mark.requirement("AP4")
 
@@ -73,7 +73,7 @@ def test_of_two_choices_at_once_the_second_holds_though_the_list_is_drawn_again(
     expect(page.locator(".tw-toast-bad")).to_have_count(0)
 
 
-@on_either
+@also_on_an_endpoint
 def test_two_at_the_desk_see_each_other(screens: Screens) -> None:
     sam, dora = screens.sign_in("sam", "/servicedesk"), screens.sign_in("dora", "/servicedesk/queue?list=unassigned")
     issue = unique("No sound in room 12")
@@ -101,6 +101,7 @@ def test_of_two_who_take_a_ticket_one_is_told(screens: Screens) -> None:
     expect(sam.locator("dd .tw-avatar[title=dora]")).to_be_visible()
 
 
+@pytest.mark.slow
 @also_on_an_endpoint
 def test_the_number_that_a_caller_says_leads_to_the_ticket(screens: Screens) -> None:
     page = screens.sign_in("sam", "/servicedesk")
@@ -115,6 +116,7 @@ def test_the_number_that_a_caller_says_leads_to_the_ticket(screens: Screens) -> 
     page.wait_for_selector(f"header h2:has-text('{issue}')")
 
 
+@pytest.mark.slow
 @also_on_an_endpoint
 def test_the_caller_s_other_tickets_stand_beside_it(screens: Screens) -> None:
     page = screens.sign_in("sam", "/servicedesk")
@@ -129,6 +131,7 @@ def test_the_caller_s_other_tickets_stand_beside_it(screens: Screens) -> None:
     expect(page.locator(".tw-thing-head")).to_contain_text("•••")
 
 
+@pytest.mark.slow
 @also_on_an_endpoint
 def test_what_somebody_says_is_text_whatever_is_in_it(screens: Screens) -> None:
     page = screens.sign_in("sam", "/servicedesk")
@@ -143,6 +146,7 @@ def test_what_somebody_says_is_text_whatever_is_in_it(screens: Screens) -> None:
     expect(page.locator("#tw-content img")).to_have_count(0)
 
 
+@pytest.mark.slow
 @also_on_an_endpoint
 def test_a_long_text_is_shown_and_a_comment_that_does_not_fit_is_refused(screens: Screens) -> None:
     page = screens.sign_in("sam", "/servicedesk")
@@ -163,7 +167,7 @@ def test_the_voice_agent_has_no_screen(screens: Screens) -> None:
 @pytest.mark.parametrize(
     ("viewport", "scheme"),
     [
-        pytest.param(DESK, "light", id="desk, light"),
+        pytest.param(DESK, "light", id="desk, light", marks=pytest.mark.slow),
         pytest.param(PHONE, "dark", id="phone, dark"),
         pytest.param(DESK, "dark", id="desk, dark", marks=pytest.mark.slow),
         pytest.param(PHONE, "light", id="phone, light", marks=pytest.mark.slow),

@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.ui.screen_browser import DESK, PHONE, Screens, also_on_an_endpoint, on_either, overflow, serious_problems
+from tests.ui.screen_browser import DESK, PHONE, Screens, also_on_an_endpoint, overflow, serious_problems
 
 pytestmark = pytest.mark.requirement("AP5")
 
@@ -106,7 +106,7 @@ def test_a_customer_sees_their_own_writes_is_answered_and_rates_the_help(screens
     assert symptom not in stranger.content()
 
 
-@on_either
+@also_on_an_endpoint
 def test_of_two_who_change_a_ticket_one_is_told_and_sees_the_latest(screens: Screens) -> None:
     first = screens.sign_in("op_9", "/support")
     symptom = unique("Whose is this")
@@ -124,6 +124,7 @@ def test_of_two_who_change_a_ticket_one_is_told_and_sees_the_latest(screens: Scr
     expect(first.locator("header .tw-pill", has_text="new")).to_be_visible()
 
 
+@pytest.mark.slow
 @also_on_an_endpoint
 def test_by_status_by_customer_and_by_who_works_on_it(screens: Screens) -> None:
     page = screens.sign_in("op_9", "/support")
@@ -146,6 +147,7 @@ def test_by_status_by_customer_and_by_who_works_on_it(screens: Screens) -> None:
     expect(page.locator("header h2", has_text=symptom)).to_be_visible()
 
 
+@pytest.mark.slow
 @also_on_an_endpoint
 def test_what_customers_send_is_text_however_much_it_is(screens: Screens) -> None:
     page = screens.sign_in("cust_1", "/support")
@@ -169,6 +171,7 @@ def test_what_customers_send_is_text_however_much_it_is(screens: Screens) -> Non
     assert overflow(page) <= 0
 
 
+@pytest.mark.slow
 @also_on_an_endpoint
 def test_the_lead_sees_the_numbers_change_and_where_they_come_from(screens: Screens) -> None:
     lead = screens.sign_in("ines", "/support/dashboard")
@@ -195,7 +198,7 @@ INBOX, PORTAL, DASHBOARD = ("op_9", "/support/inbox"), ("cust_1", "/support/mine
 @pytest.mark.parametrize(
     ("viewport", "scheme", "views"),
     [
-        pytest.param(DESK, "light", [INBOX], id="desk, light"),
+        pytest.param(DESK, "light", [INBOX], id="desk, light", marks=pytest.mark.slow),
         pytest.param(PHONE, "dark", [PORTAL, DASHBOARD], id="phone, dark"),
         pytest.param(DESK, "dark", [INBOX, PORTAL, DASHBOARD], id="desk, dark", marks=pytest.mark.slow),
         pytest.param(PHONE, "light", [INBOX, PORTAL, DASHBOARD], id="phone, light", marks=pytest.mark.slow),

@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.ui.screen_browser import DESK, PHONE, Screens, also_on_an_endpoint, on_either, overflow, serious_problems
+from tests.ui.screen_browser import DESK, PHONE, Screens, also_on_an_endpoint, overflow, serious_problems
 
 pytestmark = pytest.mark.requirement("AP8")
 
@@ -55,7 +55,7 @@ def test_a_task_from_its_creation_to_its_end(screens: Screens) -> None:
     assert "ada: in progress → completed" in activity
 
 
-@on_either
+@also_on_an_endpoint
 def test_two_browsers_see_each_other(screens: Screens) -> None:
     ada, grace = screens.sign_in("ada", "/tasks"), screens.sign_in("grace", "/tasks/list?status=OPEN")
     title = unique("Seen at once")
@@ -76,6 +76,7 @@ def test_a_card_is_dragged_and_the_move_is_undone(screens: Screens) -> None:
     page.wait_for_selector(f"{lane(page, 'OPEN')} .tw-tile:has-text('{title}')")
 
 
+@pytest.mark.slow
 @also_on_an_endpoint
 def test_a_card_that_somebody_else_moved_goes_where_it_belongs_and_that_is_said(screens: Screens) -> None:
     ada = screens.sign_in("ada", "/tasks")
@@ -95,6 +96,7 @@ def test_a_card_that_somebody_else_moved_goes_where_it_belongs_and_that_is_said(
     expect(ada.locator(f"{lane(ada, 'IN_PROGRESS')} .tw-tile:has-text('{title}')")).to_have_count(1)
 
 
+@pytest.mark.slow
 @also_on_an_endpoint
 def test_a_lane_that_cannot_follow_takes_no_card(screens: Screens) -> None:
     page = screens.sign_in("ada", "/tasks")
@@ -121,6 +123,7 @@ def test_members_see_all_and_move_their_own(screens: Screens) -> None:
     page.wait_for_selector("text=This is not open to you")
 
 
+@pytest.mark.slow
 @also_on_an_endpoint
 def test_mine_are_those_that_are_assigned_to_me(screens: Screens) -> None:
     page = screens.sign_in("linus", "/tasks/mine")
@@ -129,6 +132,7 @@ def test_mine_are_those_that_are_assigned_to_me(screens: Screens) -> None:
     expect(page.locator(".tw-item:has-text('Write the release notes')")).to_have_count(0)
 
 
+@pytest.mark.slow
 @also_on_an_endpoint
 def test_a_task_opens_beside_the_list_and_has_an_address(screens: Screens) -> None:
     page = screens.sign_in("ada", "/tasks/list")
@@ -145,6 +149,7 @@ def test_a_task_opens_beside_the_list_and_has_an_address(screens: Screens) -> No
     other.wait_for_selector("h2:has-text('Write the release notes')")
 
 
+@pytest.mark.slow
 @also_on_an_endpoint
 def test_people_are_added_changed_deactivated_and_back(screens: Screens) -> None:
     page = screens.sign_in("ada", "/tasks/people")
@@ -167,14 +172,18 @@ def test_people_are_added_changed_deactivated_and_back(screens: Screens) -> None
     expect(row).to_have_count(1)
 
 
-@pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
-@pytest.mark.parametrize("path", ["/tasks/board", "/tasks/list", "/tasks/mine", "/tasks/people"])
-def test_every_view_is_accessible_and_fits(screens: Screens, path: str, size: dict[str, int]) -> None:
-    page = screens.sign_in("ada", path, viewport=size)
-    assert overflow(page) == 0
-    assert serious_problems(page) == []
+@pytest.mark.parametrize(
+    "size", [pytest.param(DESK, id="desk", marks=pytest.mark.slow), pytest.param(PHONE, id="phone")]
+)
+def test_every_view_is_accessible_and_fits(screens: Screens, size: dict[str, int]) -> None:
+    page = screens.sign_in("ada", "/tasks", viewport=size)
+    for view in ("board", "list", "mine", "people"):
+        page.goto(f"/app/tasks/{view}")
+        page.wait_for_selector("#tw-content > *")
+        assert (view, overflow(page), serious_problems(page)) == (view, 0, [])
 
 
+@pytest.mark.slow
 @also_on_an_endpoint
 def test_values_that_are_html_or_right_to_left_are_text(screens: Screens) -> None:
     page = screens.sign_in("ada", "/tasks")
@@ -187,6 +196,7 @@ def test_values_that_are_html_or_right_to_left_are_text(screens: Screens) -> Non
     expect(page.locator("img[src=x]")).to_have_count(0)
 
 
+@pytest.mark.slow
 @also_on_an_endpoint
 def test_the_start_page_has_what_waits_for_somebody_and_follows(screens: Screens) -> None:
     grace, ada = screens.sign_in("grace", "/"), screens.sign_in("ada", "/tasks")
@@ -207,6 +217,7 @@ def test_the_screens_speak_italian(screens: Screens) -> None:
     page.wait_for_selector("button:has-text('New task')")
 
 
+@pytest.mark.slow
 @also_on_an_endpoint
 def test_a_conversation_goes_on_while_somebody_writes(screens: Screens) -> None:
     ada = screens.sign_in("ada", "/tasks")
@@ -248,6 +259,7 @@ def test_a_file_is_added_read_and_deleted(screens: Screens) -> None:
     expect(page.locator(".tw-drawer")).to_contain_text("ada attached plan.html")
 
 
+@pytest.mark.slow
 @also_on_an_endpoint
 def test_a_due_date_is_set_shown_and_taken_away(screens: Screens) -> None:
     page = screens.sign_in("ada", "/tasks")
