@@ -8,6 +8,7 @@
     stack_of         the stack, from the parts in resources/
     stack_template   a template that grows, with comments
     stack_rules      rules that every stack keeps
+    stack_steps      the updates from one template to another, one index at a time
     yaml_text        a template as YAML that people read
 
 Nothing here connects to an account.
@@ -15,6 +16,18 @@ Nothing here connects to an account.
 
 from tablewright.deploy.stack_of import BuiltStack, design_stack, system_stack
 from tablewright.deploy.stack_rules import check_stack
+from tablewright.deploy.stack_steps import StackSteps, stack_steps
 from tablewright.deploy.system_needs import SystemNeeds, needs_of
+from tablewright.deploy.yaml_text import to_yaml
 
-__all__ = ["BuiltStack", "SystemNeeds", "check_stack", "design_stack", "needs_of", "system_stack"]
+__all__ = [
+    "BuiltStack",
+    "StackSteps",
+    "SystemNeeds",
+    "check_stack",
+    "design_stack",
+    "needs_of",
+    "stack_steps",
+    "system_stack",
+    "to_yaml",
+]

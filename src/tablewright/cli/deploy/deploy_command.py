@@ -1,19 +1,28 @@
-"""``deploy``: the stack of a design or of a system, for an AWS account."""
+"""``deploy``: the stack of a design or of a system, for an AWS account, and the steps from the one before.
+
+FOLDER/template.yaml     the stack
+FOLDER/design.json       its design as a snapshot, and the template: what the next version is compared with
+FOLDER/step-1.yaml ...   what to deploy before, where a table gets or loses more than one index can
+"""
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tablewright.cli.argument_parser import Commands, UsageError
 
 if TYPE_CHECKING:
-    from tablewright.deploy import BuiltStack
+    from tablewright.deploy import BuiltStack, StackSteps
+    from tablewright.model import Design
     from tablewright.runtime import System
 
 TEMPLATE = "template.yaml"
+_DEPLOYED = "design.json"
+_HEADING = "A step to template.yaml, by `tablewright deploy`: one index of a table at a time."
 
 
 def register(commands: Commands) -> None:
@@ -40,6 +49,18 @@ def register(commands: Commands) -> None:
         help="leave out the internal tables, which another system has created already",
     )
     deploy.add_argument("--out", required=True, metavar="FOLDER", help="folder that the stack is written to")
+    deploy.add_argument(
+        "--after",
+        metavar="FOLDER",
+        help="folder of the version that is deployed now: refuse what would strand its data, and write the steps",
+    )
+    deploy.add_argument(
+        "--accept",
+        action="append",
+        default=[],
+        metavar="PLACE",
+        help="accept the change at this place, as it is dealt with (with --after); may be repeated",
+    )
     deploy.set_defaults(command=_deploy, parser=deploy)
 
 
@@ -52,15 +73,30 @@ def add_subject(parser: argparse.ArgumentParser) -> None:
 
 
 def _deploy(options: argparse.Namespace) -> int:
-    built = _built(options)
+    from tablewright.deploy import to_yaml
+
+    if options.accept and options.after is None:
+        raise UsageError("--accept is about changes since the version before: add --after FOLDER")
+    built, design = _built(options)
     folder = Path(options.out)
+    wanted = _steps(options, built, design)
+    steps = {f"step-{number}.yaml": each for number, each in enumerate([*wanted.first, *wanted.then], 1)}
+    first = [*steps][: len(wanted.first)]
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        for old in folder.glob("step-*.yaml"):
+            old.unlink()
         (folder / TEMPLATE).write_text(built.yaml, "utf-8")
+        (folder / _DEPLOYED).write_text(_deployed_text(built, design), "utf-8")
+        for name, template in steps.items():
+            (folder / name).write_text(to_yaml(template, {}, _HEADING), "utf-8")
     except OSError as error:
         raise UsageError(f"{folder} cannot be written to: {error.strerror}") from None
     resources = built.template["Resources"]
     print(f"{folder / TEMPLATE}: {built.name}, {len(resources)} resources in {options.environment}")
+    for about, names in (("the programs that are there", first), ("the new programs", [*steps][len(first) :])):
+        if names:
+            print(f"  first, with {about}, one after the other: {', '.join(names)}")
     print(f"  aws cloudformation deploy --template-file {folder / TEMPLATE} --stack-name {_stack_name(built.name)} \\")
     print("    --s3-bucket BUCKET --capabilities CAPABILITY_IAM --parameter-overrides ...")
     needed = [name for name, each in built.template["Parameters"].items() if "Default" not in each]
@@ -68,11 +104,56 @@ def _deploy(options: argparse.Namespace) -> int:
     return 0
 
 
+def _deployed_text(built: BuiltStack, design: Design) -> str:
+    from tablewright.design.diff import snapshot_text
+
+    return json.dumps({**json.loads(snapshot_text([design])), "template": built.template}, indent=1) + "\n"
+
+
+def _steps(options: argparse.Namespace, built: BuiltStack, design: Design) -> StackSteps:
+    """What to deploy before; UsageError if data would be stranded."""
+    from tablewright.deploy import StackSteps, stack_steps
+
+    if options.after is None:
+        return StackSteps([], [])
+    from tablewright.design import DesignError
+    from tablewright.design.diff import Impact, changes, read_snapshots, snapshot
+
+    path = Path(options.after) / _DEPLOYED
+    if path.parent.resolve() == Path(options.out).resolve():
+        raise UsageError("--out is the folder of the version before, which is still needed; give another one")
+    try:
+        (before,) = read_snapshots(path)
+        template: dict[str, Any] = json.loads(path.read_text("utf-8"))["template"]
+        found = changes(before, snapshot(design))
+        unknown = {*options.accept} - {change.place for change in found}
+        if unknown:
+            raise UsageError(f"--accept {', '.join(sorted(unknown))}: nothing changes there")
+        waiting = [
+            change
+            for change in found
+            if change.impact not in (Impact.FREE, Impact.NEW_INDEX) and change.place not in options.accept
+        ]
+        if waiting:
+            listed = "; ".join(f"{change.place}: {change.what} ({change.impact})" for change in waiting)
+            raise UsageError(
+                f"the data of {options.after} is not ready for this version: {listed}. `tablewright diff {path} "
+                f"{options.path}` prints what to do; add --accept PLACE for what is done"
+            )
+        return stack_steps(template, built.template)
+    except DesignError as error:
+        raise UsageError(str(error)) from None
+    except (KeyError, TypeError, ValueError):
+        raise UsageError(
+            f"{path} was not written by tablewright deploy; deploy the version before to a folder again"
+        ) from None
+
+
 def _stack_name(name: str) -> str:
     return "-".join(name.lower().split())
 
 
-def _built(options: argparse.Namespace) -> BuiltStack:
+def _built(options: argparse.Namespace) -> tuple[BuiltStack, Design]:
     from tablewright.cli.infrastructure_commands import chosen
     from tablewright.deploy import check_stack, design_stack, needs_of, system_stack
     from tablewright.design import DesignError
@@ -84,15 +165,17 @@ def _built(options: argparse.Namespace) -> BuiltStack:
         if found is None:
             if options.container:
                 raise UsageError(f"{options.path} has no System, which containers would run; leave out --container")
-            built = design_stack(chosen(options), deployment)
+            design = chosen(options)
+            built = design_stack(design, deployment)
         else:
             system, place = found
+            design = system.design
             built = system_stack(needs_of(system, place), deployment, container=options.container)
     except DesignError as error:
         raise UsageError(str(error)) from None
     for finding in check_stack(built.template):
         print(f"tablewright: warning: {finding}", file=sys.stderr)
-    return built
+    return built, design
 
 
 def system_at(path: str) -> tuple[System, str] | None:
