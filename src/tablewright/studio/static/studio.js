@@ -10,6 +10,12 @@ addEventListener("click", async (event) => {
 
 // Which row of the grid is open; rows are one piece of HTML, so that the browser marks them.
 window.st = {
+  // What has a label inside of an element that has just been drawn.
+  focus: (id, label) => setTimeout(() => {
+    for (const each of getHtmlElement(id)?.querySelectorAll("[aria-label]") ?? []) {
+      if (each.getAttribute("aria-label") === label && !each.disabled) { each.focus(); break; }
+    }
+  }, 30),
   mark: (token) => {
     for (const link of document.querySelectorAll(".st-row-link")) {
       const isOpen = token !== "" && new URL(link.href).searchParams.get("item") === token;

@@ -3,18 +3,21 @@
     editor = ItemEditor(t, item, fixed=("pk", "sk"))
     editor.value()         the item that was typed; ValueError names what is wrong
 
-An editor keeps its value as text, so that nothing that was typed is lost when its type is changed back and forth.
+What is edited is an ``EditedValue``; here it is drawn. Members are added and removed, and those of lists are moved;
+they are drawn anew then, since the labels of those behind them are others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import Any
+from functools import partial
 
+import orjson
 from nicegui import ui
 
 from tablewright.dynamo import AttributeValue, Item
-from tablewright.studio.items.attribute_text import TYPES, type_of, value_of
+from tablewright.studio.items.attribute_text import TYPES
+from tablewright.studio.items.edited_value import EditedMember, EditedValue, item_of
 from tablewright.ui.components import box, button, text
 from tablewright.ui.forms import select
 from tablewright.ui.texts import Texts
@@ -25,145 +28,116 @@ _LONG = 60
 
 
 class ValueEditor:
-    """One value: its type, and an editor of that type."""
+    """One value: its type, and an editor of that type; ``kind`` is the type of all members of a set."""
 
-    def __init__(self, t: Texts, value: AttributeValue, label: str, *, is_fixed: bool = False) -> None:
+    def __init__(
+        self, t: Texts, edited: EditedValue, label: str, *, is_fixed: bool = False, kind: str | None = None
+    ) -> None:
         self._t = t
+        self._edited = edited
         self._label = label
         self._is_fixed = is_fixed
-        self._kind = type_of(value)
-        self._text = ""
-        # Name and editor; lists, since names change while they are typed.
-        self._members: list[list[Any]] = []
-        self._take(value)
+        self._kind = kind
         with box("st-edit-value"):
-            if not is_fixed:
-                select(TYPES, self._kind, self._change, label=t("studio.type_of", name=label)).classes("st-edit-type")
+            if not is_fixed and kind is None:
+                chosen = select(TYPES, edited.kind, self._change, label=t("studio.type_of", name=label))
+                chosen.classes("st-edit-type")
             self._place = box("st-edit-place")
         self._draw()
 
-    def value(self) -> AttributeValue:
-        """What was typed; ValueError says what is wrong with it."""
-        kind = self._kind
-        if kind == "M":
-            return {"M": _named(self._members)}
-        if kind == "L":
-            return {"L": [each.value() for _, each in self._members]}
-        if kind in ("SS", "NS", "BS"):
-            members = [next(iter(each.value().values())) for _, each in self._members]
-            if not members or len(set(members)) < len(members):
-                raise ValueError(f"{self._label}: a set has members, and each of them once")
-            return {kind: members}
-        try:
-            return value_of(self._text, kind)
-        except ValueError as error:
-            raise ValueError(f"{self._label}: {error}") from None
-
-    def _take(self, value: AttributeValue) -> None:
-        content = value[self._kind]
-        if self._kind in ("S", "N", "B"):
-            self._text = content
-        elif self._kind == "BOOL":
-            self._text = str(content).lower()
-        # Members get their editors when they are drawn.
-        self._content = content
-
     def _change(self, kind: str) -> None:
-        self._kind = kind
-        if kind == "BOOL" and self._text not in ("true", "false"):
-            self._text = "false"
-        self._content = {"M": {}, "L": [], "SS": [""], "NS": ["0"], "BS": [""]}.get(kind)
+        self._edited.change(kind)
         self._draw()
 
     def _draw(self) -> None:
+        edited = self._edited
+        kind = self._kind or edited.kind
         self._place.clear()
-        self._members = []
-        kind = self._kind
         with self._place:
             if kind == "BOOL":
-                select(
-                    {"true": "true", "false": "false"},
-                    self._text,
-                    lambda chosen: setattr(self, "_text", chosen),
-                    label=self._label,
-                )
+                flags = {"true": "true", "false": "false"}
+                select(flags, edited.flag, partial(setattr, edited, "text"), label=self._label)
             elif kind == "NULL":
                 text("null", "tw-mute tw-mono")
-            elif kind in ("S", "N", "B"):
-                self._draw_text()
-            else:
+            elif self._kind is None and edited.has_members:
                 self._draw_members()
+            else:
+                self._draw_text(kind)
 
-    def _draw_text(self) -> None:
-        is_long = self._kind == "S" and (len(self._text) > _LONG or "\n" in self._text)
-        made = ui.textarea(value=self._text) if is_long else ui.input(value=self._text)
-        made.classes("tw-input").props(f'borderless dense aria-label="{self._label.replace(chr(34), chr(39))}"')
+    def _draw_text(self, kind: str) -> None:
+        edited = self._edited
+        is_long = kind == "S" and (len(edited.text) > _LONG or "\n" in edited.text)
+        made = ui.textarea(value=edited.text) if is_long else ui.input(value=edited.text)
+        made.classes("tw-input").props("borderless dense")
+        made.props["aria-label"] = self._label
         if self._is_fixed:
             made.props("readonly")
-        made.on_value_change(lambda event: setattr(self, "_text", event.value or ""))
+        made.on_value_change(lambda event: setattr(edited, "text", event.value or ""))
+
+    # -- members ----------------------------------------------------------------------------------------------------
 
     def _draw_members(self) -> None:
-        content: Any = self._content
-        pairs = list(content.items()) if self._kind == "M" else [("", each) for each in content]
-        if self._kind in ("SS", "NS", "BS"):
-            pairs = [("", {self._kind[0]: each}) for _, each in pairs]
-        rows = box("st-edit-members")
-        for name, value in pairs:
-            self._add(rows, name, value)
+        edited, t = self._edited, self._t
+        with box("st-edit-members"):
+            for place in range(len(edited.members)):
+                self._draw_member(place)
+        button(
+            t("studio.add_member"), self._add, icon_name="plus", small=True, kind="quiet", aria_label=self._add_label
+        )
 
-        def add() -> None:
-            self._add(rows, "", {self._kind[0]: ""} if self._kind in ("SS", "NS", "BS") else {"S": ""})
+    @property
+    def _add_label(self) -> str:
+        return self._t("studio.add_to", name=self._label)
 
-        button(self._t("studio.add_member"), add, icon_name="plus", small=True, kind="quiet")
+    def _draw_member(self, place: int) -> None:
+        edited, t = self._edited, self._t
+        member = edited.members[place]
+        label = edited.label_of(self._label, place)
+        with box("st-edit-member"):
+            if edited.kind == "M":
+                name_input(t, member)
+            elif edited.kind == "L":
+                text(str(place), "st-edit-place-number tw-mute tw-num")
+            ValueEditor(t, member.value, label, kind=edited.member_kind)
+            with box("tw-row st-edit-tools"):
+                if edited.kind == "L":
+                    self._tool("up", t("studio.move_up", name=label), partial(self._move, place, -1), place > 0)
+                    is_last = place == len(edited.members) - 1
+                    self._tool("down", t("studio.move_down", name=label), partial(self._move, place, 1), not is_last)
+                self._tool("close", t("studio.remove_named", name=label), partial(self._remove, place))
 
-    def _add(self, rows: ui.element, name: str, value: AttributeValue) -> None:
-        is_set = self._kind in ("SS", "NS", "BS")
-        member: list[Any] = [name, None]
-        with rows, box("st-edit-member") as row:
-            label = f"{self._label}.{name}" if name else f"{self._label}[{len(self._members)}]"
-            if self._kind == "M":
-                field = ui.input(value=name, placeholder=self._t("studio.name")).classes("tw-input st-edit-name")
-                field.props(f'borderless dense aria-label="{self._t("studio.name")}"')
-                field.on_value_change(lambda event: member.__setitem__(0, event.value or ""))
-            editor = _Member if is_set else ValueEditor
-            member[1] = editor(self._t, value, label)
-            button(
-                self._t("studio.remove"),
-                lambda: self._remove(member, row),
-                icon_name="close",
-                only_icon=True,
-                small=True,
-                kind="quiet",
-            )
-        self._members.append(member)
+    def _tool(self, icon: str, label: str, work: Callable[[], None], is_possible: bool = True) -> None:
+        made = button(label, work, icon_name=icon, only_icon=True, small=True, kind="quiet")
+        if not is_possible:
+            made.props["disabled"] = True
 
-    def _remove(self, member: list[Any], row: ui.element) -> None:
-        self._members = [each for each in self._members if each is not member]
-        row.delete()
-
-
-class _Member(ValueEditor):
-    """A member of a set: its type is that of the set."""
-
-    def __init__(self, t: Texts, value: AttributeValue, label: str) -> None:
-        self._t = t
-        self._label = label
-        self._is_fixed = False
-        self._kind = type_of(value)
-        self._members = []
-        self._take(value)
-        self._place = box("st-edit-place")
+    def _add(self) -> None:
+        self._edited.add()
         self._draw()
+        self._focus(self._edited.label_of(self._label, len(self._edited.members) - 1))
+
+    def _remove(self, place: int) -> None:
+        self._edited.remove(place)
+        self._draw()
+        self._focus(self._add_label)
+
+    def _move(self, place: int, by: int) -> None:
+        target = self._edited.move(place, by)
+        self._draw()
+        label = self._edited.label_of(self._label, target)
+        self._focus(self._t("studio.move_up" if by < 0 else "studio.move_down", name=label))
+
+    def _focus(self, label: str) -> None:
+        """Go on at what has a label, where it has just been drawn: whoever uses keys stays where they were."""
+        ui.run_javascript(f"st.focus({self._place.id}, {orjson.dumps(label).decode()})")
 
 
 class ItemEditor:
     """The attributes of an item; those that are ``fixed`` are shown and not changed."""
 
-    def __init__(
-        self, t: Texts, item: Item, fixed: Collection[str], on_change: Callable[[], None] = lambda: None
-    ) -> None:
+    def __init__(self, t: Texts, item: Item, fixed: Collection[str]) -> None:
         self._t = t
-        self._members: list[list[Any]] = []
+        self._members: list[EditedMember] = []
         self._rows = box("st-edit")
         for name, value in item.items():
             self._add(name, value, is_fixed=name in fixed)
@@ -171,21 +145,21 @@ class ItemEditor:
 
     def value(self) -> Item:
         """The item that was typed; ValueError says what is wrong."""
-        return _named(self._members)
+        return item_of(self._members)
 
     def _add(self, name: str, value: AttributeValue, *, is_fixed: bool = False) -> None:
-        member: list[Any] = [name, None]
+        t = self._t
+        member = EditedMember(name, EditedValue(value))
+        label = name or t("studio.new_attribute")
         with self._rows, box("st-edit-attribute") as row:
-            if is_fixed or name:
+            if name:
                 text(name, "st-edit-label tw-mono")
             else:
-                field = ui.input(placeholder=self._t("studio.name")).classes("tw-input st-edit-name")
-                field.props(f'borderless dense aria-label="{self._t("studio.name")}"')
-                field.on_value_change(lambda event: member.__setitem__(0, event.value or ""))
-            member[1] = ValueEditor(self._t, value, name or self._t("studio.new_attribute"), is_fixed=is_fixed)
+                name_input(t, member)
+            ValueEditor(t, member.value, label, is_fixed=is_fixed)
             if not is_fixed:
                 button(
-                    self._t("studio.remove"),
+                    t("studio.remove_named", name=label),
                     lambda: self._remove(member, row),
                     icon_name="trash",
                     only_icon=True,
@@ -194,13 +168,14 @@ class ItemEditor:
                 )
         self._members.append(member)
 
-    def _remove(self, member: list[Any], row: ui.element) -> None:
+    def _remove(self, member: EditedMember, row: ui.element) -> None:
         self._members = [each for each in self._members if each is not member]
         row.delete()
 
 
-def _named(members: Any) -> dict[str, AttributeValue]:
-    names = [name for name, _ in members]
-    if len(set(names)) < len(names) or "" in names:
-        raise ValueError("every attribute has a name, and no two the same")
-    return {name: each.value() for name, each in members}
+def name_input(t: Texts, member: EditedMember) -> None:
+    """Where the name of an attribute is typed."""
+    made = ui.input(value=member.name, placeholder=t("studio.name")).classes("tw-input st-edit-name")
+    made.props("borderless dense")
+    made.props["aria-label"] = t("studio.name")
+    made.on_value_change(lambda event: setattr(member, "name", event.value or ""))
