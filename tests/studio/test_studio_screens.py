@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import ExitStack
 
 import pytest
@@ -12,26 +11,8 @@ from playwright.sync_api import Dialog, expect
 from tablewright.engine import Engine
 from tablewright.store import EndpointBackend, Request
 from tablewright.wire import serve_in_thread
-from tests.studio.studio_browser import RunningStudio, fill, odd_requests, studio
+from tests.studio.studio_browser import RunningStudio, odd_requests, studio
 from tests.ui.screen_browser import PHONE, overflow, serious_problems
-
-
-@pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningStudio]:
-    """A studio that may write, on a data folder with the design of Tasks."""
-    folder = tmp_path_factory.mktemp("studio") / "data"
-    fill(folder)
-    with studio(str(folder), "--design", "tablewright.systems.tasks", "--write") as found:
-        yield found
-
-
-@pytest.fixture
-def desk(running: RunningStudio) -> Iterator[RunningStudio]:
-    """The same, whose windows are closed after the test."""
-    try:
-        yield running
-    finally:
-        running.screens.close()
 
 
 @pytest.mark.requirement("ST1")

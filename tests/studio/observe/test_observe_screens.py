@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.studio.studio_browser import RunningStudio, fill_with_a_past, studio
+from tests.studio.studio_browser import RunningStudio, fill_with_a_past
 from tests.ui.screen_browser import PHONE, overflow, serious_problems
 
-
-@pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningStudio]:
-    folder = tmp_path_factory.mktemp("observed") / "data"
-    fill_with_a_past(folder)
-    with studio(str(folder), "--design", "tablewright.systems.tasks", "--write") as found:
-        yield found
-
-
-@pytest.fixture
-def desk(running: RunningStudio) -> Iterator[RunningStudio]:
-    try:
-        yield running
-    finally:
-        running.screens.close()
+FILL = fill_with_a_past
 
 
 @pytest.mark.requirement("ST7")

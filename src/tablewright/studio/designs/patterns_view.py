@@ -15,13 +15,12 @@ from pydantic import BaseModel
 
 from tablewright.model import Design, Get, Query
 from tablewright.studio.designs.pattern_runs import PatternRun, parameters_of, planned_units, run_pattern
-from tablewright.studio.designs.run_parts import draw_history, draw_requests, draw_units, remember, run_address
+from tablewright.studio.designs.run_parts import draw_history, draw_requests, draw_units, outcome, remember, run_address
 from tablewright.studio.designs.write_form import WriteForm
 from tablewright.studio.designs.write_runs import writes_of
 from tablewright.studio.studio_page import StudioPage
 from tablewright.studio.studio_parts import entity_pill, units_text
-from tablewright.ui.api_calls import Refused
-from tablewright.ui.components import banner, box, button, card, empty, fact, facts, pill, text
+from tablewright.ui.components import box, button, card, empty, fact, facts, pill, text
 from tablewright.ui.forms import Form
 
 __all__ = ["patterns_view"]
@@ -124,14 +123,8 @@ class _Pattern:
 
     async def _run(self, texts: dict[str, str], cursor: str | None = None) -> None:
         page, t = self._page, self._page.t
-        try:
-            run = await run_pattern(page.database, self._design, self._name, texts, cursor)
-        except Refused as error:
-            self._result.clear()
-            if error.fields:
-                raise
-            with self._result:
-                banner(error.detail, "bad")
+        run = await outcome(run_pattern(page.database, self._design, self._name, texts, cursor), self._result)
+        if run is None:
             return
         remember(page, run, run_address(page, self._design, self._name, run="1", **texts))
         self._result.clear()

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Protocol
+from collections.abc import Awaitable
+from typing import Protocol, TypeVar
 from urllib.parse import quote
 from weakref import WeakKeyDictionary
 
 import orjson
-from nicegui import Client
+from nicegui import Client, ui
 
 from tablewright.model import Design
 from tablewright.studio.designs.pattern_runs import RecordedRequest
 from tablewright.studio.studio_page import StudioPage
 from tablewright.studio.studio_parts import code_block, units_text
-from tablewright.ui.components import Tone, box, fact, pill, section, text
+from tablewright.ui.api_calls import Refused
+from tablewright.ui.components import Tone, banner, box, fact, pill, section, text
 from tablewright.ui.texts import Texts
 
-__all__ = ["draw_history", "draw_requests", "draw_units", "remember", "run_address"]
+__all__ = ["draw_history", "draw_requests", "draw_units", "outcome", "remember", "run_address"]
 
 _KEPT = 30
 _SHOWN = 12
+_T = TypeVar("_T")
 
 
 class Run(Protocol):
@@ -41,6 +44,22 @@ _history: WeakKeyDictionary[Client, deque[tuple[Run, str]]] = WeakKeyDictionary(
 def run_address(page: StudioPage, design: Design, name: str, **values: str) -> str:
     """The address of a pattern or a write, with what was typed."""
     return page.path(f"/patterns/{quote(design.name, safe='')}/{quote(name, safe='')}", **values)
+
+
+async def outcome(work: Awaitable[_T], place: ui.element) -> _T | None:
+    """What comes of a run; None if it is refused, which is said in its place.
+
+    What is wrong with a field is raised: the form says it there.
+    """
+    try:
+        return await work
+    except Refused as error:
+        place.clear()
+        if error.fields:
+            raise
+        with place:
+            banner(error.detail, "bad")
+        return None
 
 
 def remember(page: StudioPage, run: Run, address: str) -> None:

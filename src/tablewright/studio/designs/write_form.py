@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from tablewright.model import Design, Write
-from tablewright.studio.designs.run_parts import draw_history, draw_requests, draw_units, remember, run_address
+from tablewright.studio.designs.run_parts import draw_history, draw_requests, draw_units, outcome, remember, run_address
 from tablewright.studio.designs.write_runs import (
     Declined,
     WriteField,
@@ -23,7 +23,6 @@ from tablewright.studio.designs.write_runs import (
 )
 from tablewright.studio.studio_page import StudioPage
 from tablewright.studio.studio_parts import units_text
-from tablewright.ui.api_calls import Refused
 from tablewright.ui.components import banner, box, card, fact, facts, pill, text
 from tablewright.ui.forms import Form
 
@@ -93,16 +92,12 @@ class WriteForm:
     async def _submit(self, values: dict[str, Any], _: str) -> None:
         page = self._page
         texts = {name: str(value) for name, value in values.items() if value}
+        made = run_write(page.database, self._design, self._write, texts, self._ask, page.user_id)
         try:
-            run = await run_write(page.database, self._design, self._write, texts, self._ask, page.user_id)
+            run = await outcome(made, self._result)
         except Declined:
             return
-        except Refused as error:
-            self._result.clear()
-            if error.fields:
-                raise
-            with self._result:
-                banner(error.detail, "bad")
+        if run is None:
             return
         # Short ones only: an address that is too long for a server would lead nowhere.
         kept = {name: value for name, value in texts.items() if len(value) <= 200}
