@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from decimal import Decimal
 
 from tablewright.design.lint.field_traits import field_paths, words
 from tablewright.design.lint.lint_context import LintContext
@@ -20,9 +21,13 @@ def money_type(context: LintContext) -> Iterator[Occurrence]:
     """Floats round, and text can neither be added to nor compared."""
     for schema in context.schemas:
         is_bill = not _BILLS.isdisjoint(words(schema.entity.__name__))
-        for path in field_paths(schema.entity):
-            traits = context.traits(schema, path)
-            if not traits.is_money and not (is_bill and traits.name.split("_")[-1] in ("total", "sum")):
+        fields = {path: context.traits(schema, path) for path in field_paths(schema.entity)}
+        # What has a currency has an amount in it, whatever that is called.
+        has_amount = any(Decimal in each.types or each.is_money for each in fields.values())
+        lacks_amount = any(each.is_currency for each in fields.values()) and not has_amount
+        for path, traits in fields.items():
+            named = traits.is_money or (is_bill and traits.name.split("_")[-1] in ("total", "sum"))
+            if not named and not (lacks_amount and traits.types == {float}):
                 continue
             if float in traits.types:
                 why = "is a float: 0.1 + 0.2 is 0.30000000000000004, and sums are off by cents"
@@ -36,7 +41,7 @@ def money_type(context: LintContext) -> Iterator[Occurrence]:
                 f"Declare {field_code(schema, path, 'Decimal') or f'{path} as Decimal'}, which is stored exactly as "
                 "DynamoDB's numbers are, or as an int of cents.",
                 context.where(schema.entity),
-                None if float in traits.types else "warning",
+                None if named and float in traits.types else "warning",
             )
 
 

@@ -44,52 +44,21 @@ _MEASURES = re.compile(
     r"position|size|weight|length|duration|age|revision|version|cost|votes|likes|views|"
     r"(?:sequence|version|line|page|revision|episode|chapter)_(?:number|no|num|nr))$"
 )
-_MONEY = frozenset(
-    [
-        "price",
-        "amount",
-        "balance",
-        "cost",
-        "fee",
-        "salary",
-        "revenue",
-        "subtotal",
-        "budget",
-        "payout",
-        "refund",
-        "wage",
-        "rent",
-        "deposit",
-        "tip",
-        "tax",
-        "vat",
-        "bid",
-        "fare",
-    ]
+# In English, and in the languages around it that designs are often written in.
+_MONEY = re.compile(
+    r"price|amount|balance|cost|fee|salary|revenue|subtotal|budget|payout|refund|wage|rent|deposit|tip|tax|vat|"
+    r"bid|fare|"
+    r"prezzo|importo|saldo|costo|canone|stipendio|ricavo|rimborso|tariffa|imposta|iva|fatturato|acconto|"
+    r"affitto|compenso|"
+    r"preis|betrag|kosten|gebuehr|gehalt|umsatz|miete|steuer|mwst|"
+    r"prix|montant|solde|frais|salaire|loyer|tva|precio|importe|monto|salario|alquiler|tarifa|preco"
 )
-_MONEY_UNITS = frozenset(
-    [
-        "eur",
-        "usd",
-        "gbp",
-        "chf",
-        "cents",
-        "due",
-        "paid",
-        "net",
-        "gross",
-        "total",
-        "value",
-        "per",
-        "unit",
-        "each",
-        "hour",
-        "day",
-        "night",
-        "month",
-        "year",
-    ]
+_MONEY_UNITS = re.compile(
+    r"eur|usd|gbp|chf|cents|due|paid|net|gross|total|value|per|unit|each|hour|day|night|month|year|"
+    r"centesimi|dovuto|pagato|netto|lordo|totale|unitario|ora|giorno|notte|mese|anno|mensile|annuo|"
+    r"brutto|gesamt|ht|ttc|unitaire|mensual"
 )
+_CURRENCIES = frozenset(["currency", "valuta", "divisa", "devise", "moneda", "moeda", "waehrung"])
 _TALLIES = re.compile(
     r"(?:^|_)(?:count|counter|counts|stock|balance|quantity|qty|views|likes|votes|points|hits|downloads|plays|remaining|"
     r"followers|version|revision|visitors|clicks|impressions|subscribers|participants|attendees|shares|sold|inventory|seats|visits|usage|credits)$|^(?:num|number_of|total)_"
@@ -138,6 +107,9 @@ class FieldTraits:
     most_bytes: int | None = None
     # The largest value of a whole number, if that is declared.
     most: int | None = None
+    # Whether it is 0 to begin with; of a text, whether it begins as digits.
+    begins_at_zero: bool = False
+    begins_as_digits: bool = False
     # Whether it may be None when the item is written; not if the store sets it.
     is_optional: bool = False
     # Whether the text has one length, or a pattern: its writer has thought of its form.
@@ -192,7 +164,8 @@ class FieldTraits:
     def is_numeric_text(self) -> bool:
         """A number, by its name, that is declared as text."""
         named = self.is_money or _MEASURES.search(self.name) is not None
-        return self.is_plain_text and (self.is_digits or (named and not self.is_formatted))
+        known = self.is_digits or self.begins_as_digits
+        return self.is_plain_text and (known or (named and not self.is_formatted))
 
     @property
     def is_measure(self) -> bool:
@@ -207,12 +180,26 @@ class FieldTraits:
     @property
     def is_money(self) -> bool:
         found = self.name.split("_")
-        named = [number for number, word in enumerate(found) if word in _MONEY]
-        return bool(named) and all(word in _MONEY_UNITS or word in _MONEY for word in found[named[-1] + 1 :])
+        named = [number for number, word in enumerate(found) if _MONEY.fullmatch(word)]
+        return bool(named) and all(_MONEY_UNITS.fullmatch(word) for word in found[named[-1] + 1 :])
+
+    @property
+    def is_currency(self) -> bool:
+        """What an amount is in: named so, or one of codes such as EUR and USD."""
+        if self.words:
+            return all(len(word) == 3 and word.isalpha() and word.isupper() for word in self.words)
+        return self.is_plain_text and self.name.split("_")[-1] in _CURRENCIES
+
+    @property
+    def may_be_tally(self) -> bool:
+        """A number that writers may count up or down, and no time, level or identifier."""
+        counted = self.types <= {int, Decimal, float} and bool(self.types)
+        is_other = self.is_numbered or self.is_counted or self.is_version or self.is_unique or self.is_instant
+        return counted and self.choices is None and self.most is None and not is_other
 
     @property
     def is_tally(self) -> bool:
-        """A number that writers count up or down."""
+        """A number that writers count up or down, by its name."""
         counted = self.types <= {int, Decimal, float} and bool(self.types)
         return counted and not (self.is_numbered or self.is_counted) and _TALLIES.search(self.name) is not None
 
@@ -286,6 +273,8 @@ def traits_of(schema: Schema, path: str) -> FieldTraits:
         is_even=_is_even(info.annotation),
         most_bytes=most_bytes(info.annotation, tuple(info.metadata)),
         most=_largest(markers),
+        begins_at_zero=type(info.default) in (int, float, Decimal) and info.default == 0,
+        begins_as_digits=isinstance(info.default, str) and info.default.isdecimal(),
         is_optional=_is_optional(info, markers) or any(_is_optional(each, []) for each in around),
         is_formatted=_is_formatted(markers),
         is_digits=any(_DIGITS.fullmatch(str(pattern)) for pattern in _patterns(markers)),

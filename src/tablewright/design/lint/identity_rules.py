@@ -43,13 +43,14 @@ def key_not_unique(context: LintContext) -> Iterator[Occurrence]:
         if not fields or any(name in ids or context.traits(schema, name).is_unique for name in fields):
             continue
         sorted_by = [context.traits(schema, name) for name in context.fields_of(schema, key.sort)]
-        is_reference = False
+        is_certain = True
         if sorted_by:
             measured = all(trait.is_measure for trait in sorted_by)
             found = all(map(_may_be_shared, sorted_by)) and (bool(ids) or measured)
             if not found and ids and len(sorted_by) == 1:
                 # COMMENT#{author_id}: the key says that it is a comment, and has somebody else's id.
-                found = is_reference = _is_of_another(context, schema, key)
+                found = _is_of_another(context, schema, key) or _is_nobodys_name(context, schema, sorted_by[0])
+                is_certain = False
         else:
             # One item for each of something else, although it has an id of its own.
             found = bool(ids) and all(words(name)[-1:] == ["id"] for name in fields)
@@ -62,7 +63,7 @@ def key_not_unique(context: LintContext) -> Iterator[Occurrence]:
             "have in common: the second one replaces the first, or is refused.",
             unique_key_repair(schema, attribute, ids),
             context.where(schema.entity),
-            None if sorted_by and not is_reference else "warning",
+            None if sorted_by and is_certain else "warning",
         )
 
 
@@ -73,6 +74,15 @@ def _is_of_another(context: LintContext, schema: Schema, key: EntityKey) -> bool
         return False
     head = words(template.head)
     return bool(head) and head == words(schema.entity.__name__)[-len(head) :]
+
+
+def _is_nobodys_name(context: LintContext, schema: Schema, sorted_by: FieldTraits) -> bool:
+    """Whether a sort key is of a text or a number that no read takes for a name of one item."""
+    if sorted_by.is_unique or sorted_by.is_numbered or sorted_by.is_hand_counted or sorted_by.is_formatted:
+        return False
+    if words(sorted_by.path)[-1:] == ["id"] or not (sorted_by.is_plain_text or sorted_by.types == {int}):
+        return False
+    return not any(owner is schema and get.index is None for _, owner, get, _ in context.gets())
 
 
 @rule("login-not-unique", "A name that finds one, and that two can have", "warning")

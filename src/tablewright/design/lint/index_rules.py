@@ -10,6 +10,7 @@ from tablewright.design.lint.lint_context import LintContext
 from tablewright.design.lint.lint_findings import Occurrence, rule
 from tablewright.dynamo import AttributeValue
 from tablewright.model import Index, Query, Schema, Table, schemas_of
+from tablewright.model.keys.key_forms import Field
 from tablewright.model.values.attribute_codec import encode
 
 
@@ -26,6 +27,8 @@ def _same_entries(context: LintContext, table: Table, one: Index, other: Index |
         return False  # it is small, which may be what it is for
     mine, theirs = (*one.partition, *one.sort), (*partition, *(sort if one.sort else ()))
     found = False
+    # Text between the fields tells entities apart, and puts them in an order; of one entity, it says nothing.
+    shared = sum(schema.covers(one) for schema in schemas_of(table)) > 1
     for schema in schemas_of(table):
         if not schema.covers(one):
             if other is not None and schema.covers(other):
@@ -34,7 +37,8 @@ def _same_entries(context: LintContext, table: Table, one: Index, other: Index |
         if other is not None and not schema.covers(other):
             return False
         found = True
-        if [_key(context, schema, name) for name in mine] != [_key(context, schema, name) for name in theirs]:
+        keys = [[_key(context, schema, name, shared) for name in names] for names in (mine, theirs)]
+        if keys[0] != keys[1]:
             return False
         if not one.sort and other is not None and not all(_is_always_there(context, schema, name) for name in sort):
             return False
@@ -49,10 +53,13 @@ def _is_always_there(context: LintContext, schema: Schema, attribute: str) -> bo
     return not any(context.traits(schema, name).is_optional for name in template.fields)
 
 
-def _key(context: LintContext, schema: Schema, attribute: str) -> object:
-    """How a key attribute is made, and of which items."""
+def _key(context: LintContext, schema: Schema, attribute: str, shared: bool) -> object:
+    """How a key attribute is made, and of which items; the text in it counts where entities share an index."""
     rule_ = schema.key_rules.get(attribute)
-    templates = [str(template) for template in context.key_templates(schema, attribute)]
+    templates = [
+        str(template) if shared else "#".join(str(part) for part in template.parts if isinstance(part, Field))
+        for template in context.key_templates(schema, attribute)
+    ]
     cases = () if rule_ is None else rule_.cases
     states = [{path: sorted(map(str, values)) for path, values in case.when.items()} for case in cases]
     # A field that is the key, and a template that has it alone, sort alike if it is text.

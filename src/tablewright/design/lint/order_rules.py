@@ -149,11 +149,12 @@ def newest_by_name(context: LintContext) -> Iterator[Occurrence]:
         if not fields or any(trait.is_ordered or trait.is_sortable_id for trait in traits):
             continue
         times = [name for name in schema.fields if context.traits(schema, name).is_instant]
-        if times and traits[0].is_plain_text and not (traits[0].is_formatted or traits[0].is_random_id):
+        if traits[0].is_plain_text and not (traits[0].is_formatted or traits[0].is_random_id):
             yield Occurrence(
                 place,
                 f"{place} reads newest first, but {key.sort[0]} sorts by {fields[0]}: the items come backwards through "
-                f"the alphabet, and {times[0]} does not matter.",
-                f"Sort an index by the time, or leave newest_first out if the order of {fields[0]} is meant.",
+                + (f"the alphabet, and {times[0]} does not matter." if times else "the alphabet, where 9 is after 10."),
+                f"Sort an index by the time, or leave newest_first out if the order of {fields[0]} is meant."
+                + ("" if times else f" If {fields[0]} is a number, declare it as one."),
                 context.where(schema.entity),
             )

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from tablewright.design.lint.field_traits import FieldTraits, words
 from tablewright.design.lint.lint_context import LintContext
-from tablewright.design.lint.lint_findings import Occurrence, rule
-from tablewright.model import ItemWrite
+from tablewright.design.lint.lint_findings import Occurrence, Severity, rule
+from tablewright.model import ItemWrite, Write
 
 _COUNTING = re.compile(r"(?:increment|decrement|increase|decrease|bump|count)\b", re.IGNORECASE)
 
@@ -132,18 +133,59 @@ def counter_set(context: LintContext) -> Iterator[Occurrence]:
         if item_write.action != "update" or schema.version is not None:
             continue  # a version lets only one of them through
         for path in item_write.sets:
-            traits = context.traits(schema, path)
-            counts = _COUNTING.match(write.name) is not None and traits.types == {int} and not traits.is_numbered
-            if traits.is_tally or counts:
+            severity = _counting(context, write, item_write, path)
+            if severity is not None:
                 entity = item_write.entity.__name__
+                sets = "sets" if severity == "error" else "sets what seems to be a counter,"
                 yield Occurrence(
                     f"{write.name}.{path}",
-                    f"{write.name} sets {path} of {entity}, which it has to read before. Two writers who read the same "
-                    "number both write the next one, and one of them is not counted.",
+                    f"{write.name} {sets} {path} of {entity}, which it has to read before. Two writers who read the "
+                    "same number both write the next one, and one of them is not counted.",
                     f"Add to it, with `attr({entity}.{path}).add(1)`, and declare {_adding(item_write, path)}. If it "
                     f"is set to what was counted anew, give {entity} a version instead.",
                     context.where(item_write.entity),
+                    severity,
                 )
+
+
+def _counting(context: LintContext, write: Write, item_write: ItemWrite, path: str) -> Severity | None:
+    """How sure it is that an update sets a field to what it has counted; None if nothing indicates it.
+
+    A name says it, or what the design says: a number that begins at 0, or that others add to, is all that is set by a
+    write that reads the same entity before, or that creates or deletes an item of another.
+    """
+    schema = item_write.entity.schema_
+    traits = context.traits(schema, path)
+    if traits.is_tally or (_COUNTING.match(write.name) and traits.types == {int} and not traits.is_numbered):
+        return "error"
+    in_keys = {name for key in context.keys(schema) for name in context.fields_of(schema, key.partition + key.sort)}
+    if not traits.may_be_tally or path in in_keys:
+        return None
+    others = [each for each in write.item_writes if each.entity is not item_write.entity]
+    counted = [each.entity for each in others if each.action in ("create", "delete") and each.count == 1]
+    if any(_is_named_after(path, each.__name__) for each in counted):
+        return "warning"
+    is_added = any(path in each.adds for _, each in context.item_writes_of(schema))
+    if not (traits.begins_at_zero or is_added):
+        return None
+    if not all(_is_figure(context.traits(schema, each)) for each in item_write.sets):
+        return None  # a form that somebody has filled in, or a state with what belongs to it
+    reads = any(name.partition(".")[0] == item_write.entity.__name__ for name in write.reads)
+    if counted or reads:
+        return "warning"
+    return "advice" if len(write.item_writes) == len(item_write.sets) == 1 else None
+
+
+def _is_figure(traits: FieldTraits) -> bool:
+    """A number, or the time that it is of."""
+    return traits.may_be_tally or traits.is_instant or traits.is_day
+
+
+def _is_named_after(path: str, entity: str) -> bool:
+    """Whether a field is named after an entity, whatever the plural is: ``comments``, ``commenti`` of a Commento."""
+    name = words(entity)[-1]
+    stem = name[: max(4, len(name) - 2)]
+    return any(word.startswith(stem) and abs(len(word) - len(name)) <= 2 for word in words(path))
 
 
 def _adding(item_write: ItemWrite, path: str) -> str:

@@ -5,7 +5,19 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, StringConstraints
 
-from tablewright.model import Design, Entity, ExpiresAt, ItemWrite, Personal, Retain, Table, Version, Write
+from tablewright.model import (
+    Design,
+    Entity,
+    ExpiresAt,
+    Get,
+    ItemWrite,
+    Keys,
+    Personal,
+    Retain,
+    Table,
+    Version,
+    Write,
+)
 from tests.design.lint.cases.case import Case, design_of, entity
 
 
@@ -62,6 +74,44 @@ def counted(how: str, name: str = "comment_count", write: str = "comment", *, ve
     return Design("Posts", tables=[table], writes=[Write(write, update)])
 
 
+def stocked(
+    name: str,
+    *,
+    reads: bool = False,
+    creates: str | None = None,
+    added: bool = False,
+    also: bool = False,
+    default: int | None = 0,
+    kind: Any = int,
+) -> Design:
+    """Designs in words that no list has: what is set by a write, and what else the write does."""
+    table = Table("magazzino", "PK", "SK")
+
+    def uno(self: Any, codice: str) -> None: ...
+
+    Articolo = entity(
+        "Articolo",
+        table,
+        {"codice": str, "nome": str, name: kind},
+        keys=Keys(PK="A#{codice}", SK="A"),
+        uno=Get()(uno),
+        **({} if default is None else {name: default}),
+    )
+    nome, field, read = (getattr(Articolo, each) for each in ("nome", name, "uno"))
+    writes = [ItemWrite(Articolo, "update", sets=[nome, field] if also else [field])]
+    if creates is not None:
+        keys = Keys(PK="A#{codice}", SK=f"{creates}#{{numero}}")
+        writes.append(ItemWrite(entity(creates, table, {"codice": str, "numero": str}, keys=keys), "create"))
+    design = [Write("aggiorna", *writes, reads=[read] if reads else [])]
+    if added:
+        design.append(Write("carica", ItemWrite(Articolo, "update", adds=[field])))
+    return Design("Magazzino", tables=[table], writes=design)
+
+
+def billed(kind: Any) -> Design:
+    return design_of(entity("Voce", Table("voci", "id"), {"id": str, "valuta": str, "listino": kind}))
+
+
 AMOUNT = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,9}\.[0-9]{2}$")]
 
 CASES = [
@@ -83,6 +133,11 @@ CASES = [
     Case("money-type", "Cart.total", lambda: carts(Decimal, float), lambda: carts(Decimal), "error"),
     Case("money-type", "Product.balance", lambda: priced("balance", str), lambda: priced("balance", AMOUNT), "warning"),
     Case("money-type", "Product.price", lambda: priced("price", float), lambda: priced("price_rate", float)),
+    Case(
+        "money-type", "Product.importo_totale", lambda: priced("importo_totale", float), lambda: priced("importo", int)
+    ),
+    # Whatever it is called, it is an amount in the currency.
+    Case("money-type", "Voce.listino", lambda: billed(float), lambda: billed(Decimal), "warning"),
     Case("ttl-not-enabled", "Session.ttl", lambda: sessions(int | None, None), lambda: sessions(ExpiresAt, "ttl")),
     Case(
         "no-retention",
@@ -104,4 +159,38 @@ CASES = [
         "counter-set", "comment.total_likes", lambda: counted("sets", "total_likes"), lambda: counted("sets", "pages")
     ),
     Case("counter-set", "comment.comment_count", lambda: counted("sets"), lambda: counted("sets", versioned=True)),
+    Case(
+        "counter-set",
+        "aggiorna.giacenza",
+        lambda: stocked("giacenza", reads=True),
+        lambda: stocked("giacenza", reads=True, also=True),
+        "warning",
+    ),
+    Case(
+        "counter-set",
+        "aggiorna.giacenza",
+        lambda: stocked("giacenza", creates="Movimento"),
+        lambda: stocked("giacenza", creates="Movimento", default=30),
+        "warning",
+    ),
+    Case(
+        "counter-set",
+        "aggiorna.num_movimenti",
+        lambda: stocked("num_movimenti", creates="Movimento", default=None),
+        lambda: stocked("anno", creates="Movimento", default=None),
+    ),
+    Case(
+        "counter-set",
+        "aggiorna.punti",
+        lambda: stocked("punti", reads=True, added=True, default=10),
+        lambda: stocked("punti", reads=True, default=10),
+        "warning",
+    ),
+    Case(
+        "counter-set",
+        "aggiorna.visite",
+        lambda: stocked("visite"),
+        lambda: stocked("livello", kind=Annotated[int, Field(ge=0, le=5)]),
+        "advice",
+    ),
 ]

@@ -4,7 +4,7 @@ from datetime import date
 from enum import StrEnum
 from typing import Annotated, Any
 
-from tablewright.model import Design, Entity, GlobalIndex, Keys, Numbered, Query, Table, Unique
+from tablewright.model import Design, Entity, Get, GlobalIndex, Keys, Numbered, Query, Table, Unique
 from tests.declared_patterns import taking
 from tests.design.lint.cases.case import Case, design_of, entity
 
@@ -27,6 +27,14 @@ def orders(sort: str) -> Design:
         def of_customer(self, customer_id: str) -> None: ...
 
     return design_of(Order)
+
+
+def letture(sort: str, *, named: bool = False) -> Design:
+    table = Table("letture", "PK", "SK")
+    keys = Keys(PK="S#{sensore}", SK=sort)
+    fields = {"sensore": str, "lettura_id": str, "cognome": str, "valore": int}
+    read = taking(Get(), "sensore", "cognome") if named else taking(Query(), "sensore")
+    return design_of(entity("Lettura", table, fields, keys=keys, di_sensore=read))
 
 
 def scores_of(sort: str, game: str = "game_id") -> Design:
@@ -98,6 +106,21 @@ CASES = [
         lambda: notes(Annotated[int, Numbered("owner_id")], "{title}#{id:06}"),
     ),
     Case("key-not-unique", "OrderLine.SK", lambda: lines("LINE#{product_id}"), lambda: lines("PRODUCT#{product_id}")),
+    # Nothing takes it for the name of one of them, and they have ids.
+    Case(
+        "key-not-unique",
+        "Lettura.SK",
+        lambda: letture("{cognome}"),
+        lambda: letture("{cognome}", named=True),
+        "warning",
+    ),
+    Case(
+        "key-not-unique",
+        "Lettura.SK",
+        lambda: letture("{valore:08}"),
+        lambda: letture("{valore:08}#{lettura_id}"),
+        "warning",
+    ),
     Case("login-not-unique", "User.email", lambda: users(str), lambda: users(Annotated[str, Unique()])),
     Case(
         "login-not-unique",

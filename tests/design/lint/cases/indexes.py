@@ -116,6 +116,19 @@ CASES = [
         lambda: orders([ONE], GSI1PK="SHOP#{shop}", GSI1SK="ORDER#{order_id}"),
         lambda: orders([ONE], GSI1PK="SHOP#{shop}", GSI1SK="{city}#{order_id}"),
     ),
+    # Other text between the same fields finds the same items in the same order.
+    Case(
+        "equal-indexes",
+        "orders/two",
+        lambda: orders([ONE, TWO], **CITY, GSI2PK="C#{city}", GSI2SK="ORDER#{order_id}"),
+        lambda: orders([ONE, TWO], **CITY, GSI2PK="C#{city}", GSI2SK="ORDER#{state}#{order_id}"),
+    ),
+    Case(
+        "index-like-table",
+        "orders/one",
+        lambda: orders([ONE], GSI1PK="S#{shop}", GSI1SK="{order_id}"),
+        lambda: orders([ONE], GSI1PK="S#{shop}", GSI1SK="{city}"),
+    ),
     Case(
         "index-like-table",
         "orders/local",
