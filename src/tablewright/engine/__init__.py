@@ -19,26 +19,12 @@
     background_work  expiry, backfills, trimming: one thread, when there is something to do
     metering         what every request consumed: in a file, or for metrics
 
-Other packages import from here only.
+Other packages import from here only. The names are loaded on first use: who opens an engine needs no verification of a
+closed folder, and who is told of an endpoint needs no engine.
 """
 
-from tablewright.dynamo import DynamoError
-from tablewright.engine.closed_folder import verify_closed
-from tablewright.engine.engine import Engine
-from tablewright.engine.metering import METER_VARIABLE
-from tablewright.engine.past.past_changes import ChangedItem, ChangedItems, ItemVersion, ItemVersions
-from tablewright.engine.slices import Outcome, Unfinished
-from tablewright.engine.storage.data_folder import (
-    DamagedError,
-    StorageError,
-    claim_folder,
-    holds_database,
-    resolve_folder,
-)
-from tablewright.engine.storage.durable_commit import Commit
-from tablewright.engine.storage.folder_lock import FolderLock
-from tablewright.engine.storage.group_commit import StorageFigures
-from tablewright.engine.verify_folder import VerifyReport
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 __all__ = [
     "METER_VARIABLE",
@@ -61,3 +47,57 @@ __all__ = [
     "resolve_folder",
     "verify_closed",
 ]
+
+if TYPE_CHECKING:
+    from tablewright.dynamo import DynamoError
+    from tablewright.engine.closed_folder import verify_closed
+    from tablewright.engine.engine import Engine
+    from tablewright.engine.meter_variable import METER_VARIABLE
+    from tablewright.engine.past.past_changes import ChangedItem, ChangedItems, ItemVersion, ItemVersions
+    from tablewright.engine.slices import Outcome, Unfinished
+    from tablewright.engine.storage.data_folder import (
+        DamagedError,
+        StorageError,
+        claim_folder,
+        holds_database,
+        resolve_folder,
+    )
+    from tablewright.engine.storage.durable_commit import Commit
+    from tablewright.engine.storage.folder_lock import FolderLock
+    from tablewright.engine.storage.group_commit import StorageFigures
+    from tablewright.engine.verify_folder import VerifyReport
+else:
+    _MODULES = {
+        "dynamo": ("DynamoError",),
+        "engine.closed_folder": ("verify_closed",),
+        "engine.engine": ("Engine",),
+        "engine.meter_variable": ("METER_VARIABLE",),
+        "engine.past.past_changes": (
+            "ChangedItem",
+            "ChangedItems",
+            "ItemVersion",
+            "ItemVersions",
+        ),
+        "engine.slices": (
+            "Outcome",
+            "Unfinished",
+        ),
+        "engine.storage.data_folder": (
+            "DamagedError",
+            "StorageError",
+            "claim_folder",
+            "holds_database",
+            "resolve_folder",
+        ),
+        "engine.storage.durable_commit": ("Commit",),
+        "engine.storage.folder_lock": ("FolderLock",),
+        "engine.storage.group_commit": ("StorageFigures",),
+        "engine.verify_folder": ("VerifyReport",),
+    }
+    _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
+
+    def __getattr__(name: str) -> object:
+        if name not in _MODULE_OF:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(f"tablewright.{_MODULE_OF[name]}"), name)
+        return value

@@ -28,11 +28,9 @@ import orjson
 from tablewright.dynamo import DynamoError, Item, checked_item, write_units
 from tablewright.engine.database import Database
 from tablewright.engine.items.consumed_capacity import CHARGES, Charge
+from tablewright.engine.meter_variable import METER_VARIABLE
 from tablewright.engine.slices import Response, Steps, finished
 from tablewright.engine.tables.table_schema import Table
-
-METER_VARIABLE = "TABLEWRIGHT_METER"
-"""The environment variable that names the file to which charges are appended."""
 
 Handler = Callable[[Database, dict[str, Any]], Response]
 

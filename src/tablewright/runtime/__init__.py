@@ -7,6 +7,7 @@
     audit               who changed what of a thing, written with the change
     entity_tags         what a caller saw of a thing, as a condition of its change
     internal_tables     the tables of the runtime itself
+    start_up            the start of a process, without looking for garbage
     table_readiness     whether the tables of systems can be read
     consumer_threads    stream consumers, each in a thread
     metrics, logs       for Prometheus; lines of JSON

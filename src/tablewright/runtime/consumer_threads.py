@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import cached_property, partial
 
 from tablewright.model import Table
 from tablewright.runtime.errors import StateConflict
@@ -96,8 +97,9 @@ class ConsumerThreads:
     def start(self, *, alone: bool = False) -> None:
         """Start all threads; ``alone``: there is no other process, so that its leases are taken over at once."""
         for running in self._running.values():
+            consumer = running.consumer
             if alone:
-                running.consumer.take_over()
+                consumer.take_over()
             running.thread.start()
 
     def stop(self) -> None:
@@ -161,8 +163,13 @@ class _Running:
         self._on_lost = spec.on_lost
         self._metrics = metrics
         self._stop = stop
-        self.consumer = spec.consumer(store, self._handle, _LEASE)
+        self._make_consumer = partial(spec.consumer, store, self._handle, _LEASE)
         self.thread = threading.Thread(target=self._work, name=spec.name, daemon=True)
+
+    @cached_property
+    def consumer(self) -> Consumer:
+        """Made where it is used: not in a function that answers requests."""
+        return self._make_consumer()
 
     def _handle(self, changes: Sequence[AnyChange], effects: Effects) -> None:
         if threading.current_thread() is not self.thread:

@@ -24,12 +24,11 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 from pydantic import SecretStr
 
-from tablewright.engine import Engine
 from tablewright.model import Design, Table
 from tablewright.runtime.aws_clients import client_problem, is_endpoint
 from tablewright.runtime.consumer_threads import ConsumerSpec, ConsumerThreads
 from tablewright.runtime.http.rate_limit import RateLimit
-from tablewright.runtime.identity import local_issuer, tokens
+from tablewright.runtime.identity import tokens
 from tablewright.runtime.identity.access import RUNTIME_ADMINS, Caller, Role
 from tablewright.runtime.identity.deny_list import DenyList
 from tablewright.runtime.identity.people import People
@@ -57,6 +56,9 @@ from tablewright.store import (
 
 if TYPE_CHECKING:
     from fastapi import APIRouter
+
+    from tablewright.engine import Engine
+    from tablewright.runtime.identity.local_issuer import LocalIssuer
 
 OnProgress = Callable[[str, int, int], None]
 """Called with progress: what is being done, how much is done, and of how much."""
@@ -150,7 +152,7 @@ class Runtime:
     metrics: Metrics
     secrets: Secrets
     verifier: tokens.Verifier
-    issuer: local_issuer.LocalIssuer | None
+    issuer: LocalIssuer | None
     mailer: event_mail.Mailer
     limit: RateLimit
     deny_list: DenyList
@@ -208,6 +210,8 @@ class Runtime:
         metrics = Metrics()
         engine: Engine | None = None
         if settings.is_embedded:
+            from tablewright.engine import Engine
+
             folder = None if settings.memory else settings.data
             engine = Engine.open(folder, clock=clock, accept_loss=accept_loss)
             plain: Backend = EmbeddedBackend(engine, owned=False)
@@ -385,7 +389,7 @@ def _secret(settings: Settings, secrets: Secrets, name: str) -> bytes:
 
 def _identity(
     settings: Settings, secrets: Secrets, clock: Callable[[], float]
-) -> tuple[local_issuer.LocalIssuer | None, tokens.Verifier]:
+) -> tuple[LocalIssuer | None, tokens.Verifier]:
     roles = settings.roles
     if settings.issuer is not None:
         if settings.audience is None:
@@ -399,6 +403,8 @@ def _identity(
         )
     if settings.mode == "production":
         raise SettingsError("production needs an issuer of tokens: set TABLEWRIGHT_ISSUER and TABLEWRIGHT_AUDIENCE")
+    from tablewright.runtime.identity import local_issuer
+
     issuer = local_issuer.LocalIssuer(secrets, clock)
     audience = local_issuer.AUDIENCE
     return issuer, tokens.Verifier(local_issuer.ISSUER, audience, issuer.keys, roles=roles, clock=clock)

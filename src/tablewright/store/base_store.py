@@ -9,15 +9,17 @@ from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, Self, TypedDict, Unpack, cast
+from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack, cast
 
-from tablewright.engine import Engine
 from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.store.blobs.blob_store import BlobStore
 from tablewright.store.blobs.blob_store_location import blob_store_at, blob_store_of
 from tablewright.store.context import CapacityHook, Context
 from tablewright.store.errors import StoreError
 from tablewright.store.flow.driver import Backend
+
+if TYPE_CHECKING:
+    from tablewright.engine import Engine
 
 
 class _ContextSettings(TypedDict, total=False):
@@ -79,6 +81,8 @@ class BaseStore:
     @classmethod
     def open(cls, path: str | os.PathLike[str] | None = None, **settings: Unpack[Settings]) -> Self:
         """A store on an engine of its own: in a data folder, or in memory if no path is given."""
+        from tablewright.engine import Engine
+
         engine = Engine.open(path, clock=settings.get("clock", time.time), entropy=settings.get("entropy"))
         return cls(EmbeddedBackend(engine, owned=True), **settings)
 

@@ -24,6 +24,14 @@ def fail(event, context):
 def loaded(event, context):
     import tablewright.runtime.functions.api_function
     return sorted(sys.modules)
+def started(event, context):
+    import gc
+    import tablewright.runtime.functions.api_function
+    from tablewright.runtime.http.deferred_routes import DeferredRoute
+    gc.unfreeze()
+    routes = [each for each in gc.get_objects() if isinstance(each, DeferredRoute)]
+    made = [each for each in routes if "dependant" in vars(each)]
+    return {"collects": gc.isenabled(), "routes": len(routes), "made": len(made)}
 """
 # As a stack has it: Amazon DynamoDB, keys of the function's role, mail, events and large values.
 DEPLOYED = {
@@ -51,6 +59,9 @@ UNWANTED = (
     "tablewright.cli",
     "tablewright.wire",
 )
+# The same of one that is deployed: its clients are made when something is to be sent, tokens may not come, and its
+# tables are elsewhere.
+UNWANTED_DEPLOYED = ("botocore", "httpx", "jwt", "cryptography", "tablewright.engine.engine")
 
 
 @pytest.fixture
@@ -110,14 +121,24 @@ def test_a_function_imports_nothing_that_it_has_no_use_for(functions: LocalFunct
 
 
 @pytest.mark.requirement("SH2")
-def test_a_deployed_function_starts_without_botocore(
+def test_a_deployed_function_starts_without_what_it_may_not_need(
     functions: LocalFunctions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its clients are made when something is to be sent, and keys and region are in the environment."""
+    """Keys and region are in the environment."""
     for name in list(os.environ):
         if name.upper().startswith("AWS_") or name.upper().endswith("_PROXY"):
             monkeypatch.delenv(name)
     functions.add("loaded", "handlers.loaded", {**DEPLOYED, "HOME": str(tmp_path)})
     loaded = functions.call("loaded", {}, seconds=60)
     assert "tablewright.systems.calls.service" in loaded
-    assert [name for name in loaded if name.partition(".")[0] in ("botocore", *UNWANTED)] == []
+    assert [name for name in loaded if name.partition(".")[0] in UNWANTED] == []
+    assert set(loaded) & set(UNWANTED_DEPLOYED) == set()
+
+
+@pytest.mark.requirement("SH2")
+def test_routes_are_not_made_before_they_are_requested(functions: LocalFunctions) -> None:
+    functions.add("started", "handlers.started", CALLS)
+    started = functions.call("started", {})
+    assert started["collects"]
+    assert started["routes"] > 20
+    assert started["made"] == 0

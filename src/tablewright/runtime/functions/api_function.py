@@ -11,10 +11,13 @@ import base64
 from functools import cache
 from typing import Any
 
-from mangum import Mangum
+from tablewright.runtime.start_up import starting
 
-from tablewright.runtime.functions.function_process import process
-from tablewright.runtime.http.application import application
+with starting():
+    from mangum import Mangum
+
+    from tablewright.runtime.functions.function_process import process
+    from tablewright.runtime.http.application import application
 
 # What is text, so that it need not be encoded on the way.
 _TEXT = ["text/", "application/json", "application/problem+json", "application/javascript", "application/jsonl"]
@@ -45,4 +48,5 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
 
 
 # While the process starts, which costs nothing: the first request finds everything open.
-_adapter()
+with starting():
+    _adapter()

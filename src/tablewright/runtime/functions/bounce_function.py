@@ -10,8 +10,11 @@ import json
 import logging
 from typing import Any
 
-from tablewright.runtime.functions.function_process import process
-from tablewright.runtime.mail.mail_transport import RECORD_TAG
+from tablewright.runtime.start_up import starting
+
+with starting():
+    from tablewright.runtime.functions.function_process import process
+    from tablewright.runtime.mail.mail_transport import RECORD_TAG
 
 _log = logging.getLogger(__name__)
 
@@ -44,4 +47,5 @@ def _reason(notice: dict[str, Any]) -> str | None:
     return "rejected by SES" if kind == "Reject" else None
 
 
-process()
+with starting():
+    process()

@@ -6,12 +6,15 @@ from datetime import timedelta
 from functools import cache
 from typing import Any
 
-from tablewright.runtime.consumer_threads import ConsumerSpec
-from tablewright.runtime.errors import ServiceUnavailable
-from tablewright.runtime.events.event_bridge import BRIDGE, event_bridge
-from tablewright.runtime.functions.function_process import FunctionProcess, process, variable
-from tablewright.runtime.internal_tables import events_table
-from tablewright.store import Consumer
+from tablewright.runtime.start_up import starting
+
+with starting():
+    from tablewright.runtime.consumer_threads import ConsumerSpec
+    from tablewright.runtime.errors import ServiceUnavailable
+    from tablewright.runtime.events.event_bridge import BRIDGE, event_bridge
+    from tablewright.runtime.functions.function_process import FunctionProcess, process, variable
+    from tablewright.runtime.internal_tables import events_table
+    from tablewright.store import Consumer
 
 # Lambda gives a shard to one call at a time: nobody asks for this lease.
 _LEASE = timedelta(minutes=1)
@@ -40,4 +43,5 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     return _consumer().on_lambda(event, context, dead_letters=True)
 
 
-_consumer()
+with starting():
+    _consumer()

@@ -6,9 +6,12 @@ import time
 from functools import cache
 from typing import Any
 
-from tablewright.runtime.errors import ServiceUnavailable
-from tablewright.runtime.functions.function_process import process, variable
-from tablewright.runtime.system import Periodic
+from tablewright.runtime.start_up import starting
+
+with starting():
+    from tablewright.runtime.errors import ServiceUnavailable
+    from tablewright.runtime.functions.function_process import process, variable
+    from tablewright.runtime.system import Periodic
 
 # Seconds before the end of a call in which the work is to stop: what it has begun is finished in them.
 _TO_STOP = 30.0
@@ -30,4 +33,5 @@ def handler(event: Any, context: Any) -> dict[str, Any]:
     return {}
 
 
-_work()
+with starting():
+    _work()

@@ -10,6 +10,8 @@ no groups (``access.roles_of``).
 Keys are fetched when a token names an unknown one, at most every half minute, and refreshed once an hour: a rotation
 needs no attention, and made-up key ids cannot be used to flood the issuer. While the issuer does not respond, known
 keys stay valid.
+
+PyJWT, and cryptography with it, are imported with the first token: consumers and schedules get none.
 """
 
 from __future__ import annotations
@@ -20,12 +22,13 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from hashlib import sha256
 from types import MappingProxyType
-from typing import Any
-
-import jwt
+from typing import TYPE_CHECKING, Any
 
 from tablewright.runtime.errors import ServiceUnavailable, Unauthenticated
 from tablewright.runtime.identity.access import Caller, roles_of
+
+if TYPE_CHECKING:
+    import jwt
 
 # What other packages use.
 __all__ = [
@@ -57,7 +60,7 @@ def is_user_id(text: str) -> bool:
         return False
 
 
-Keys = Mapping[str, jwt.PyJWK]
+Keys = Mapping[str, "jwt.PyJWK"]
 FetchKeys = Callable[[], Awaitable[Keys]]
 
 
@@ -110,6 +113,8 @@ async def _fetched(url: str, *, missing: Any = None) -> Any:
 
 def parse_keys(key_set: Any) -> Keys:
     """The RSA signing keys of a JWKS, by id; anything else in it is ignored."""
+    import jwt
+
     members = key_set.get("keys") if isinstance(key_set, dict) else None
     found: dict[str, jwt.PyJWK] = {}
     for member in members if isinstance(members, list) else ():
@@ -182,6 +187,8 @@ class Verifier:
         return self._caller(claims), claims
 
     async def _claims(self, token: str) -> tuple[str, dict[str, Any]]:
+        import jwt
+
         try:
             header = jwt.get_unverified_header(token)
             if header.get("alg") != _ALGORITHM:

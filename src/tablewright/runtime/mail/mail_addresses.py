@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import re
 
-from email_validator import EmailNotValidError, validate_email
-
 __all__ = ["ADDRESS", "MAX_ADDRESS_LENGTH", "can_stand_in_header", "checked_address", "is_address"]
 
 _WORD = r"[A-Za-z0-9!#$%&'*+/=^_`{|}~-]+"
@@ -23,6 +21,8 @@ def checked_address(text: str) -> str:
     """The same text; ValueError, with the reason, if it is no mail address."""
     if not can_stand_in_header(text):
         raise ValueError("it is no mail address")
+    from email_validator import EmailNotValidError, validate_email
+
     try:
         validate_email(text, check_deliverability=False, allow_smtputf8=False, strict=True)
     except EmailNotValidError as error:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from tablewright.engine import DynamoError, Engine
+from typing import TYPE_CHECKING
+
+from tablewright.dynamo import DynamoError
 from tablewright.store.errors import ServiceError
 from tablewright.store.flow.driver import Request, Response
+
+if TYPE_CHECKING:
+    from tablewright.engine import Engine
 
 
 class EmbeddedBackend:

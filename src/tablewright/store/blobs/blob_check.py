@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from tablewright.dynamo import Item
-from tablewright.engine import Engine
 from tablewright.store.blobs.blob_references import Reference, references, value_in
 from tablewright.store.blobs.blob_store import BlobStore
 from tablewright.store.blobs.blob_store_location import blob_store_of
 from tablewright.store.errors import ServiceError
+
+if TYPE_CHECKING:
+    from tablewright.engine import Engine
 
 
 @dataclass(slots=True)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from tablewright.engine import Engine
 from tablewright.engine.storage.folder_lock import BLOBS
 from tablewright.store.blobs.blob_store import BlobStore
 from tablewright.store.blobs.folder_blob_store import FolderBlobStore
 from tablewright.store.blobs.memory_blob_store import MemoryBlobStore
 from tablewright.store.blobs.s3_blob_store import S3BlobStore
+
+if TYPE_CHECKING:
+    from tablewright.engine import Engine
 
 _in_memory: WeakKeyDictionary[Engine, MemoryBlobStore] = WeakKeyDictionary()
 
