@@ -54,6 +54,26 @@ def waiting(served: Served) -> list[QueuedMail]:
     return list(served.runtime.sync_store.iterate(QueuedMail.waiting()))
 
 
+@pytest.mark.requirement("AP8")
+@pytest.mark.parametrize("key", [None, "invite"])
+def test_a_new_user_of_tasks_is_invited_once_and_whoever_adds_himself_is_not(mail: MailServer, key: str | None) -> None:
+    settings = {"smtp_url": mail.url, "public_url": "https://hub.example.org/", "mail_language": "it"}
+    headers = {} if key is None else {"Idempotency-Key": key}
+    with serving(load("tasks"), lambda *_: NoScreens(), **settings) as served:
+        boss = served.client("boss", "Admins", path="/tasks")
+        for user in ("boss", f"mia{key}", f"mia{key}"):
+            own = headers if user != "boss" else {}
+            body = {"userId": user, "email": f"{user}@example.org", "groups": ["Admins"]}
+            said = boss.post("/users", json=body, headers=own)
+        assert said.status_code == (409 if key is None else 201), said.text
+        wait_for(lambda: mail.to(f"mia{key}@example.org") and not waiting(served))
+    (received,) = mail.to(f"mia{key}@example.org")
+    assert received.message["Subject"] == "Hai ricevuto un invito"
+    assert "Accedi:       https://hub.example.org/app\r\n" in received.text
+    assert "boss ti ha dato accesso" in received.text
+    assert not mail.to("boss@example.org")
+
+
 @pytest.mark.parametrize("key", [None, "invite"])
 def test_who_is_invited_gets_one_mail_with_a_link(served: Served, mail: MailServer, key: str | None) -> None:
     person = f"ada{key or ''}"

@@ -29,7 +29,7 @@ from tablewright.runtime.identity.access import RUNTIME_ADMINS, Caller
 from tablewright.runtime.identity.deny_list import DeactivatedUser, DenyList
 from tablewright.runtime.identity.remembered_absence import REMEMBERED
 from tablewright.runtime.internal_tables import internal_table
-from tablewright.runtime.mail.invitation_mail import queue_invitation
+from tablewright.runtime.mail.invitation_mail import Language, queue_invitation
 from tablewright.store import (
     Absent,
     AlreadyExists,
@@ -107,6 +107,7 @@ class People:
         known_roles: Sequence[str],
         clock: Callable[[], float],
         app_url: Callable[[], str | None],
+        language: Language = "en",
     ) -> None:
         """``app_url`` gives the address of the applications; where there are none, nobody gets mail about them."""
         self._store = store
@@ -114,6 +115,7 @@ class People:
         self._known_roles = frozenset(known_roles)
         self._clock = clock
         self._app_url = app_url
+        self._language = language
         self._reader = AsyncTolerantReader(store)
         self._audit = Audit("runtime", clock)
         self._idempotency = Idempotency("runtime")
@@ -188,7 +190,8 @@ class People:
             person.created_at = person.updated_at = now = self._now()
             entry = self._audit.created(_thing(person_id), person)
             checks = await self._still_admin(admin, person_id)
-            return Outcome(responder.view(person), Create(person), entry, *checks, *self._mail(person), at=now)
+            mail = self.invitation(person_id, email, admin)
+            return Outcome(responder.view(person), Create(person), entry, *checks, *mail, at=now)
 
         try:
             if responder.key is not None:
@@ -197,7 +200,7 @@ class People:
             with own_error():
                 entry = self._audit.created(_thing(person_id), person)
                 checks = await self._still_admin(admin, person_id)
-                await self._store.transact(Create(person), entry, *checks, *self._mail(person))
+                await self._store.transact(Create(person), entry, *checks, *self.invitation(person_id, email, admin))
             return responder.view(person)
         except (AlreadyExists, Cancelled) as error:
             reasons = error.reasons if isinstance(error, Cancelled) else [error]
@@ -207,12 +210,12 @@ class People:
         finally:
             self._forget(person_id)
 
-    def _mail(self, person: Person) -> list[Operation]:
-        """What is written with an invitation, so that it is mailed."""
+    def invitation(self, person_id: str, email: str | None, admin: Caller) -> list[Operation]:
+        """What is written with somebody who is new, so that they get mail with a link; who adds himself gets none."""
         app_url = self._app_url()
-        if person.email is None or app_url is None:
+        if email is None or app_url is None or person_id == admin.user_id:
             return []
-        return queue_invitation(person.person_id, person.email, person.invited_by or "", app_url, self._now())
+        return queue_invitation(person_id, email, admin.user_id, app_url, self._now(), self._language)
 
     async def change_roles(
         self, person_id: str, roles: Sequence[str] | None, *, admin: Caller, seen: Seen = UNSEEN

@@ -7,12 +7,19 @@ mailboxes again (``event_mail.MailRetries``) sends it, as it does all mail that 
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Literal
 from uuid import uuid4
 
 from tablewright.runtime.mail.mail_records import Letter, MailRecord, QueuedMail, digest
 from tablewright.store import Create, Operation
 
-_TEXT = """\
+Language = Literal["en", "it"]
+
+# By language: the subject and the text.
+_TEXTS: dict[Language, tuple[str, str]] = {
+    "en": (
+        "You are invited",
+        """\
 You are invited: {invited_by} has given you access.
 
 Sign in:      {app_url}
@@ -20,13 +27,30 @@ Your id:      {person_id}
 
 -- 
 You get this because somebody who runs these applications entered your address.
-"""
+""",
+    ),
+    "it": (
+        "Hai ricevuto un invito",
+        """\
+Hai ricevuto un invito: {invited_by} ti ha dato accesso.
+
+Accedi:       {app_url}
+Il tuo id:    {person_id}
+
+-- 
+Ricevi questo messaggio perché chi gestisce queste applicazioni ha inserito il tuo indirizzo.
+""",
+    ),
+}
 
 
-def queue_invitation(person_id: str, email: str, invited_by: str, app_url: str, now: datetime) -> list[Operation]:
+def queue_invitation(
+    person_id: str, email: str, invited_by: str, app_url: str, now: datetime, language: Language = "en"
+) -> list[Operation]:
     """What is written with an invitation, so that its mail is sent."""
-    text = _TEXT.format(invited_by=invited_by, app_url=app_url, person_id=person_id)
-    letter = Letter(address=email, subject="You are invited", text=text, at=now)
+    subject, text = _TEXTS[language]
+    text = text.format(invited_by=invited_by, app_url=app_url, person_id=person_id)
+    letter = Letter(address=email, subject=subject, text=text, at=now)
     # An id of its own: who is erased and invited again gets another mail.
     event_id, recipient = uuid4().hex, digest(email)
     record = MailRecord(event_id=event_id, recipient=recipient, state="queued", claimed_until=now, letter=letter)

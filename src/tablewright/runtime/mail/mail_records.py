@@ -23,7 +23,7 @@ from tablewright.runtime.events.event_log import KEPT_FOR, Event
 from tablewright.runtime.internal_tables import internal_table
 
 # What other packages use.
-__all__ = ["CLAIM_MAIL", "COMPLETE_MAIL", "QUEUE_MAIL", "RECORD_MAIL", "SETTLE_MAIL", "MailRecord"]
+__all__ = ["CLAIM_MAIL", "COMPLETE_MAIL", "QUEUE_MAIL", "RECORD_MAIL", "SETTLE_MAIL", "MailRecord", "QueuedMail"]
 
 
 MailState = Literal["sending", "sent", "queued", "refused"]

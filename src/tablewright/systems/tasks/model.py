@@ -52,7 +52,15 @@ from tablewright.runtime.idempotency import KEEP_RESPONSE
 from tablewright.runtime.identity.deny_list import CHECK_CALLER, DeactivatedUser
 from tablewright.runtime.identity.stored_notices import Notice
 from tablewright.runtime.internal_tables import events_table, internal_table
-from tablewright.runtime.mail.mail_records import CLAIM_MAIL, COMPLETE_MAIL, QUEUE_MAIL, RECORD_MAIL, SETTLE_MAIL
+from tablewright.runtime.mail.mail_records import (
+    CLAIM_MAIL,
+    COMPLETE_MAIL,
+    QUEUE_MAIL,
+    RECORD_MAIL,
+    SETTLE_MAIL,
+    MailRecord,
+    QueuedMail,
+)
 from tablewright.systems.key_times import KeyMillis
 
 task_management = Table(
@@ -310,7 +318,14 @@ design = Design(
             AUDITED,
             reads=[Attachment.by_id],
         ),
-        Write("create user", ItemWrite(User, "create"), AUDITED),
+        # With mail that invites them.
+        Write(
+            "create user",
+            ItemWrite(User, "create"),
+            AUDITED,
+            ItemWrite(MailRecord, "create", sets=[MailRecord.letter]),
+            ItemWrite(QueuedMail, "create"),
+        ),
         Write(
             "change user",
             ItemWrite(User, "update", sets=[User.email, User.groups, User.user_status]),

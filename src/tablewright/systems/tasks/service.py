@@ -71,6 +71,8 @@ from tablewright.systems.unreadable_log import UnreadableLog
 
 R = TypeVar("R")
 
+Invitation = Callable[[str, str, Caller], list[Operation]]
+
 SYSTEM = "tasks"
 
 # How often a change of a user is tried again, when somebody else was faster.
@@ -105,9 +107,12 @@ class Tasks:
         clock: Callable[[], float],
         unreadable_log: UnreadableLog | None = None,
         deny_list: DenyList | None = None,
+        invitation: Invitation = lambda user_id, email, admin: [],
     ) -> None:
+        """``invitation`` gives what is written with a new user, so that they get mail with a link."""
         self.unreadable_log = unreadable_log or UnreadableLog("tasks")
         self._deny_list = deny_list or DenyList(store)
+        self._invitation = invitation
         self._store = store
         self._clock = clock
         self._reader = AsyncTolerantReader(store, self.unreadable_log.add)
@@ -331,8 +336,9 @@ class Tasks:
         responder: Responder[User, R],
         *,
         admin: Caller,
+        invites: bool = True,
     ) -> R:
-        """Create a user; the response to it."""
+        """Create a user, who is invited by mail; the response to it."""
         user = User(user_id=user_id, email=email, groups=groups)
         # Without a profile, an admin is one by the token alone.
         if user_id == admin.user_id and not _is_admin(user):
@@ -340,13 +346,14 @@ class Tasks:
 
         async def work() -> Outcome:
             user.created_at = user.updated_at = now = self._now()
-            return Outcome(responder.view(user), Create(user), entry, at=now)
+            return Outcome(responder.view(user), Create(user), entry, *mail, at=now)
 
         entry = self._audit.created(_user_thing(user_id), user)
+        mail = self._invitation(user_id, email, admin) if invites else []
         try:
             with own_error():
                 if responder.key is None:
-                    await self._store.transact(Create(user), entry)
+                    await self._store.transact(Create(user), entry, *mail)
                     return responder.view(user)
                 request = {"user_id": user_id, "email": email, "groups": sorted(groups)}
                 return await self._idempotency.execute(self._store, "user", request, responder, work)

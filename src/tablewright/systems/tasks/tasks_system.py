@@ -34,7 +34,7 @@ _TASKS = (
 
 def _service(runtime: Runtime) -> Tasks:
     unreadable_log = UnreadableLog("tasks", runtime.metrics, runtime.now)
-    return Tasks(runtime.store, runtime.clock, unreadable_log, runtime.deny_list)
+    return Tasks(runtime.store, runtime.clock, unreadable_log, runtime.deny_list, runtime.people.invitation)
 
 
 def _task_id(task: Task) -> str:
@@ -48,7 +48,7 @@ async def _demo(runtime: Runtime, tasks: Tasks, on_progress: OnProgress) -> None
     for number, user in enumerate(_USERS, 1):
         with suppress(StateConflict):
             groups = groups_of(user.roles)
-            await tasks.create_user(user.user_id, user.email or "", groups, UNKEYED, admin=ada)
+            await tasks.create_user(user.user_id, user.email or "", groups, UNKEYED, admin=ada, invites=False)
         on_progress("users and tasks", number, total)
     for number, (title, text, priority, assignees, status, days) in enumerate(_TASKS, 1):
         responder = Responder(_task_id, ada.user_id, f"demo-{number}")
