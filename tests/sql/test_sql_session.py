@@ -329,3 +329,20 @@ def test_reading_is_stopped_too(engine: Engine) -> None:
         began = time.monotonic()
         assert sql.query("SELECT count(*) FROM music").rows == [(1500,)]
         assert time.monotonic() - began < 60
+
+
+@pytest.mark.requirement("ST5")
+def test_entities_of_the_same_name_in_several_designs_are_told_apart(engine: Engine) -> None:
+    from tablewright.systems.servicedesk import model as servicedesk
+    from tablewright.systems.support import model as support
+
+    designs = [servicedesk.design, support.design]
+    store = Store.on(engine)
+    store.ensure_tables(*(table for design in designs for table in design.tables))
+    with SqlSession(EmbeddedBackend(engine, owned=False), designs) as session:
+        tickets = {each.name: each.table for each in session.relations() if each.name.endswith("Ticket")}
+        assert len(tickets) == len(set(tickets.values())) == 2
+        with pytest.raises(SqlError, match=f"write {' or '.join(sorted(tickets))}"):
+            session.query("SELECT count(*) FROM Ticket")
+        for name in tickets:
+            assert session.query(f"SELECT count(*) FROM {name}").rows == [(0,)]

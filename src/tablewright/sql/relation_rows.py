@@ -7,6 +7,7 @@ says what an item is of, and what its fields are; one that it cannot read is cou
 from __future__ import annotations
 
 import types
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, time
@@ -16,11 +17,11 @@ from typing import Any, Union, get_args, get_origin
 from pydantic import ValidationError
 
 from tablewright.dynamo import Item
-from tablewright.model import ModelError, Schema
+from tablewright.model import Design, Entity, ModelError, Schema, schemas_of
 from tablewright.sql import column_types
 from tablewright.sql.column_types import Column
 
-__all__ = ["Relation", "RelationRows", "entity_relation", "table_relation"]
+__all__ = ["Relation", "RelationRows", "entity_names", "entity_relation", "table_relation"]
 
 # Further attributes are in one column, as JSON.
 _MOST_COLUMNS = 300
@@ -102,10 +103,25 @@ def _table_row(rows: RelationRows, item: Item) -> dict[str, Any]:
     return row
 
 
-def entity_relation(schema: Schema, table: str, now: Callable[[], float]) -> RelationRows:
+def entity_names(designs: Sequence[Design]) -> dict[type[Entity], str]:
+    """What each entity is called: by its class, or with its design before it where others have the same name."""
+    found = {
+        schema.entity: design.name for design in designs for table in design.tables for schema in schemas_of(table)
+    }
+    counts = Counter(entity.__name__.lower() for entity in found)
+    names = {}
+    for entity, design in found.items():
+        name = entity.__name__
+        # Without what would have to be quoted.
+        prefix = "".join(each for each in design if each.isalnum())
+        names[entity] = name if counts[name.lower()] == 1 else f"{prefix}_{name}"
+    return names
+
+
+def entity_relation(schema: Schema, name: str, table: str, now: Callable[[], float]) -> RelationRows:
     columns = {name: Column(name, _declared(info.annotation)) for name, info in schema.entity.model_fields.items()}
     listed = tuple((name, column.declared) for name, column in columns.items())
-    relation = Relation(schema.entity.__name__, table, True, listed)
+    relation = Relation(name, table, True, listed)
 
     def row_of(rows: RelationRows, item: Item) -> dict[str, Any] | None:
         kind = schema.kind_of(item) if schema.subtypes else schema if schema.matches(item) else None

@@ -21,11 +21,11 @@ from typing import Any, Self, TypeVar
 
 from tablewright.design.cost import load_prices
 from tablewright.dynamo import read_units
-from tablewright.model import Design, Table, schemas_of
+from tablewright.model import Design, Entity, Table, schemas_of
 from tablewright.sql.locked_connection import SqlLimits, connected, interrupted_after
 from tablewright.sql.query_relations import SqlError, named_relations
 from tablewright.sql.relation_loading import Loader, LoadProgress, LoadStopped
-from tablewright.sql.relation_rows import Relation, RelationRows, entity_relation, table_relation
+from tablewright.sql.relation_rows import Relation, RelationRows, entity_names, entity_relation, table_relation
 from tablewright.sql.workbook import write_workbook
 from tablewright.store import Backend, EmbeddedBackend, Request, ServiceError
 
@@ -106,6 +106,7 @@ class SqlSession:
     limits: SqlLimits = field(default_factory=SqlLimits)
     # Items of entities that have expired by then are left out.
     clock: Callable[[], float] = time.time
+    _names: dict[type[Entity], str] = field(init=False)
     _folder: tempfile.TemporaryDirectory[str] = field(init=False)
     _read: dict[str, _Read] = field(init=False, default_factory=dict)
     _lock: threading.Lock = field(init=False, default_factory=threading.Lock)
@@ -115,6 +116,7 @@ class SqlSession:
     def __post_init__(self) -> None:
         if not 1 <= self.segments <= _MOST_SEGMENTS:
             raise SqlError(f"a table is read in 1 to {_MOST_SEGMENTS} segments, not in {self.segments}")
+        self._names = entity_names(self.designs)
         self._folder = tempfile.TemporaryDirectory(prefix="tablewright-sql-")
         with connected(self._database, self.limits, loading=True) as connection:
             connection.execute("CREATE SCHEMA entities; CREATE SCHEMA tables")
@@ -255,8 +257,16 @@ class SqlSession:
         by_name = self._tables_by_name()
         for schema, name in named_relations(query):
             kinds = (schema,) if schema else ("entities", "tables")
-            needed |= {table for kind in kinds for table in by_name.get((kind, name), ())}
+            found = {table for kind in kinds for table in by_name.get((kind, name), ())}
+            if not found and "entities" in kinds:
+                self._check_distinct(name)
+            needed |= found
         return sorted(needed - self._read.keys())
+
+    def _check_distinct(self, name: str) -> None:
+        same = sorted(each for entity, each in self._names.items() if entity.__name__.lower() == name != each.lower())
+        if same:
+            raise SqlError(f"several designs have an entity of this name: write {' or '.join(same)}")
 
     def _tables_by_name(self) -> dict[tuple[str, str], set[str]]:
         """The tables that have to be read for a relation; SQL does not tell upper from lower case."""
@@ -264,7 +274,7 @@ class SqlSession:
         for table in self._tables():
             found.setdefault(("tables", table.lower()), set()).add(table)
             for schema in self._schemas_in(table):
-                found.setdefault(("entities", schema.entity.__name__.lower()), set()).add(table)
+                found.setdefault(("entities", self._names[schema.entity].lower()), set()).add(table)
         return found
 
     def _load(self, tables: Sequence[str], on_progress: Callable[[LoadProgress], None] | None) -> None:
@@ -322,7 +332,9 @@ class SqlSession:
         found = self._read.get(table)
         if found is not None:
             return found.relations
-        entities = [entity_relation(schema, table, self.clock) for schema in self._schemas_in(table)]
+        entities = [
+            entity_relation(schema, self._names[schema.entity], table, self.clock) for schema in self._schemas_in(table)
+        ]
         return [table_relation(table, self._described(table)), *entities]
 
 

@@ -106,7 +106,12 @@ class _Sql:
         with self._shown:
             text(t("observe.sql_about"), "tw-mute")
         if self._editor.value:
-            await self._run()
+            try:
+                await self._run()
+            except Refused as error:
+                # The query of an address may be wrong; it is there to be corrected.
+                with self._status:
+                    banner(error.detail, "bad")
 
     # -- the moment -------------------------------------------------------------------------------------------------
 
