@@ -35,6 +35,7 @@ class Scanning(Unfinished):
     """A scan that goes on, slice by slice, until the test lets it end."""
 
     def __init__(self, end: Callable[[], Outcome]) -> None:
+        self.beside = None
         self.slices = 0
         self.released = threading.Event()
         self.end = end
@@ -179,6 +180,7 @@ class CountedScan(Unfinished):
     """A scan of so many slices, each of which is counted."""
 
     def __init__(self, slices: int, iterations: Iterations) -> None:
+        self.beside = None
         self._left = slices
         self._iterations = iterations
 
@@ -286,6 +288,40 @@ def test_a_large_body_is_read_beside_the_others_and_answered_in_order() -> None:
         squeezed = gzip.compress(large(4))
         assert client.ask(request(squeezed, GET, content_encoding=b"gzip")).body == large(4)
         assert client.ask(request(b"[" * LARGE_BODY + b"]", GET)).status == 400
+
+
+class BesideEngine(SlicingEngine):
+    """A scan of it has something to do beside its slices."""
+
+    def begin(self, operation: str, checked: Any, /) -> Outcome | Unfinished:  # type: ignore[override]
+        outcome = super().begin(operation, checked)
+        if isinstance(outcome, Scanning):
+            outcome.beside = self.work
+        return outcome
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.threads: list[int] = []
+        self.go_on = threading.Event()
+
+    def work(self) -> None:
+        self.threads.append(threading.get_ident())
+        assert not gc.isenabled()
+        assert self.go_on.wait(10)
+        self.scans[0].beside = None
+        self.scans[0].released.set()
+
+
+def test_what_the_engine_does_beside_its_slices_keeps_nobody_waiting() -> None:
+    engine = BesideEngine()
+    with serve_in_thread(engine) as url, Client(url) as scanning, Client(url) as other:
+        scanning.send(request(b"{}", SCAN))
+        engine.scan()
+        assert other.ask(request(b'{"n":2}', GET)).body == b'{"n":2}'
+        engine.go_on.set()
+        assert scanning.receive().body == b'{"Count":1}'
+    assert len(engine.threads) == 1
+    assert gc.isenabled()
 
 
 @pytest.mark.parametrize("enabled", [True, False])

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any, Protocol
@@ -27,6 +28,7 @@ from tablewright.dynamo import (
     ValidationException,
     same_item,
 )
+from tablewright.engine.large_documents import LargeDocument
 from tablewright.engine.storage.checksums import (
     NOT_COMPARABLE,
     DamagedRecord,
@@ -50,6 +52,9 @@ _LOG = (
     "VALUES (?, ?, ?, nullif(?, ''), ?, ?, nullif(?, x''), nullif(?, x''))"
 )
 
+# An item of so many bytes takes milliseconds to parse.
+_LARGE = 256 * 1024
+
 # Items deleted until somebody looks whether the file should be shorter.
 _DELETES_BETWEEN_LOOKS = 1000
 
@@ -69,8 +74,14 @@ class Row:
     @property
     def item(self) -> Item:
         if self._item is None:
-            self._item = orjson.loads(self.data)
+            self._item = parsed_item(self.data)
         return self._item
+
+
+def parsed_item(data: bytes) -> Item:
+    """A stored item; a large one in pieces, so that other threads get to run in between."""
+    item: Item = orjson.loads(data) if len(data) < _LARGE else LargeDocument().parse(data)
+    return item
 
 
 def checked_row(table: Table, key: bytes, rowid: int, size: int, item: bytes) -> Row:
@@ -85,6 +96,25 @@ def checked_row(table: Table, key: bytes, rowid: int, size: int, item: bytes) ->
 
 def damaged_item(table: Table, key: bytes) -> DamagedRecord:
     return damaged(f"table {table.name}: the item with the key {table.key.shown(key)}")
+
+
+@dataclass(slots=True)
+class Images:
+    """A new item as it is stored; and, of it and the one before, the attributes that keys and expiry are made of."""
+
+    data: bytes
+    before: Item | None
+    after: Item | None
+    # Whether the items are equal, as far as anybody can tell.
+    is_same: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Watch:
+    """Keys of rows, by table, that somebody goes on with in a later slice, and what each is to them."""
+
+    keys: dict[tuple[int, bytes], int] = field(default_factory=dict)
+    changed: set[int] = field(default_factory=set)
 
 
 @dataclass(slots=True)
@@ -149,6 +179,7 @@ class Database:
         self.stream_reads: dict[int, float] = {}
         # By the SQL table that each is made in.
         self.unfinished_copies: dict[str, RowCopy] = {}
+        self._watches: list[Watch] = []
         # Made when somebody first reads the past (``past.changes_by_key``).
         self.changes_by_key: ForgetsHistory | None = None
         self.load_tables()
@@ -167,6 +198,8 @@ class Database:
     def after_rollback(self) -> None:
         """Read again what a rollback may have undone; copies whose SQL table it undid are none any more."""
         self.load_tables()
+        for watch in self._watches:
+            watch.changed.update(watch.keys.values())
         self.changes_by_key = None
         there = {name for (name,) in self.storage.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
         for name in self.unfinished_copies.keys() - there:
@@ -258,6 +291,22 @@ class Database:
             pass
         raise damaged_item(table, key)
 
+    @contextmanager
+    def watching(self) -> Iterator[Watch]:
+        """Notes which rows of those that are watched are changed, from slice to slice."""
+        watch = Watch()
+        self._watches.append(watch)
+        try:
+            yield watch
+        finally:
+            self._watches.remove(watch)
+
+    def _note_change(self, table: Table, key: bytes) -> None:
+        for watch in self._watches:
+            position = watch.keys.get((table.number, key))
+            if position is not None:
+                watch.changed.add(position)
+
     def rows_between(
         self,
         table: Table,
@@ -281,6 +330,8 @@ class Database:
         if self.storage.lacks_room:
             self.check_room(table, self.fetch(table, key), size)
         execute = self.storage.write(table.number, key)
+        if self._watches:
+            self._note_change(table, key)
         item = _blob(sealed(table.seed, size, data))
         if not execute(table.put_row, (row_id(key), _blob(key), size, item)).rowcount:
             execute(
@@ -301,26 +352,29 @@ class Database:
         size: int = 0,
         principal: str = "",
         at: float | None = None,
+        images: Images | None = None,
     ) -> None:
         """Replace ``old``, the row that ``key`` has now, by ``new``; None stands for no item.
 
-        ``at`` is the time of the change in the history: one for all changes of a transaction, so that no point in time
-        has half of them.
+        With ``images``, ``new`` need not be whole. ``at`` is the time of the change in the history: one for all changes
+        of a transaction, so that no point in time has half of them.
         """
         if new is None:
             if old is None:
                 return
-            if self.storage.lacks_room and (images := _images_kept(table)):
+            if self.storage.lacks_room and (kept := _images_kept(table)):
                 # Its own pages are free before they are needed again.
-                self.storage.check_room_for(old.size * (images - 1))
+                self.storage.check_room_for(old.size * (kept - 1))
             data = b""
         else:
-            data = orjson.dumps(new)
+            data = orjson.dumps(new) if images is None else images.data
             if old is not None and old.data == data:
                 return
             if self.storage.lacks_room:
                 self.check_room(table, old, size)
         execute = self.storage.write(table.number, key)
+        if self._watches:
+            self._note_change(table, key)
         if old is None:
             rowid = self._insert(table, key, size, data)
         elif new is None:
@@ -340,10 +394,16 @@ class Database:
             self._record_history(table, key, rowid, old, at)
             if not table.has_derived_rows:
                 return
-        before = None if old is None else old.item
+        before = images.before if images is not None else None if old is None else old.item
         self._replace_entries(table, key, rowid, before, new)
-        if table.view_type is not None and not (before is not None and new is not None and same_item(before, new)):
-            self._log(table, old, new, data, principal)
+        if table.view_type is None:
+            return
+        if images is None:
+            is_same = before is not None and new is not None and same_item(before, new)
+        else:
+            is_same = images.is_same
+        if not is_same:
+            self._log(table, old, new if before is None else before, new is None, data, principal)
 
     def check_room(self, table: Table, old: Row | None, size: int) -> None:
         """While the disk is full, an item may only become smaller, where nobody keeps what it was."""
@@ -400,14 +460,15 @@ class Database:
         checksum = history_checksum(moment, rowid, key, size, item)
         self.storage.execute(table.insert_history, (moment, rowid, _blob(key), size, checksum, _blob(item)))
 
-    def _log(self, table: Table, old: Row | None, new: Item | None, data: bytes, principal: str) -> None:
-        """Append a change to the stream's log; ``data`` is the new item as it is stored."""
-        kind = "INSERT" if old is None else "REMOVE" if new is None else "MODIFY"
-        image = new if old is None else old.item
+    def _log(
+        self, table: Table, old: Row | None, image: Item | None, is_removal: bool, data: bytes, principal: str
+    ) -> None:
+        """Append a change to the stream's log; ``data`` is the new item as it is stored, and ``image`` has its key."""
+        kind = "INSERT" if old is None else "REMOVE" if is_removal else "MODIFY"
         assert image is not None
         view = table.view_type
         before = old.data if old is not None and view in ("OLD_IMAGE", "NEW_AND_OLD_IMAGES") else b""
-        after = data if new is not None and view in ("NEW_IMAGE", "NEW_AND_OLD_IMAGES") else b""
+        after = data if view in ("NEW_IMAGE", "NEW_AND_OLD_IMAGES") else b""
         item_key = orjson.dumps(table.key_of(image))
         assert table.stream is not None
         at = self.clock()

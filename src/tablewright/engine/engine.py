@@ -187,7 +187,10 @@ class Engine:
         import asyncio
 
         try:
-            await asyncio.sleep(0)
+            if unfinished.beside is None:
+                await asyncio.sleep(0)
+            else:
+                await asyncio.to_thread(unfinished.beside)
         except BaseException:
             unfinished.close()
             self._storage.flush()

@@ -10,6 +10,9 @@ where others may read and write; what it returns is the response:
             yield
             until = slice_end()
 
+What takes long and needs nothing of the storage is done beside it, between two slices (``beside``): a server does it in
+a thread. So is everything about one large item, since no slice can end in the middle of it.
+
 Each slice is a turn of the storage by itself. A handler keeps no cursor open over a ``yield``, since others may change
 what it reads, and it yields before its first write or where what it has written so far may stay. Others may also change
 or delete the tables and indexes that it has found: after a ``yield`` it finds them again (``Database.table_again``,
@@ -18,7 +21,7 @@ or delete the tables and indexes that it has found: after a ``yield`` it finds t
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from time import thread_time
 from typing import Any, TypeAlias, TypeVar
 
@@ -29,7 +32,19 @@ from tablewright.engine.requests import worded
 from tablewright.engine.storage.durable_commit import Commit
 from tablewright.engine.storage.group_commit import Storage, Turn
 
-__all__ = ["SLICE_BYTES", "Outcome", "Response", "Sliced", "Steps", "Unfinished", "finished", "in_one_go", "slice_end"]
+__all__ = [
+    "LARGE_ITEM",
+    "SLICE_BYTES",
+    "Outcome",
+    "Response",
+    "Sliced",
+    "Steps",
+    "Unfinished",
+    "beside",
+    "finished",
+    "in_one_go",
+    "slice_end",
+]
 
 SLICE_SECONDS = 0.005
 # The first slice of a read is shorter, by this: most are over by then, and many may arrive at once.
@@ -37,9 +52,12 @@ _FIRST_PART = 0.2
 SLICE_BYTES = 64 * 1024
 """The items that are checked or written in a slice, where looking at the clock would cost more than most of them."""
 
+LARGE_ITEM = 128 * 1024
+"""From so many bytes of JSON on, an item takes milliseconds to be parsed, filtered or changed."""
+
 _T = TypeVar("_T")
-Sliced: TypeAlias = Generator[None, None, _T]
-"""Work in slices: it yields where one ends, and returns its result."""
+Sliced: TypeAlias = Generator[Any, None, _T]
+"""Work in slices: it yields where one ends, perhaps with what is to be done before the next, and returns its result."""
 Steps = Sliced[dict[str, Any]]
 """A handler at work; what it returns is the response."""
 Response = dict[str, Any] | Steps
@@ -53,6 +71,25 @@ def slice_end(*, is_first: bool = False) -> float:
     working.
     """
     return thread_time() + (SLICE_SECONDS * _FIRST_PART if is_first else SLICE_SECONDS)
+
+
+def beside(work: Callable[[], _T]) -> Sliced[_T]:
+    """The result of work that needs nothing of the storage, in a thread if whoever does the slices has one for it."""
+    results: list[_T] = []
+    errors: list[Exception] = []
+
+    def do() -> None:
+        try:
+            results.append(work())
+        except Exception as error:
+            errors.append(error)
+
+    yield do
+    if not results and not errors:
+        do()
+    if errors:
+        raise errors[0]
+    return results[0]
 
 
 def finished(response: Response) -> Steps:
@@ -80,7 +117,7 @@ def refusal(operation: str, error: DynamoError, turn: Turn, request: dict[str, A
 class Unfinished:
     """An operation that has had some slices, and needs more."""
 
-    __slots__ = ("_commit", "_operation", "_request", "_steps", "_storage")
+    __slots__ = ("_commit", "_operation", "_request", "_steps", "_storage", "beside")
 
     def __init__(self, storage: Storage, operation: str, request: dict[str, Any], steps: Steps) -> None:
         self._storage = storage
@@ -89,11 +126,13 @@ class Unfinished:
         self._steps = steps
         # What was seen or written so far becomes durable with it.
         self._commit: Commit | None = None
+        self.beside: Callable[[], None] | None = None
+        """What may be done in any thread before it is resumed, or else is done then."""
 
     def advance(self) -> dict[str, Any] | None:
         """Do a slice, inside a turn; gives the response if it was the last."""
         try:
-            next(self._steps)
+            self.beside = next(self._steps)
         except StopIteration as done:
             response: dict[str, Any] = done.value
             return response

@@ -26,6 +26,7 @@ import orjson
 
 from tablewright.dynamo import DynamoError, InternalServerError, SerializationException, UnknownOperationException
 from tablewright.engine import Commit, Outcome, StorageFigures, Unfinished
+from tablewright.engine.large_documents import LargeDocument
 from tablewright.engine.slices import slice_end
 from tablewright.wire.browser_access import BrowserAccess, ForbiddenRequest, preflight_headers
 from tablewright.wire.http.connection_limits import MAX_BODY_BYTES
@@ -40,7 +41,6 @@ from tablewright.wire.http.messages import (
     render_health,
     render_in_pieces,
 )
-from tablewright.wire.large_documents import LargeDocument
 from tablewright.wire.long_requests import LARGE_BODY, LongRequest, Reply
 from tablewright.wire.operation_targets import MAY_TAKE_LONG, OF_ITEMS, OPERATION_BY_TARGET, WITHOUT_OUTPUT
 from tablewright.wire.regional_engines import RegionalEngines
@@ -173,8 +173,10 @@ class Endpoint:
                 if body == _NOTHING and _operation(request) in WITHOUT_OUTPUT:
                     body = b""
                 return _reply(request, 200, body, content_type, commit)
-            following = outcome.resume if isinstance(outcome, Unfinished) else outcome
-            return LongRequest(lambda: self._staged(request, content_type, following), has_begun=True)
+            following, beside = outcome, None
+            if isinstance(outcome, Unfinished):
+                following, beside = outcome.resume, outcome.beside
+            return LongRequest(lambda: self._staged(request, content_type, following), has_begun=True, beside=beside)
         except DynamoError as error:
             return _reply(request, error.status, orjson.dumps(error.body()), content_type, error.commit)
         except BodyTooLarge:

@@ -3,8 +3,9 @@
 A request that the engine does not finish in its first slice waits in a queue; one slice is done in each iteration of
 the event loop, for the requests in the queue in turn. A large body is verified, parsed and checked in a thread
 first, since that needs neither the loop nor the engine, and freed there at last, both in pieces (``large_documents``).
-Meanwhile there is no garbage collection: it would go through the millions of values that a body can have, which are not
-garbage, again and again, and nobody could do anything else.
+So is, between two slices, what the engine does beside them with a large item. Meanwhile there is no garbage collection:
+it would go through the millions of values that a body can have, which are not garbage, again and again, and nobody
+could do anything else.
 
     large body ──▶ thread: verify, parse, check ─┐
     small body ────────────────────────────────┬─┴─▶ first slice ─┬─▶ queue: slice, slice, ... ──▶ response
@@ -59,6 +60,8 @@ class LongRequest:
     next_stage: Stage
     body_size: int = 0
     has_begun: bool = False
+    # What is done in the thread before the next stage.
+    beside: Callable[[], None] | None = None
     # What to do in the thread when the request is finished, whatever became of it.
     free: Callable[[], None] | None = None
 
@@ -72,6 +75,8 @@ class _Job:
     is_wanted: Callable[[], bool]
     size: int
     free: Callable[[], None] | None
+    # Whether garbage collection waits for it.
+    holds: bool = False
 
 
 class LongRequests:
@@ -90,14 +95,16 @@ class LongRequests:
         self._next_iteration = False
         self._turns: deque[_Job] = deque()
         self._later: deque[_Job] = deque()
-        self._waiting_bytes = self._parsed_bytes = self._held_bodies = 0
+        self._waiting_bytes = self._parsed_bytes = 0
+        # Those that are beside the loop, and those that garbage collection waits for.
+        self._beside = self._held = 0
         # Whether the program had garbage collection on before a body was parsed.
         self._collects_garbage = False
         self._executor: ThreadPoolExecutor | None = None
 
     def __len__(self) -> int:
         """How many wait for the thread or for their turn."""
-        return len(self._bodies) + len(self._line) + len(self._turns) + len(self._later)
+        return len(self._bodies) + len(self._line) + len(self._turns) + len(self._later) + self._beside
 
     def may_begin(self) -> bool:
         """Whether a request that may take long can have its first slice now."""
@@ -117,7 +124,7 @@ class LongRequests:
             return
         if request.has_begun:
             self._first_slices += 1
-            self._take_turns(job)
+            self._go_on(job, request)
         else:
             self._line.append(job)
         self._look_again()
@@ -145,17 +152,46 @@ class LongRequests:
                 return
             self._bodies.popleft()
             self._parsed_bytes += job.size
-            if not self._held_bodies:
-                self._collects_garbage = gc.isenabled()
-                gc.disable()
-            self._held_bodies += 1
-            if self._executor is None:
-                self._executor = ThreadPoolExecutor(1, thread_name_prefix="tablewright-large-bodies")
+            self._hold(job)
 
             def parsed(future: Future[Reply | LongRequest], job: _Job = job) -> None:
-                loop.call_soon_threadsafe(self._go_on, future, job)
+                loop.call_soon_threadsafe(self._parsed, future, job)
 
-            self._executor.submit(job.next_stage if job.is_wanted() else _abandoned).add_done_callback(parsed)
+            self._thread().submit(job.next_stage if job.is_wanted() else _abandoned).add_done_callback(parsed)
+
+    def _thread(self) -> ThreadPoolExecutor:
+        if self._executor is None:
+            self._executor = ThreadPoolExecutor(1, thread_name_prefix="tablewright-large-requests")
+        return self._executor
+
+    def _hold(self, job: _Job) -> None:
+        """No garbage is collected until the request is finished."""
+        job.holds = True
+        if not self._held:
+            self._collects_garbage = gc.isenabled()
+            gc.disable()
+        self._held += 1
+
+    def _go_on(self, job: _Job, request: LongRequest) -> bool:
+        """Have a request wait for its next slice, or for the thread; whether it takes turns."""
+        job.next_stage = request.next_stage
+        if request.beside is None:
+            self._take_turns(job)
+            return True
+        loop = asyncio.get_running_loop()
+        if not job.holds:
+            self._hold(job)
+        self._beside += 1
+
+        def done(_: Future[None]) -> None:
+            loop.call_soon_threadsafe(self._come_back, job)
+
+        self._thread().submit(request.beside).add_done_callback(done)
+        return False
+
+    def _come_back(self, job: _Job) -> None:
+        self._beside -= 1
+        self._take_turns(job)
 
     def _take_turns(self, job: _Job) -> None:
         if len(self._turns) >= MAX_IN_TURN:
@@ -173,29 +209,28 @@ class LongRequests:
             self._take_turns(self._later.popleft())
 
     def _do_stage(self, job: _Job) -> bool:
-        """Do what is next for a request; whether there is more to do."""
+        """Do what is next for a request; whether it takes turns with others."""
         outcome = job.next_stage() if job.is_wanted() else _ABANDONED
         if isinstance(outcome, LongRequest):
-            job.next_stage = outcome.next_stage
-            self._take_turns(job)
             self._slices += 1
             if self._slices % _SLICES_IN_A_COMMIT == 0:
                 self._flush()
-            return True
+            return self._go_on(job, outcome)
         self._finish(job, outcome)
         return False
 
-    def _go_on(self, future: Future[Reply | LongRequest], job: _Job) -> None:
+    def _parsed(self, future: Future[Reply | LongRequest], job: _Job) -> None:
         outcome = future.result()
         if isinstance(outcome, LongRequest):
-            job.next_stage = outcome.next_stage
-            self._take_turns(job)
+            self._go_on(job, outcome)
         else:
             self._finish(job, outcome)
 
     def _finish(self, job: _Job, reply: Reply) -> None:
         if job.size:
             self._free(job)
+        elif job.holds:
+            self._freed()
         if reply is _ABANDONED:
             self._flush()
             return
@@ -220,8 +255,8 @@ class LongRequests:
         self._parse_more()
 
     def _freed(self) -> None:
-        self._held_bodies -= 1
-        if not self._held_bodies and self._collects_garbage:
+        self._held -= 1
+        if not self._held and self._collects_garbage:
             gc.enable()
 
     def close(self) -> None:
@@ -229,7 +264,7 @@ class LongRequests:
         self._bodies.clear()
         if self._executor is not None:
             self._executor.shutdown(wait=True, cancel_futures=True)
-            if self._held_bodies and self._collects_garbage:
+            if self._held and self._collects_garbage:
                 gc.enable()
 
 

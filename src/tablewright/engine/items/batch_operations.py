@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import orjson
@@ -10,18 +11,19 @@ import orjson
 from tablewright.dynamo import Item, ValidationException, checked_item, read_units
 from tablewright.dynamo.expressions import ProjectionProgram, check_parameters
 from tablewright.dynamo.limits import MAX_BATCH_GET_BYTES, MAX_BATCH_GET_KEYS, MAX_BATCH_WRITES, MAX_ITEM_SIZE
-from tablewright.engine.database import Database
+from tablewright.engine.database import Database, Row
 from tablewright.engine.items.consumed_capacity import Meter
 from tablewright.engine.items.item_operations import (
-    Write,
     attributes_to_get,
     batch_collection_metrics,
     check_key_paths,
     checked_key,
     replace_with,
 )
+from tablewright.engine.items.planned_writes import run_in_slices
 from tablewright.engine.items.request_expressions import Parameters
-from tablewright.engine.slices import SLICE_BYTES, Sliced, Steps
+from tablewright.engine.items.write import Write
+from tablewright.engine.slices import LARGE_ITEM, SLICE_BYTES, Sliced, Steps, beside
 from tablewright.engine.tables.table_schema import Table
 
 _DUPLICATES = "Provided list of item keys contains duplicates"
@@ -80,12 +82,19 @@ def batch_get_item(db: Database, request: dict[str, Any]) -> Steps:
                 meter.table(table, units, key)
             if row is not None:
                 # What is projected is made JSON at once: for all of a batch it takes long.
-                data = row.data if projection is None else orjson.dumps(projection.apply(row.item))
+                data = row.data
+                if projection is not None:
+                    work = partial(_projected, row, projection)
+                    data = (yield from beside(work)) if len(data) > LARGE_ITEM else work()
                 items.append(orjson.Fragment(data))
     response: dict[str, Any] = {"Responses": responses, "UnprocessedKeys": unprocessed}
     if meter is not None:
         response["ConsumedCapacity"] = meter.all()
     return response
+
+
+def _projected(row: Row, projection: ProjectionProgram) -> bytes:
+    return orjson.dumps(projection.apply(row.item))
 
 
 def _check_unmixed(request_items: dict[str, Any]) -> None:
@@ -119,7 +128,14 @@ def batch_write_item(db: Database, request: dict[str, Any]) -> Steps:
             if item is not None and meter is None and not table.needs_old_image:
                 db.overwrite(table, row_key, orjson.dumps(item), size)
             else:
-                Write(table, row_key, replace_with(item, size)).run(db, meter)
+                one = Write(table, row_key, replace_with(item, size))
+                old = db.fetch(table, row_key)
+                if old is None or len(old.data) <= LARGE_ITEM:
+                    one.run(db, old, meter)
+                    continue
+                while (yield from run_in_slices(db, one, size, meter)) is None:
+                    located[number:] = [_located_again(db, *rest) for rest in located[number:]]
+                    one.table = located[number][0]
     response: dict[str, Any] = {"UnprocessedItems": {}}
     if request.get("ReturnItemCollectionMetrics") == "SIZE":
         changed = ((table, write.item) for table, writes in located for write in writes.values())

@@ -12,6 +12,7 @@ meter also records there which partition key each unit was for.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -122,6 +123,22 @@ class Meter:
             for index in table.indexes_of(item):
                 entry = index.entry(item)
                 self.index(table, index, float(_entry_units(entry, sizes)), entry)
+
+    def apart(self) -> Meter:
+        """A meter for a part of the request, to be added if it comes to that."""
+        part = copy(self)
+        part._tables = {}
+        part._charges = None if self._charges is None else []
+        return part
+
+    def add(self, part: Meter) -> None:
+        for consumed in part._tables.values():
+            into = self._of(consumed.table)
+            into.units += consumed.units
+            for name, units in consumed.indexes.items():
+                into.indexes[name] = into.indexes.get(name, 0.0) + units
+        if self._charges is not None and part._charges is not None:
+            self._charges += part._charges
 
     def one(self) -> dict[str, Any]:
         (consumed,) = self._tables.values()

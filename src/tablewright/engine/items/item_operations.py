@@ -2,13 +2,13 @@
 
 A write to one item is a ``Write``: which item, under which condition, and how the new item follows from the
 old one. The single-item operations make one and run it; a transaction makes many and checks all of them before
-it applies any; a PartiQL statement makes one from its own syntax. So every rule about a write is in one place.
+it applies any; a PartiQL statement makes one from its own syntax. So every rule about a write is in one place. Where
+the item is large, all of that is planned beside the others (``planned_writes``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import orjson
@@ -16,7 +16,6 @@ import orjson
 from tablewright.dynamo import (
     WRITTEN_TOO_DEEPLY,
     AttributeValue,
-    ConditionalCheckFailedException,
     Item,
     RequestValidationException,
     ValidationException,
@@ -33,14 +32,18 @@ from tablewright.dynamo.limits import MAX_ITEM_SIZE
 from tablewright.engine.database import Database, Row
 from tablewright.engine.items import legacy_parameters
 from tablewright.engine.items.consumed_capacity import CHARGES, Meter
+from tablewright.engine.items.planned_writes import run_in_slices
 from tablewright.engine.items.request_expressions import Parameters
+from tablewright.engine.items.write import Write
 from tablewright.engine.requests import ITEM_SIZE
+from tablewright.engine.slices import LARGE_ITEM, Response, Steps, beside, finished
 from tablewright.engine.storage import key_encoding
 from tablewright.engine.tables.table_schema import Table
 
+Handler = Callable[[Database, dict[str, Any]], Response]
+
 _INVALID = "One or more parameter values were invalid: "
 _TOO_LARGE = "Item size has exceeded the maximum allowed size"
-_NOTHING: Item = {}
 # What a get or a put has that is about the item alone: most have nothing else, and then there is little to check.
 _WHERE = frozenset({"TableName", "Key", "ConsistentRead", "ReturnConsumedCapacity", CHARGES})
 _WHAT = frozenset({"TableName", "Item", ITEM_SIZE})
@@ -69,41 +72,10 @@ class Changes(Protocol):
     def updated(self, item: Item) -> Item: ...
 
 
-@dataclass(slots=True)
-class Write:
-    """One conditional change of one item."""
-
-    table: Table
-    key: bytes
-    new: Callable[[Row | None], tuple[Item | None, int]]
-    condition: ConditionProgram | None = None
-    values: Mapping[str, AttributeValue] = field(default_factory=dict)
-    item_on_failure: bool = False
-
-    def check(self, old: Row | None) -> None:
-        """Raise unless the stored item meets the condition."""
-        if self.condition is not None and not self.condition.evaluate(
-            _NOTHING if old is None else old.item, self.values
-        ):
-            if self.item_on_failure and old is not None:
-                raise ConditionalCheckFailedException(Item=old.item)
-            raise ConditionalCheckFailedException
-
-    def run(self, db: Database, meter: Meter | None) -> tuple[Row | None, Item | None]:
-        """Check and apply; gives the item before and after."""
-        old = db.fetch(self.table, self.key)
-        self.check(old)
-        new, size = self.new(old)
-        db.change(self.table, self.key, old, new, size)
-        if meter is not None:
-            meter.change(self.table, old, new, size)
-        return old, new
-
-
 # -- the operations ------------------------------------------------------------------------------------------
 
 
-def put_item(db: Database, request: dict[str, Any]) -> dict[str, Any]:
+def put_item(db: Database, request: dict[str, Any]) -> Response:
     item, size = request["Item"], request.get(ITEM_SIZE)
     if size is None:
         item, size = checked_item(item)
@@ -126,10 +98,10 @@ def put_item(db: Database, request: dict[str, Any]) -> dict[str, Any]:
         db.overwrite(table, key, orjson.dumps(item), size)
         return _with_metrics(db, {}, table, item, request)
     write = Write(table, key, replace_with(item, size), condition, values, _item_on_failure(request))
-    return _written(db, request, write, item)
+    return _written(put_item, db, request, write, item, size=size)
 
 
-def get_item(db: Database, request: dict[str, Any]) -> dict[str, Any]:
+def get_item(db: Database, request: dict[str, Any]) -> Response:
     key, row_key = request["Key"], _plain_key(db, request)
     projection: ProjectionProgram | None = None
     if row_key is not None and request.keys() <= _WHERE:
@@ -150,16 +122,23 @@ def get_item(db: Database, request: dict[str, Any]) -> dict[str, Any]:
     if db.storage.syncs_slowly:
         db.storage.has_read([(table.number, row_key)])
     response: dict[str, Any] = {}
-    if row is not None:
-        response["Item"] = orjson.Fragment(row.data) if projection is None else projection.apply(row.item)
     meter = Meter.for_request(request)
     if meter is not None:
         meter.table(table, read_units(0 if row is None else row.size, request.get("ConsistentRead", False)), key)
         response["ConsumedCapacity"] = meter.one()
+    if row is not None:
+        if projection is not None and len(row.data) > LARGE_ITEM:
+            return _projected(row, projection, response)
+        response["Item"] = orjson.Fragment(row.data) if projection is None else projection.apply(row.item)
     return response
 
 
-def update_item(db: Database, request: dict[str, Any]) -> dict[str, Any]:
+def _projected(row: Row, projection: ProjectionProgram, response: dict[str, Any]) -> Steps:
+    response["Item"] = orjson.Fragment((yield from beside(lambda: orjson.dumps(projection.apply(row.item)))))
+    return response
+
+
+def update_item(db: Database, request: dict[str, Any]) -> Response:
     check_parameters("UpdateItem", request)
     key, row_key = request["Key"], _plain_key(db, request)
     if row_key is None:
@@ -189,10 +168,10 @@ def update_item(db: Database, request: dict[str, Any]) -> dict[str, Any]:
         parameters.values,
         _item_on_failure(request),
     )
-    return _written(db, request, write, key, changes)
+    return _written(update_item, db, request, write, key, changes)
 
 
-def delete_item(db: Database, request: dict[str, Any]) -> dict[str, Any]:
+def delete_item(db: Database, request: dict[str, Any]) -> Response:
     check_parameters("DeleteItem", request)
     key = checked_key(request["Key"])
     _old_or_nothing(request)
@@ -207,17 +186,49 @@ def delete_item(db: Database, request: dict[str, Any]) -> dict[str, Any]:
         values,
         _item_on_failure(request),
     )
-    return _written(db, request, write, key)
+    return _written(delete_item, db, request, write, key)
 
 
 def _written(
-    db: Database, request: Mapping[str, Any], write: Write, key: Item, changes: Changes | None = None
-) -> dict[str, Any]:
+    handler: Handler,
+    db: Database,
+    request: dict[str, Any],
+    write: Write,
+    key: Item,
+    changes: Changes | None = None,
+    size: int = 0,
+) -> Response:
     """Run a write; gives the response that the request asks for."""
     meter = Meter.for_request(request)
-    old, new = write.run(db, meter)
-    response: dict[str, Any] = {}
+    old = db.fetch(write.table, write.key)
+    if old is not None and len(old.data) > LARGE_ITEM:
+        return _written_in_slices(handler, db, request, write, key, changes, meter, size)
+    new = write.run(db, old, meter)
     attributes = _returned(request.get("ReturnValues", "NONE"), old, new, changes)
+    return _response(db, request, write, key, attributes, meter)
+
+
+def _written_in_slices(
+    handler: Handler,
+    db: Database,
+    request: dict[str, Any],
+    write: Write,
+    key: Item,
+    changes: Changes | None,
+    meter: Meter | None,
+    size: int,
+) -> Steps:
+    mode = request.get("ReturnValues", "NONE")
+    plan = yield from run_in_slices(db, write, size, meter, lambda old, new: _returned(mode, old, new, changes))
+    if plan is None:
+        return (yield from finished(handler(db, request)))
+    return _response(db, request, write, key, plan.answer, meter)
+
+
+def _response(
+    db: Database, request: Mapping[str, Any], write: Write, key: Item, attributes: Any, meter: Meter | None
+) -> dict[str, Any]:
+    response: dict[str, Any] = {}
     if attributes is not None:
         response["Attributes"] = attributes
     if meter is not None:

@@ -1,8 +1,9 @@
 """TransactWriteItems and TransactGetItems: all or nothing.
 
-A transaction checks every item and every condition before it changes anything, and no other operation runs
-meanwhile, so there is nothing to undo and nothing to conflict with: transactions are serial, and DynamoDB's
-conflict errors, which report that it gave up on serializing two of them, do not occur.
+A transaction checks every item and every condition before it changes anything, and no other operation changes what it
+has read meanwhile (or it looks again: ``planned_writes``), so there is nothing to undo and nothing to conflict with:
+transactions are serial, and DynamoDB's conflict errors, which report that it gave up on serializing two of them, do not
+occur.
 
 An idempotency token is recorded in the same SQLite transaction as the writes of its request.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from typing import Any
 
@@ -35,10 +37,9 @@ from tablewright.dynamo import (
 )
 from tablewright.dynamo.expressions import ProjectionProgram
 from tablewright.dynamo.limits import MAX_ITEM_SIZE, MAX_TRANSACTION_BYTES
-from tablewright.engine.database import Database, Row
+from tablewright.engine.database import Database, Row, parsed_item
 from tablewright.engine.items.consumed_capacity import Meter
 from tablewright.engine.items.item_operations import (
-    Write,
     batch_collection_metrics,
     check_changes,
     check_key_paths,
@@ -46,12 +47,16 @@ from tablewright.engine.items.item_operations import (
     replace_with,
     updated_item,
 )
+from tablewright.engine.items.planned_writes import Plan, plan, plan_large, planned_in_slices
 from tablewright.engine.items.request_expressions import Parameters
+from tablewright.engine.items.write import Write
 from tablewright.engine.requests import MAX_LEVELS_READ
-from tablewright.engine.slices import SLICE_BYTES, Response, Steps
+from tablewright.engine.slices import LARGE_ITEM, SLICE_BYTES, Response, Sliced, Steps, beside
 from tablewright.engine.storage.checksums import check_record, record_checksum
 from tablewright.engine.tables.table_schema import EmptyKeyException, Table
 
+Sizes = list[tuple[str, int]]
+"""The table of each write, and the size that it is charged for."""
 TOKEN_SECONDS = 600
 _TOO_LARGE = (
     "Collection size of items exceeded, which can also be caused by the aggregate size of the items "
@@ -77,6 +82,8 @@ class Member:
     write: Write | None = None
     refusal: ValidationException | None = None
     is_check: bool = False
+    # Of the item that it puts.
+    size: int = 0
 
 
 def transact_write_items(db: Database, request: dict[str, Any]) -> Steps:
@@ -97,17 +104,17 @@ def transact_write_items(db: Database, request: dict[str, Any]) -> Steps:
     payload = sum(action.payload for action in actions)
     if payload > MAX_TRANSACTION_BYTES:
         raise ValidationException(f"Transaction payload size cannot exceed 4MB. Payload Size: {payload}")
-    # From here on all of it is one slice: no other operation comes between the conditions and the writes.
-    tables = [db.table(action.request["TableName"]) for action in actions]
     content.update(b"]")
     fingerprint = content.digest()
-    if token is not None:
-        sizes = replayed(db, token, fingerprint)
-        if sizes is not None:
-            return _replay_response(db, request, sizes)
-    members = [_member(action, table) for action, table in zip(actions, tables, strict=True)]
-    meter = Meter.for_request(request, "WriteCapacityUnits")
-    sizes = write_all(db, members, meter)
+    # From here on all of it is one slice, or as good as that: what others change meanwhile is looked at again.
+    sizes = None
+    while sizes is None:
+        tables = [db.table(action.request["TableName"]) for action in actions]
+        if token is not None and (replay := replayed(db, token, fingerprint)) is not None:
+            return _replay_response(db, request, replay)
+        members = [_member(action, table) for action, table in zip(actions, tables, strict=True)]
+        meter = Meter.for_request(request, "WriteCapacityUnits")
+        sizes = yield from write_all(db, members, meter, token, fingerprint)
     if token is not None:
         record_token(db, token, fingerprint, sizes)
     response: dict[str, Any] = {}
@@ -185,19 +192,28 @@ def projected(
             yield
             done = 0
         done += len(row.data)
-        found = projection.apply(orjson.loads(row.data))
-        responses.append({"Item": orjson.Fragment(orjson.dumps(found))} if found or empty else {})
+        work = partial(_of_row, row.data, projection, empty)
+        found = (yield from beside(work)) if len(row.data) > LARGE_ITEM else work()
+        responses.append({} if found is None else {"Item": orjson.Fragment(found)})
     response: dict[str, Any] = {"Responses": responses}
     if meter is not None:
         response["ConsumedCapacity"] = meter.all()
     return response
 
 
+def _of_row(data: bytes, projection: ProjectionProgram, empty: bool) -> bytes | None:
+    found = projection.apply(parsed_item(data))
+    return orjson.dumps(found) if found or empty else None
+
+
 # -- the one way to run a transaction ------------------------------------------------------------------------
 
 
-def write_all(db: Database, members: Sequence[Member], meter: Meter | None) -> list[tuple[str, int]]:
-    """Apply every write, or cancel; gives the size that each is charged for.
+def write_all(
+    db: Database, members: Sequence[Member], meter: Meter | None, token: str | None, fingerprint: bytes
+) -> Sliced[Sizes | None]:
+    """Apply every write, or cancel; gives the size that each is charged for. None if a table was changed meanwhile, and
+    the members have to be made again, or if the token was used.
 
     Nothing is looked at beyond the first write that is not valid; what does not fit its table is found before any
     condition is.
@@ -208,45 +224,72 @@ def write_all(db: Database, members: Sequence[Member], meter: Meter | None) -> l
     refused = next((member for member in members if member.refusal is not None), None)
     if refused is not None:
         cancel_if_any([member.refusal if member is refused else None for member in members])
-    reasons: list[DynamoError | None] = []
-    plans: list[tuple[Write, Row | None, Item | None, int]] = []
-    for member in members:
-        write = member.write
-        assert write is not None
-        old = db.fetch(write.table, write.key)
-        try:
-            write.check(old)
-            new, size = write.new(old)
-        except EmptyKeyException:
-            raise
-        except (ConditionalCheckFailedException, DuplicateItemException) as error:
-            reasons.append(error)
-        except ValidationException as error:
-            reasons.append(error)
-            reasons += [None] * (len(members) - len(reasons))
+    writes = [member.write for member in members if member.write is not None]
+    plans: list[Plan] = []
+    length = sum([member.size for member in members])
+    for write in writes:
+        row = db.fetch(write.table, write.key)
+        length += 0 if row is None else len(row.data)
+        if length > SLICE_BYTES:
+            planned_again = yield from planned_in_slices(
+                db, writes, [member.size for member in members], lambda number, row: _plan(members[number], row, meter)
+            )
+            if planned_again is None or (token is not None and replayed(db, token, fingerprint) is not None):
+                return None
+            plans = planned_again
             break
-        else:
-            reasons.append(None)
-            plans.append((write, old, new, size))
-    cancel_if_any(reasons)
+        plans.append(plan(write, row))
+    if any(planned.refusal for planned in plans):
+        cancel_if_any(_reasons(plans))
     if db.storage.lacks_room:
         # Before the first write: refusing the second would roll back what others have written as well.
-        for write, old, new, size in plans:
-            if new is not None and not (old is not None and new is old.item):
-                db.check_room(write.table, old, size)
+        for member, write, planned in zip(members, writes, plans, strict=True):
+            if planned.new is not None and not member.is_check:
+                db.check_room(write.table, planned.old, planned.size)
     sizes = []
     now = db.clock()
-    for member, (write, old, new, size) in zip(members, plans, strict=True):
+    for member, write, planned in zip(members, writes, plans, strict=True):
+        old, new, size = planned.old, planned.new, planned.size
         charged = max(size, 0 if old is None else old.size)
         sizes.append((write.table.name, charged))
-        if member.is_check:
-            if meter is not None:
-                meter.table(write.table, float(_FACTOR * write_units(charged)), member.key)
+        if not member.is_check:
+            db.change(write.table, write.key, old, new, size, at=now, images=planned.images)
+        if meter is None:
             continue
-        db.change(write.table, write.key, old, new, size, at=now)
-        if meter is not None:
+        if member.is_check:
+            meter.table(write.table, float(_FACTOR * write_units(charged)), member.key)
+        elif planned.metered is not None:
+            meter.add(planned.metered)
+        else:
             meter.change(write.table, old, new, size, _FACTOR)
     return sizes
+
+
+def _plan(member: Member, row: Row | None, meter: Meter | None) -> Plan:
+    """The plan of one of many members."""
+    assert member.write is not None
+    if not member.is_check:
+        return plan_large(member.write, row, meter, _FACTOR)
+    # Without the item, which it does not change.
+    planned = plan(member.write, None if row is None else Row(row.id, row.size, row.data))
+    planned.old, planned.new = row, None
+    return planned
+
+
+def _reasons(plans: Sequence[Plan]) -> list[DynamoError | None]:
+    """Why the members are refused, up to the first that is not valid."""
+    reasons: list[DynamoError | None] = []
+    for planned in plans:
+        refusal = planned.refusal
+        if refusal is not None and (
+            isinstance(refusal, EmptyKeyException)
+            or not isinstance(refusal, ConditionalCheckFailedException | DuplicateItemException | ValidationException)
+        ):
+            raise refusal
+        reasons.append(refusal)
+        if isinstance(refusal, ValidationException):
+            return reasons + [None] * (len(plans) - len(reasons))
+    return reasons
 
 
 def cancel_if_any(reasons: Sequence[DynamoError | None]) -> None:
@@ -271,7 +314,7 @@ def _reason(error: DynamoError | None) -> dict[str, Any]:
 # -- idempotency ---------------------------------------------------------------------------------------------
 
 
-def replayed(db: Database, token: str, fingerprint: bytes) -> list[tuple[str, int]] | None:
+def replayed(db: Database, token: str, fingerprint: bytes) -> Sizes | None:
     """The sizes that the first request with this token was charged for; None when this is the first."""
     text_size(token)  # raises if the token is not text that can be stored
     found = db.storage.execute(
@@ -366,7 +409,8 @@ def _checked_expressions(request: dict[str, Any]) -> tuple[Parameters, Any, Any]
 
 
 def _member(action: _Action, table: Table) -> Member:
-    member = Member(table, action.item, is_check=action.kind == "ConditionCheck")
+    size = action.size if action.kind == "Put" else 0
+    member = Member(table, action.item, is_check=action.kind == "ConditionCheck", size=size)
     try:
         if action.kind == "Put":
             table.check_item(action.item)

@@ -6,6 +6,7 @@ running.
 
 from __future__ import annotations
 
+from functools import partial
 from time import thread_time
 from typing import Any
 
@@ -136,7 +137,8 @@ def _run_member(db: Database, member: BatchMember, meter: Meter | None) -> Steps
     else:
         write, _ = prepared_write(db, statement, member.values, whole=False)
         member.ran = True
-        items = run_write(db, statement, write, meter)
+        again = partial(prepared_write, db, statement, member.values, whole=False)
+        items = yield from run_write(db, statement, write, meter, again)
     response: dict[str, Any] = {"TableName": statement.table}
     if items:
         response["Item"] = items[0]

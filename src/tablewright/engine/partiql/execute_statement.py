@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from tablewright.dynamo import Item, ValidationException
-from tablewright.engine.database import Database
+from tablewright.engine.database import Database, Row
 from tablewright.engine.items.consumed_capacity import Meter
-from tablewright.engine.items.item_operations import Write
+from tablewright.engine.items.planned_writes import run_in_slices
+from tablewright.engine.items.write import Write
 from tablewright.engine.partiql import next_token, select, write_statements
 from tablewright.engine.partiql.statements import (
     Delete,
@@ -21,7 +24,7 @@ from tablewright.engine.partiql.statements import (
     parameter_values,
 )
 from tablewright.engine.partiql.translate import statement as read_statement
-from tablewright.engine.slices import Steps
+from tablewright.engine.slices import LARGE_ITEM, Sliced, Steps
 
 
 def execute_statement(db: Database, request: dict[str, Any]) -> Steps:
@@ -47,16 +50,35 @@ def execute_statement(db: Database, request: dict[str, Any]) -> Steps:
         if "NextToken" in request:
             raise ValidationException("NextToken does not match request")
         write, _ = prepared_write(db, statement, values, item_on_failure(request))
-        response["Items"] = run_write(db, statement, write, meter)
+        again = partial(prepared_write, db, statement, values, item_on_failure(request))
+        response["Items"] = yield from run_write(db, statement, write, meter, again)
     if meter is not None:
         response["ConsumedCapacity"] = meter.one()
     return response
 
 
-def run_write(db: Database, statement: Statement, write: Write, meter: Meter | None) -> list[Any]:
-    """Run the write of a statement; gives what its RETURNING asks for."""
-    old, new = write.run(db, meter)
-    return write_statements.returned(statement, old, new) if isinstance(statement, UpdateStatement | Delete) else []
+def run_write(
+    db: Database,
+    statement: Statement,
+    write: Write,
+    meter: Meter | None,
+    again: Callable[[], tuple[Write, Item]],
+) -> Sliced[list[Any]]:
+    """Run the write of a statement, which ``again`` makes once more; gives what its RETURNING asks for."""
+
+    def returned(old: Row | None, new: Item | None) -> Any:
+        if not isinstance(statement, UpdateStatement | Delete):
+            return None
+        return next(iter(write_statements.returned(statement, old, new)), None)
+
+    old = db.fetch(write.table, write.key)
+    if old is None or len(old.data) <= LARGE_ITEM:
+        answer = returned(old, write.run(db, old, meter))
+    else:
+        while (plan := (yield from run_in_slices(db, write, 0, meter, returned))) is None:
+            write, _ = again()
+        answer = plan.answer
+    return [] if answer is None else [answer]
 
 
 def prepared_write(

@@ -7,6 +7,7 @@ transaction, with a reason for each statement. A table that is not there is look
 from __future__ import annotations
 
 from hashlib import sha256
+from time import thread_time
 from typing import Any
 
 import orjson
@@ -21,6 +22,7 @@ from tablewright.engine.partiql.select import check_source
 from tablewright.engine.partiql.statements import (
     Delete,
     Exists,
+    Insert,
     Select,
     Statement,
     UpdateStatement,
@@ -31,7 +33,7 @@ from tablewright.engine.partiql.statements import (
 from tablewright.engine.partiql.translate import statement as read_statement
 from tablewright.engine.partiql.where_keys import single_read_key
 from tablewright.engine.partiql.write_statements import KeyMismatch
-from tablewright.engine.slices import Response, Steps
+from tablewright.engine.slices import Response, Sliced, Steps, slice_end
 from tablewright.engine.tables.table_schema import EmptyKeyException, Table
 
 _REPEATED = "Transaction request cannot include multiple operations on one item"
@@ -59,37 +61,49 @@ def execute_transaction(db: Database, request: dict[str, Any]) -> Response:
     return _write_transaction(db, request, bound)
 
 
-def _write_transaction(db: Database, request: dict[str, Any], bound: list[tuple[Statement, Values]]) -> dict[str, Any]:
+def _write_transaction(db: Database, request: dict[str, Any], bound: list[tuple[Statement, Values]]) -> Steps:
     response: dict[str, Any] = {"Responses": []}
-    token = request.get("ClientRequestToken")
+    token, fingerprint = request.get("ClientRequestToken"), b""
     if token is not None:
         # Tokens are the operation's own: TransactWriteItems may use the same one for something else.
         token = f"ExecuteTransaction {token}"
         fingerprint = sha256(orjson.dumps(request["TransactStatements"], option=orjson.OPT_SORT_KEYS)).digest()
-        sizes = replayed(db, token, fingerprint)
-        if sizes is not None:
+    sizes = None
+    while sizes is None:
+        if token is not None and (replay := replayed(db, token, fingerprint)) is not None:
             meter = Meter.for_request(request, "ReadCapacityUnits")
             if meter is not None:
-                for name, size in sizes:
+                for name, size in replay:
                     meter.table(db.table(name), _FACTOR * read_units(size, True))
                 response["ConsumedCapacity"] = meter.all()
             return response
+        members = yield from _members(db, request, bound)
+        if any(db.table_again(member.table) is not member.table for member in members):
+            continue
+        meter = Meter.for_request(request, "WriteCapacityUnits")
+        sizes = yield from write_all(db, members, meter, token, fingerprint)
+    if token is not None:
+        record_token(db, token, fingerprint, sizes)
+    if meter is not None:
+        response["ConsumedCapacity"] = meter.all()
+    return response
+
+
+def _members(db: Database, request: dict[str, Any], bound: list[tuple[Statement, Values]]) -> Sliced[list[Member]]:
     members: list[Member] = []
     reasons: list[DynamoError | None] = []
+    until = slice_end()
     for number, (statement, values) in enumerate(bound):
+        if thread_time() > until:
+            yield
+            until = slice_end()
         with _Located(number):
             member, reason = _member(db, statement, values, request["TransactStatements"][number])
         reasons.append(reason)
         if member is not None:
             members.append(member)
     cancel_if_any(reasons)
-    meter = Meter.for_request(request, "WriteCapacityUnits")
-    sizes = write_all(db, members, meter)
-    if token is not None:
-        record_token(db, token, fingerprint, sizes)
-    if meter is not None:
-        response["ConsumedCapacity"] = meter.all()
-    return response
+    return members
 
 
 def _member(
@@ -109,7 +123,9 @@ def _member(
         return None, ValidationException("The provided key element does not match the schema")
     except ValidationException as error:
         return None, error
-    return Member(write.table, key, write, is_check=isinstance(statement, Exists)), None
+    # An item that is inserted does not depend on another.
+    size = write.new(None)[1] if isinstance(statement, Insert) else 0
+    return Member(write.table, key, write, is_check=isinstance(statement, Exists), size=size), None
 
 
 def _read_transaction(db: Database, request: dict[str, Any], bound: list[tuple[Statement, Values]]) -> Steps:

@@ -19,7 +19,8 @@ from tablewright.dynamo import (
 from tablewright.dynamo.expressions import And, condition_from_node
 from tablewright.dynamo.limits import MAX_ITEM_SIZE
 from tablewright.engine.database import Database, Row
-from tablewright.engine.items.item_operations import Write, check_changes, check_key_paths, updated_item
+from tablewright.engine.items.item_operations import check_changes, check_key_paths, updated_item
+from tablewright.engine.items.write import Write
 from tablewright.engine.partiql.refusals import StatementRefused
 from tablewright.engine.partiql.statements import Delete, Exists, Insert, UpdateStatement, Values
 from tablewright.engine.partiql.where_keys import item_key, key_and_conditions

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from tablewright.dynamo import Item, ValidationException
 from tablewright.engine.backups.point_in_time import check_recovery, check_time, history
-from tablewright.engine.database import Database, ReadPaused, Row, Rows
+from tablewright.engine.database import Database, Images, ReadPaused, Row, Rows
 from tablewright.engine.past.changes_by_key import ChangesByKey, changes_by_key
 from tablewright.engine.slices import Sliced, slice_end
 from tablewright.engine.storage.checksums import sealed
@@ -90,6 +90,7 @@ class PastDatabase(Database):
         self.account = db.account
         self.tables = db.tables
         self.unfinished_copies = {}
+        self._watches = []
         self.stream_reads = {}
 
     def begin_slice(self) -> None:
@@ -171,6 +172,7 @@ class PastDatabase(Database):
         size: int = 0,
         principal: str = "",
         at: float | None = None,
+        images: Images | None = None,
     ) -> NoReturn:
         raise read_only()
 

@@ -57,11 +57,11 @@ def _as_of(time: float, handler: _Handler) -> _Handler:
                 with closing(response) as steps:
                     while True:
                         try:
-                            next(steps)
+                            work = next(steps)
                         except StopIteration as done:
                             answer: dict[str, Any] = done.value
                             return answer
-                        yield
+                        yield work
                         past.begin_slice()
             except NeedsChanges as needed:
                 missing = needed

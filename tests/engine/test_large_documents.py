@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tablewright.engine import Engine
-from tablewright.wire.large_documents import LargeDocument
+from tablewright.engine.large_documents import LargeDocument
 from tablewright.wire.long_requests import LARGE_BODY
 from tablewright.wire.server import serve_in_thread
 from tests.wire.fakes import FakeEngine

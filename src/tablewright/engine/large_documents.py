@@ -27,6 +27,8 @@ from typing import Any, Final
 
 import orjson
 
+__all__ = ["LargeDocument"]
+
 PIECE_BYTES: Final = 64 * 1024
 
 _Container = list[Any] | dict[str, Any]
