@@ -96,6 +96,61 @@ def test_kinds_in_one_facet_are_told_by_the_words_in_their_keys() -> None:
     assert names(module(file(table("Shop", PK_SK, TableFacets=facets)))[1]) == ["Customer", "Order"]
 
 
+def templates(design: Design) -> dict[str, dict[str, str]]:
+    """The templates of each entity's keys."""
+    return {
+        schema.entity.__name__: {
+            name: rule.template.text.replace("~key~", "") for name, rule in schema.key_rules.items()
+        }
+        for schema in design.schemas
+    }
+
+
+def test_a_sort_key_that_is_always_the_same_is_text() -> None:
+    items = [
+        *(
+            {"PK": s(f"Case{n}"), "SK": s("metadata"), "case_id": s(f"Case{n}"), "state": s("open")}
+            for n in range(1, 4)
+        ),
+        *(
+            {"PK": s("Case1"), "SK": s(f"note#2026-01-0{n}#n{n}"), "at": s(f"2026-01-0{n}"), "id": s(f"n{n}")}
+            for n in (1, 2)
+        ),
+    ]
+    _, design = module(file(table("Cases", PK_SK, TableData=items)))
+    assert templates(design) == {"Metadata": {"PK": "{case_id}", "SK": "metadata"}, "Note": {"SK": "note#{at}#{id}"}}
+
+
+def test_kinds_that_only_a_word_tells_apart_have_what_is_behind_it_in_one_field() -> None:
+    items = [
+        {"PK": s("ACC#7"), "SK": s("SUB#7#SKU#9"), "sku": s("9"), "day": s("28")},
+        {"PK": s("ACC#7"), "SK": s("REC#2026-01-05T10:00"), "sku": s("9")},
+        {"PK": s("ACC#7"), "SK": s("REC#2026-01-05T11:00#SKU#9"), "sku": s("9")},
+        {"PK": s("SHOP#1"), "SK": s("#META#")},
+        {"PK": s("SHOP#1"), "SK": s("ACC#7")},
+    ]
+    text, design = module(file(table("Payments", PK_SK, TableData=items)))
+    assert {name: keys["SK"] for name, keys in templates(design).items()} == {
+        "Sub": "SUB#{sub_id}",
+        "Rec": "REC#{rec_id}",
+        "Shop": "#META#",
+        "Acc": "ACC#{acc_id}",
+    }
+    assert 'SK=raw("REC#{rec_id}", "|")' in text
+
+
+def test_kinds_are_told_by_words_before_a_colon_as_well() -> None:
+    items = [
+        {"PK": s("User:ada"), "SK": s("2026-01-05T10:00"), "text": s("Hello")},
+        {"PK": s("User:bea"), "SK": s("2026-01-06T10:00"), "text": s("Hello")},
+        {"PK": s("Room:art"), "SK": s("meta")},
+        {"PK": s("Room:music"), "SK": s("meta")},
+    ]
+    _, design = module(file(table("Chat", PK_SK, TableData=items)))
+    assert templates(design)["Room"] == {"PK": "Room:{room_id}", "SK": "meta"}
+    assert templates(design)["User"] == {"PK": "User:{user_id}"}
+
+
 def test_of_several_facets_the_one_with_the_fewest_items_says_what_an_item_is() -> None:
     users = [{"PK": s(f"USER#{name}"), "SK": s(f"USER#{name}")} for name in ("ada", "bea")]
     orders = [{"PK": s("ORDER#1"), "SK": s("ORDER#1")}]

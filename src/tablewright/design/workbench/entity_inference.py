@@ -4,8 +4,10 @@ Entities: by a type attribute (``EntityType``); or by the facets and by the word
 ``EVENT#…``). Items that their keys do not distinguish are one entity.
 
 Key templates: a key attribute is split at ``#``; a part that equals another attribute in every item is a field, a part
-that is the same word everywhere is literal text. A template is used only if it gives exactly the keys of all items, and
-no other one does. Everything else is a plain field, which is always valid; what it may be made of is noted.
+that is the same word everywhere is literal text, and so is a key that is the same in several items. A template is used
+only if it gives exactly the keys of all items, and no other one does. Everything else is a plain field, which is always
+valid; what it may be made of is noted. Where only the word that keys begin with tells entities apart, all that is
+behind it is one field.
 """
 
 from __future__ import annotations
@@ -31,10 +33,13 @@ KEY_PART = "\x00"
 _TYPE_NAMES = frozenset(["entitytype", "type", "entity", "typename", "itemtype", "kind", "recordtype", "et"])
 # Generic names of key attributes: PK, SK, GSI1PK, gsi2-sk, ...
 _MADE = re.compile(r"(?:(?:gsi|lsi)?[-_]?\d*[-_]?)?(?:pk|sk)[-_]?\d*", re.IGNORECASE)
+_LITERAL = re.compile(r"#?[A-Za-z][A-Za-z_-]*#?")
 _WORD = re.compile(r"[A-Za-z][A-Za-z_-]*")
 # What separates the parts of a key, as words are told from ids.
 _SEPARATOR = re.compile(r"[#|/:]")
 _CAPITALS = re.compile(r"[A-Z][A-Z_-]*")
+# A word that a key begins with, with what separates it from the rest.
+_BEHIND = re.compile(r"([A-Za-z][A-Za-z_-]*[#|/:])(.+)", re.DOTALL)
 # Words in a sort key that do not name an entity.
 _PLAIN_WORDS = frozenset(["metadata", "meta", "info", "profile", "details", "data", "root", "item"])
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z")
@@ -73,13 +78,13 @@ class EntityDraft:
     attributes: list[Attribute] = field(default_factory=list)
     # Keys that samples alone do not explain: by attribute, what they may be made of.
     unclear: dict[str, list[str]] = field(default_factory=dict)
-    # Keys in which nothing is escaped, and the parts of keys that are in no attribute.
-    raw: set[str] = field(default_factory=set)
+    # Keys in which nothing is escaped, with what separates their parts; and the parts of keys that are in no attribute.
+    raw: dict[str, str] = field(default_factory=dict)
     key_only: list[str] = field(default_factory=list)
 
     def template(self, key: str) -> Template:
         """The template of a key, over attributes."""
-        return _as_template(self.keys[key], key in self.raw)
+        return _as_template(self.keys[key], self.raw.get(key))
 
 
 def entities(table: TableFile) -> list[EntityDraft]:
@@ -89,6 +94,7 @@ def entities(table: TableFile) -> list[EntityDraft]:
     drafts = _groups(table, listed, kind)
     for draft in drafts:
         _infer_keys(table, draft, kind)
+    _tell_apart(table, drafts)
     if kind is None:
         found = _distinct(table, drafts)
         if len(found) == 1 and _is_called_after_table(table, found[0], merged=len(drafts) > 1):
@@ -121,16 +127,19 @@ def type_attribute(table: TableFile) -> str | None:
 def _groups(table: TableFile, listed: Sequence[Listed], kind: str | None) -> list[EntityDraft]:
     """Items that are of one kind: by the type attribute, or by their facet and the words in their keys."""
     sizes = Counter(facet for each in listed for facet in each.facets)
-    kinds: list[tuple[str, str]] = []
+    kinds: list[tuple[str, tuple[str, ...]]] = []
     for each in listed:
         # A facet that lists few items says more than one that lists all.
         facet = min(each.facets, key=lambda name: sizes[name]) if each.facets else ""
-        kinds.append((each.item[kind]["S"], "") if kind is not None else (facet, _key_words(table, each.item)))
+        kinds.append((each.item[kind]["S"], ()) if kind is not None else (facet, _key_words(table, each.item)))
     words = {facet: {word for other, word in kinds if other == facet} for facet, _ in kinds}
-    groups: dict[tuple[str, str], EntityDraft] = {}
-    for each, (facet, word) in zip(listed, kinds, strict=True):
+    called = Counter(_name(found) for _, found in set(kinds))
+    groups: dict[tuple[str, tuple[str, ...]], EntityDraft] = {}
+    for each, (facet, found) in zip(listed, kinds, strict=True):
+        # VIN#… with ID#… is another thing than ID#… alone.
+        word = _name(found) if called[_name(found)] == 1 else "_".join(found)
         label = word if not facet or len(words[facet]) > 1 else facet
-        draft = groups.setdefault((facet, word), EntityDraft(label or facet or table.TableName, None, []))
+        draft = groups.setdefault((facet, found), EntityDraft(label or facet or table.TableName, None, []))
         draft.type_name = facet if kind else None
         draft.items.append(each.item)
     if not groups:
@@ -138,18 +147,46 @@ def _groups(table: TableFile, listed: Sequence[Listed], kind: str | None) -> lis
     return list(groups.values())
 
 
-def _key_words(table: TableFile, item: Item) -> str:
-    """The name of an item by the words in its keys; empty if they have none."""
+def _key_words(table: TableFile, item: Item) -> tuple[str, ...]:
+    """The words that the keys of an item begin with, or are."""
     found = []
     for name in table.key:
         text = item[name].get("S", "")
         parts = _SEPARATOR.split(text)
-        word = parts[0] if len(parts) > 1 else text if _MADE.fullmatch(name) and _CAPITALS.fullmatch(text) else ""
-        found.append(word if _WORD.fullmatch(word) else "")
-    words = [word for word in found if word]
+        is_whole = _MADE.fullmatch(name) and (_CAPITALS.fullmatch(text) or text.lower() in _PLAIN_WORDS)
+        word = parts[0] if len(parts) > 1 else text if is_whole else ""
+        if _WORD.fullmatch(word):
+            found.append(word)
+    return tuple(found)
+
+
+def _name(words: Sequence[str]) -> str:
+    """What an item is called by the words in its keys."""
     if not words:
         return ""
     return words[-1] if words[-1].lower() not in _PLAIN_WORDS else words[0]
+
+
+def _tell_apart(table: TableFile, drafts: Sequence[EntityDraft]) -> None:
+    """Where entities could have the same key, make templates of the word that theirs begins with and all behind it."""
+    for draft in drafts:
+        if any(other is not draft and _overlap(table, draft, other) for other in drafts):
+            for name in table.key:
+                if name not in draft.keys and _MADE.fullmatch(name):
+                    _behind_word(draft, name)
+
+
+def _behind_word(draft: EntityDraft, name: str) -> None:
+    texts = [item[name].get("S", "") for item in draft.items]
+    found = [_BEHIND.fullmatch(text) for text in texts]
+    beginnings = {match and match[1] for match in found}
+    separator = next((each for each in "#|;~^" if not any(each in match[2] for match in found if match)), None)
+    if len(beginnings) != 1 or None in beginnings or separator is None:
+        return
+    (beginning,) = beginnings
+    part = _key_part(str(beginning), draft.items)
+    draft.keys[name], draft.raw[name] = f"{beginning}{{{part}}}", separator
+    draft.key_only.append(part)
 
 
 def _distinct(table: TableFile, drafts: Sequence[EntityDraft]) -> list[EntityDraft]:
@@ -185,7 +222,7 @@ def _is_called_after_table(table: TableFile, draft: EntityDraft, *, merged: bool
 
 def _infer_keys(table: TableFile, draft: EntityDraft, kind: str | None) -> None:
     """The templates of the derived key attributes, and what is unclear."""
-    draft.keys, draft.unclear, draft.raw, draft.key_only = {}, {}, set(), []
+    draft.keys, draft.unclear, draft.raw, draft.key_only = {}, {}, {}, []
     # With the parts of keys that are in no attribute, as they are found.
     items = [dict(item) for item in draft.items]
     if not items:
@@ -225,6 +262,9 @@ def _template(
     A part of a primary key that is in no attribute is ``added`` to the items, behind a word.
     """
     having = [item for item in items if "S" in item.get(name, {})]
+    texts = {item[name]["S"] for item in having}
+    if len(texts) == 1 and added is not None and (constant := _constant(min(texts), len(having))) is not None:
+        return constant, []
     rows = [item[name]["S"].split("#") for item in having]
     if not rows or len({len(row) for row in rows}) > 1:
         return None, []
@@ -248,13 +288,20 @@ def _template(
             options.append([f"{{{part}}}"])
         else:
             return None, []
-    texts = ["#".join(parts) for parts in islice(product(*options), _MAX_OPTIONS)]
-    fitting = [text for text in texts if _gives_the_keys(text, name, items)]
+    joined = ["#".join(parts) for parts in islice(product(*options), _MAX_OPTIONS)]
+    fitting = [text for text in joined if _gives_the_keys(text, name, items)]
     if not fitting and added:
         # What other programs have made is not escaped.
-        fitting = [text for text in texts if _gives_the_keys(text, name, items, raw=True)]
-        draft.raw |= {name} if fitting else set()
+        fitting = [text for text in joined if _gives_the_keys(text, name, items, raw=True)]
+        draft.raw |= {name: "#"} if fitting else {}
     return (fitting[0], []) if len(fitting) == 1 and is_certain else (None, fitting)
+
+
+def _constant(text: str, count: int) -> str | None:
+    """The template of a key that is the same in all items, such as ``metadata``: of several, or a word for that."""
+    word = text.strip("#").lower()
+    is_literal = _LITERAL.fullmatch(text) is not None and (count > 1 or word in _PLAIN_WORDS)
+    return text if is_literal else None
 
 
 def _key_part(word: str, items: Sequence[Item]) -> str:
@@ -368,13 +415,13 @@ def _plain(name: str) -> str:
 def _gives_the_keys(text: str, name: str, items: Sequence[Item], *, raw: bool = False) -> bool:
     """Whether a template gives exactly the keys of the items."""
     try:
-        template = _as_template(text, raw)
+        template = _as_template(text, "#" if raw else None)
         return all(template.render(item) == item.get(name, {}).get("S") for item in items)
     except TemplateError:
         return False
 
 
-def _as_template(text: str, raw: bool = False) -> Template:
+def _as_template(text: str, raw: str | None = None) -> Template:
     """A template over attributes, also over those with names that a template cannot contain."""
     names: dict[str, str] = {}
 
@@ -384,7 +431,7 @@ def _as_template(text: str, raw: bool = False) -> Template:
         return f"{{f{len(names) - 1}{colon}{form}}}"
 
     shown = re.sub(r"\{([^}]*)\}", stand_in, text)
-    return Template(shown, "#" if raw else None).renamed(names.__getitem__)
+    return Template(shown, raw).renamed(names.__getitem__)
 
 
 # -- attributes -----------------------------------------------------------------------------------------------------

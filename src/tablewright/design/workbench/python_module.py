@@ -6,6 +6,7 @@ import builtins
 import keyword
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from textwrap import wrap
 from typing import Any
 
 from tablewright.design.workbench import entity_inference
@@ -173,8 +174,9 @@ def _entity(table: TableFile, variable: str, draft: EntityDraft, name: str) -> s
         arguments.append(f"type_name={_text(draft.type_name)}")
     lines = [f"class {name}(Entity, {', '.join(arguments)}):"]
     for key, options in draft.unclear.items():
-        shown = " or ".join(options)
-        lines.append(f"    # {_comment(key)} may be {_comment(shown)}: the sample items do not tell.")
+        made_of = " or ".join(options).replace(entity_inference.KEY_PART, "")
+        shown = f"{_comment(key)} may be {_comment(made_of)}: the sample items do not tell."
+        lines += wrap(shown, _WIDTH, initial_indent="    # ", subsequent_indent="    # ", break_long_words=False)
     for attribute in attributes:
         lines.append(f"    {_field(attribute, fields[attribute.name], naming)}")
     if draft.keys:
@@ -230,7 +232,9 @@ def _keys(draft: EntityDraft, fields: dict[str, str]) -> Iterator[str]:
     if not plain:
         yield "        {"
     for attribute, text in draft.keys.items():
-        shown = f"raw({template(text)})" if attribute in draft.raw else template(text)
+        shown, separator = template(text), draft.raw.get(attribute)
+        if separator is not None:
+            shown = f"raw({shown})" if separator == "#" else f"raw({shown}, {_text(separator)})"
         yield f"        {attribute}={shown}," if plain else f"            {_text(attribute)}: {shown},"
     if not plain:
         yield "        }"
