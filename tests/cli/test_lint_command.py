@@ -153,7 +153,7 @@ def test_what_cannot_be_loaded_is_said_in_a_line(folder: Path, capsys: pytest.Ca
     [
         ("fastapi", ("lint", "needy.py"), "needy.py needs the module 'fastapi', of an extra: "),
         ("rich", ("lint", "plain.py"), "printing tables needs rich: "),
-        ("pydantic_settings", ("up",), "this command needs pydantic_settings: "),
+        ("uvicorn", ("up",), "this command needs uvicorn: "),
         ("jwt", ("token", "--user", "ada"), "this command needs jwt: "),
         ("duckdb", ("engagement", "demo-data", "--out", "x.parquet"), "this command needs duckdb: "),
     ],

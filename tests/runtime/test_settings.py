@@ -107,13 +107,35 @@ def test_groups_are_mapped_to_roles_in_the_file_and_in_the_environment(
     mapped = {"Admins": ["tasks:Admins", "runtime:Admins"], 'a "desk"': ["servicedesk:Agents"]}
     text = """[roles]\nAdmins = ["tasks:Admins", "runtime:Admins"]\n'a "desk"' = ["servicedesk:Agents"]\n"""
     (tmp_path / "tablewright.toml").write_text(text)
-    assert Settings().roles == mapped  # type: ignore[call-arg]
+    assert Settings().roles == mapped
     # What is printed can be saved, and is the same again.
     assert main(["config"]) == 0
     (tmp_path / "tablewright.toml").write_text(capsys.readouterr().out)
-    assert Settings().roles == mapped  # type: ignore[call-arg]
+    assert Settings().roles == mapped
     monkeypatch.setenv("TABLEWRIGHT_ROLES", '{"Staff": ["tasks:Members"]}')
-    assert Settings().roles["Staff"] == ["tasks:Members"]  # type: ignore[call-arg]
+    assert Settings().roles["Staff"] == ["tasks:Members"]
+
+
+def test_arguments_override_the_environment_which_overrides_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("tablewright.toml").write_text('port = 1\nhost = "::1"\nrate_burst = 7\nroles = {a = ["tasks:Admins"]}\n')
+    monkeypatch.setenv("tablewright_port", "2")
+    monkeypatch.setenv("TABLEWRIGHT_HOST", "localhost")
+    monkeypatch.setenv("TABLEWRIGHT_ROLES", '{"b": ["tasks:Members"]}')
+    monkeypatch.setenv("TABLEWRIGHT_CORS_ORIGINS", "https://a.example, https://b.example")
+    settings = Settings(host="127.0.0.1", memory=True)
+    assert (settings.port, settings.host, settings.rate_burst, settings.memory) == (2, "127.0.0.1", 7, True)
+    # Name by name.
+    assert settings.roles == {"a": ["tasks:Admins"], "b": ["tasks:Members"]}
+    assert settings.cors_origins == ["https://a.example", "https://b.example"]
+
+
+def test_a_dictionary_in_the_environment_is_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TABLEWRIGHT_ROLES", "{a}")
+    with pytest.raises(SettingsError, match="TABLEWRIGHT_ROLES is not valid JSON: "):
+        Settings()
 
 
 @pytest.mark.parametrize("role", ["Admins", "tasks:", ":Admins", "tasks:Admins ", "Tasks:Admins", "tasks:a:b", ""])

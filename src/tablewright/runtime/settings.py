@@ -15,19 +15,13 @@ import fcntl
 import json
 import os
 import secrets
-from collections.abc import Callable, Iterator
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
-from pydantic_settings import (
-    BaseSettings,
-    NoDecode,
-    PydanticBaseSettingsSource,
-    SettingsConfigDict,
-    TomlConfigSettingsSource,
-)
 
 from tablewright.design import table_name
 from tablewright.engine import METER_VARIABLE
@@ -72,13 +66,13 @@ class Credential(BaseModel):
         return value
 
 
-class Settings(BaseSettings):
+class Settings(BaseModel):
     """The settings of a process; ``tablewright config`` prints them.
 
     ``Settings()`` reads the environment and the file; arguments override both: ``Settings(memory=True)``.
     """
 
-    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
 
     mode: Literal["development", "production"] = Field(
         "development", description="development has a token issuer of its own, production has none"
@@ -123,7 +117,7 @@ class Settings(BaseSettings):
         pattern=r"^https?://[^\s/?#]+(/[^\s?#]*)?$",
         description="address that customers reach the systems by, such as https://hub.example.org: for links in mail",
     )
-    cors_origins: Annotated[list[str], NoDecode] = Field(
+    cors_origins: list[str] = Field(
         default_factory=list, description="origins that browsers may call from, separated by commas"
     )
     max_body: int = Field(1_000_000, ge=1_000, le=50_000_000, description="largest request body, in bytes")
@@ -178,13 +172,13 @@ class Settings(BaseSettings):
         le=86_400,
         description="seconds that a run waits for a model that is unavailable, before it is paused",
     )
-    outbound_hosts: Annotated[list[str], NoDecode] = Field(
+    outbound_hosts: list[str] = Field(
         default_factory=list, description="hosts that models and webhooks may use (default: any public host)"
     )
     outbound_credentials: dict[str, Credential] = Field(
         default_factory=dict, description="credentials that models and webhooks get in headers, by name: host and value"
     )
-    extensions: Annotated[list[str], NoDecode] = Field(
+    extensions: list[str] = Field(
         default_factory=list, description="modules to import at start-up, which register models and filters"
     )
     caller_country: str | None = Field(
@@ -202,6 +196,9 @@ class Settings(BaseSettings):
     session_secret: SecretStr | None = Field(None, description="signs the cookies of those who signed in")
     webhook_secret: SecretStr | None = Field(None, description="signs webhooks")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="lowest level that is logged")
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**_merged(_merged(_from_file(), _from_environment(type(self))), given))
 
     @field_validator("cors_origins", "outbound_hosts", "extensions", mode="before")
     @classmethod
@@ -235,36 +232,9 @@ class Settings(BaseSettings):
     @classmethod
     def _know(cls, given: Any) -> Any:
         """Refuse names that no setting has: a setting with a typing error would have no effect."""
-        for variable in os.environ:
-            name = variable.upper()
-            if name.startswith(PREFIX) and name not in _OTHER_VARIABLES:
-                # The environment is read without regard to case.
-                cls._check(variable, name.removeprefix(PREFIX).lower(), lambda near: f"{PREFIX}{near.upper()}")
         for name in given:
-            cls._check(name, name, str)
+            _check_name(cls, name, name, str)
         return given
-
-    @classmethod
-    def _check(cls, shown: str, name: str, spelled: Callable[[str], str]) -> None:
-        if name not in cls.model_fields:
-            near = difflib.get_close_matches(name, cls.model_fields, 1)
-            advice = f"did you mean {spelled(near[0])}?" if near else "`tablewright config` prints all of them"
-            raise SettingsError(f"there is no setting {shown}; {advice}")
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        named = os.environ.get(f"{PREFIX}CONFIG")
-        if named is not None and not Path(named).is_file():
-            raise SettingsError(f"{PREFIX}CONFIG names {named}, which is not a file")
-        file = Path(named or CONFIG)
-        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls, file)
 
     def name_of(self, table: Table) -> str:
         """The name of a table in this environment."""
@@ -273,6 +243,45 @@ class Settings(BaseSettings):
     @property
     def is_embedded(self) -> bool:
         return self.endpoint is None and self.region is None
+
+
+def _from_file() -> dict[str, Any]:
+    named = os.environ.get(f"{PREFIX}CONFIG")
+    if named is not None and not Path(named).is_file():
+        raise SettingsError(f"{PREFIX}CONFIG names {named}, which is not a file")
+    file = Path(named or CONFIG)
+    return tomllib.loads(file.read_text("utf-8")) if file.is_file() else {}
+
+
+def _from_environment(settings: type[Settings]) -> dict[str, Any]:
+    """Variables, read without regard to case. A setting that is a dictionary is written as JSON."""
+    found: dict[str, Any] = {}
+    for variable, text in os.environ.items():
+        if not variable.upper().startswith(PREFIX) or variable.upper() in _OTHER_VARIABLES:
+            continue
+        name = variable.upper().removeprefix(PREFIX).lower()
+        _check_name(settings, variable, name, lambda near: f"{PREFIX}{near.upper()}")
+        try:
+            found[name] = json.loads(text) if settings.model_fields[name].default_factory is dict else text
+        except ValueError as error:
+            raise SettingsError(f"{variable} is not valid JSON: {error}") from None
+    return found
+
+
+def _check_name(settings: type[Settings], shown: str, name: str, spelled: Callable[[str], str]) -> None:
+    if name not in settings.model_fields:
+        near = difflib.get_close_matches(name, settings.model_fields, 1)
+        advice = f"did you mean {spelled(near[0])}?" if near else "`tablewright config` prints all of them"
+        raise SettingsError(f"there is no setting {shown}; {advice}")
+
+
+def _merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of two places; dictionaries are merged name by name."""
+    merged = dict(under)
+    for name, value in over.items():
+        both = isinstance(value, dict) and isinstance(merged.get(name), dict)
+        merged[name] = _merged(merged[name], value) if both else value
+    return merged
 
 
 class Secrets:
