@@ -2,36 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tablewright.engine import Engine
-from tablewright.runtime.internal_tables import internal_table
-from tablewright.store import AsyncStore, Create, Store
-from tablewright.store.backends.embedded_backend import EmbeddedBackend
-from tablewright.store.flow.driver import Request, Response
+from tablewright.store import AsyncStore
 from tablewright.systems.support.model import Conversation, Status, Ticket, design
 from tablewright.systems.support.service import Support
+from tests.systems.counted_reads import counted_reads
 
 _NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
-
-
-class Counting(EmbeddedBackend):
-    """Counts requests and what they are charged."""
-
-    requests = 0
-    units = 0.0
-
-    async def call_async(self, request: Request) -> Response:
-        body = {**request.body, "ReturnConsumedCapacity": "TOTAL"}
-        response = await super().call_async(Request(request.operation, body))
-        self.requests += 1
-        charged = response.get("ConsumedCapacity", [])
-        self.units += sum(each["CapacityUnits"] for each in (charged if isinstance(charged, list) else [charged]))
-        return response
 
 
 def tickets(number: int) -> Iterator[Ticket | Conversation]:
@@ -53,38 +34,26 @@ def tickets(number: int) -> Iterator[Ticket | Conversation]:
             yield Conversation(ticket_id=f"tkt_{place:06}", last_message_at=at, is_answered=False)
 
 
-def cost_of_first_screens(number: int) -> tuple[int, float]:
-    """Requests and read units of the lists of the inbox, of a customer's, and of the dashboard."""
-    with Engine.open() as engine:
-        store = Store(EmbeddedBackend(engine, owned=False))
-        store.ensure_tables(internal_table, *design.tables)
-        everything = list(tickets(number))
-        for start in range(0, len(everything), 50):
-            store.transact(*map(Create, everything[start : start + 50]))
-        backend = Counting(engine, owned=False)
-        support = Support(AsyncStore(backend), _NOW.timestamp)
-
-        async def screens() -> None:
-            assert len((await support.recent(limit=30)).items) == 30
-            assert len((await support.by_status(Status.NEW, limit=30)).items) == 30
-            assert len((await support.of_assignee("op_1", limit=30)).items) == 30
-            assert len((await support.unanswered(limit=30)).items) == 30
-            assert len((await support.of_customer("cust_1", limit=20)).items) == 20
-            assert len((await support.escalations(limit=6)).items) == 6
-            await support.metrics.dashboard()
-            await support.reports.hours(24)
-            await support.reports.days(30)
-            await support.reports.operators(None, None)
-
-        asyncio.run(screens())
-        return backend.requests, backend.units
+async def first_screens(store: AsyncStore) -> None:
+    """The lists of the inbox, of a customer's, and the dashboard."""
+    support = Support(store, _NOW.timestamp)
+    assert len((await support.recent(limit=30)).items) == 30
+    assert len((await support.by_status(Status.NEW, limit=30)).items) == 30
+    assert len((await support.of_assignee("op_1", limit=30)).items) == 30
+    assert len((await support.unanswered(limit=30)).items) == 30
+    assert len((await support.of_customer("cust_1", limit=20)).items) == 20
+    assert len((await support.escalations(limit=6)).items) == 6
+    await support.metrics.dashboard()
+    await support.reports.hours(24)
+    await support.reports.days(30)
+    await support.reports.operators(None, None)
 
 
 @pytest.mark.requirement("AP5", "SU19")
 @pytest.mark.parametrize("many", [1_500, pytest.param(10_000, marks=pytest.mark.slow)])
 def test_the_first_screens_take_as_much_for_many_tickets_as_for_some(many: int) -> None:
-    requests, units = cost_of_first_screens(300)
-    found = cost_of_first_screens(many)
+    requests, units = counted_reads(design, tickets(300), first_screens)
+    found = counted_reads(design, tickets(many), first_screens)
     # Which shards the newest are in differs, and with it whether one of them is asked twice.
     assert found[0] <= requests + 1
     assert found[1] <= units + 1
