@@ -49,7 +49,7 @@ class Order(Entity, table=orders):
     @Get()
     def itself(self, customer: int, day: date, number: int) -> None: ...
 
-    @Query(range="day", expected=PER_CUSTOMER)
+    @Query(expected=PER_CUSTOMER)
     def of_customer(self, customer: int, *, since: date | None = None) -> None: ...
 
 

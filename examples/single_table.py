@@ -69,11 +69,11 @@ class Order(Entity, table=shop):
         GSI1SK=when("{placed_at}#{order_id}", status=Status.OPEN),
     )
 
-    @Query(range="placed_at", newest_first=True, expected=20)
+    @Query(newest_first=True, expected=20)
     def of_customer(self, customer_id: str, *, before: datetime | None = None) -> None:
         """The orders of a customer, newest first."""
 
-    @Query("openOrders", fixed={"status": Status.OPEN}, range="placed_at", expected=50)
+    @Query("openOrders", fixed={"status": Status.OPEN}, expected=50)
     def open(self, *, since: datetime | None = None) -> None:
         """All orders that are open, in the order that they were placed."""
 

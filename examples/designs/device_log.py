@@ -48,13 +48,13 @@ class DeviceState(Entity, table=log, naming=pascal_case):
     def at(self, device_id: str, state: str, date: str) -> None:
         """A state of a device at a time."""
 
-    @Query(range="date", newest_first=True)
+    @Query(newest_first=True)
     def of_device(
         self, device_id: str, state: str | None = None, *, since: str | None = None, until: str | None = None
     ) -> None:
         """1. The states of a device; 2. those of a kind, newest first, perhaps in a range of dates."""
 
-    @Query("GSI1", range="date")
+    @Query("GSI1")
     def of_operator(self, operator: str, *, since: str | None = None, until: str | None = None) -> None:
         """3. The states of an operator's devices, in a range of dates."""
 
@@ -62,7 +62,7 @@ class DeviceState(Entity, table=log, naming=pascal_case):
     def escalated(self, escalated_to: str, state: str | None = None) -> None:
         """4. What has been escalated to a supervisor; 5. of a kind."""
 
-    @Query("GSI1", range="date")
+    @Query("GSI1")
     def of_operator_and_device(self, operator: str, device_id: str, *, since: str | None = None) -> FieldCondition:
         """6. The states of an operator's device."""
         return attr(self.device_id) == device_id

@@ -78,7 +78,7 @@ class Order(Entity, table=shop):
     def by_id(self, order_id: str) -> None:
         """An order, whoever has placed it."""
 
-    @Query(range="placed_at", newest_first=True)
+    @Query(newest_first=True)
     def of_customer(self, username: str, *, since: datetime | None = None) -> None:
         """The orders of a customer, newest first."""
 

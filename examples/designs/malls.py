@@ -71,11 +71,11 @@ class MallStore(Entity, table=malls):
     def stores(self, city: str, mall: str | None = None, building: str | None = None) -> None:
         """The stores of a city, of a mall in it, or of a building of that."""
 
-    @Query("byLease", range="lease_end")
+    @Query("byLease")
     def leases(self, mall: str, *, since: date | None = None, until: date | None = None) -> None:
         """The stores of a mall whose lease ends in a time."""
 
-    @Query("byLease", range="lease_end")
+    @Query("byLease")
     def cheap_leases(self, mall: str, rent: int, *, until: date | None = None) -> FieldCondition:
         """Those with at most some rent."""
         return attr(self.rent) <= rent
@@ -84,7 +84,7 @@ class MallStore(Entity, table=malls):
     def units(self, mall: str, category: Category | None = None, building: str | None = None) -> None:
         """The stores of a mall by category, and by building in that."""
 
-    @Query("byRent", range="rent")
+    @Query("byRent")
     def dearest(self, mall: str, *, since: int | None = None) -> None:
         """The stores of a mall, those with the highest rent first."""
 

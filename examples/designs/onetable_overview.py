@@ -136,7 +136,7 @@ class Invoice(Entity, table=overview):
         gs1sk=raw("invoice#{date}#{id}"),
     )
 
-    @Query("gs1", range="date")
+    @Query("gs1")
     def listed(self, *, since: datetime | None = None, until: datetime | None = None) -> None:
         """All invoices, or those of a time."""
 

@@ -154,11 +154,11 @@ class OrderItem(Entity, table=shop, naming=pascal_case, type_name="orderItem"):
     def of_order(self, order_id: str) -> None:
         """6. The products of an order."""
 
-    @Query("GSI1", range="date")
+    @Query("GSI1")
     def of_product(self, product_id: str, *, since: str | None = None, until: str | None = None) -> None:
         """9. The orders of a product, in a range of dates."""
 
-    @Query("GSI2", range="date")
+    @Query("GSI2")
     def of_customer(self, customer_id: str, *, since: str | None = None, until: str | None = None) -> None:
         """16. The products that a customer ordered, in a range of dates."""
 
@@ -190,7 +190,7 @@ class Invoice(Entity, table=shop, naming=pascal_case, type_name="invoice"):
     def by_id(self, invoice_id: str) -> None:
         """10. An invoice; 11. its payments."""
 
-    @Query("GSI2", range="date")
+    @Query("GSI2")
     def of_customer(self, customer_id: str, *, since: str | None = None, until: str | None = None) -> None:
         """15. The invoices of a customer, in a range of dates."""
 

@@ -67,7 +67,7 @@ class Post(Entity, table=network):
 
     keys = Keys(PK="posts#{user_id}", SK="{posted_at}#{post_id}")
 
-    @Query(range="posted_at", newest_first=True)
+    @Query(newest_first=True)
     def of_user(self, user_id: str, *, since: datetime | None = None) -> None:
         """4. The posts of a user, newest first."""
 

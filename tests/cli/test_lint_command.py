@@ -52,8 +52,8 @@ class Row(Entity, table=Table("rows", "at", "id")):
     at: str
     id: str
 
-    @Query(range="at")
-    def since(self, at: str) -> None: ...
+    @Query()
+    def begun(self, *, since: str) -> None: ...
 """
 
 TWICE = """
@@ -131,7 +131,7 @@ def test_a_refused_declaration_is_shown_with_its_rule_and_line(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run(folder, REFUSED)
-    assert capsys.readouterr().out.startswith("error  Row.since  partition-range  shop.py:4\n")
+    assert capsys.readouterr().out.startswith("error  Row.begun  partition-range  shop.py:4\n")
 
 
 def test_several_designs_are_one_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

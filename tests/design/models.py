@@ -102,7 +102,7 @@ class Order(Entity, table=orders):
     @Query("byShop", project=["total"], expected=3)
     def totals_of_shop(self, shop: str) -> None: ...
 
-    @Query("byTotal", range="total", expected=3)
+    @Query("byTotal", expected=3)
     def by_total(self, customer_id: str, *, since: int | None = None) -> None: ...
 
     @Query("late")

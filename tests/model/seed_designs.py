@@ -68,13 +68,13 @@ class Call(Entity, table=CALLS, naming=camel_case):
     @Get("byCallId")
     def by_id(self, call_id: str) -> None: ...
 
-    @Query(range="scheduled_for")
+    @Query()
     def of_user(self, user_id: str, *, since: datetime | None = None, before: datetime | None = None) -> None: ...
 
     @Query("byProvider", newest_first=True)
     def of_provider(self, provider_id: str) -> None: ...
 
-    @Query("byUserStatus", fixed={"status": CallStatus.SCHEDULED}, range="scheduled_for")
+    @Query("byUserStatus", fixed={"status": CallStatus.SCHEDULED})
     def upcoming(
         self,
         user_id: str,
@@ -115,7 +115,7 @@ class Task(Entity, table=TASKS, naming=pascal_case, type_name="TASK"):
     @Get()
     def by_id(self, task_id: str) -> None: ...
 
-    @Query("GSI2", range="created_at", expected=25)
+    @Query("GSI2", expected=25)
     def by_status(self, status: str, *, since: datetime | None = None, before: datetime | None = None) -> None: ...
 
 
@@ -195,10 +195,10 @@ class Ticket(Entity, table=TICKETS):
     @Query("GSI1-customer-index", newest_first=True)
     def of_customer(self, customer_id: str) -> None: ...
 
-    @Query("GSI2-status-index", range="created_at", newest_first=True)
+    @Query("GSI2-status-index", newest_first=True)
     def by_status(self, status: str, *, since: datetime | None = None, before: datetime | None = None) -> None: ...
 
-    @Query("GSI4-escalation-index", range="escalated_at", newest_first=True)
+    @Query("GSI4-escalation-index", newest_first=True)
     def escalated(self, *, since: datetime | None = None, before: datetime | None = None) -> None: ...
 
 
@@ -210,7 +210,7 @@ class Event(Entity, table=TICKETS):
 
     keys = Keys(PK="TICKET#{ticket_id}", SK="EVENT#{day}#{number:04}")
 
-    @Query(range="day", newest_first=True)
+    @Query(newest_first=True)
     def of_ticket(self, ticket_id: str, *, since: date | None = None, before: date | None = None) -> None: ...
 
 
@@ -301,12 +301,12 @@ class Candidate(Entity, table=CANDIDATES, naming=camel_case):
         self, customer_id: str, program_id: str, marketplace_id: str, subject__type: str, subject__id: str
     ) -> None: ...
 
-    @Query("ProgramChannelIndex", range="score", newest_first=True)
+    @Query("ProgramChannelIndex", newest_first=True)
     def top(
         self, program_id: str, channel_id: str, *, since: Decimal | None = None, before: Decimal | None = None
     ) -> None: ...
 
-    @Query("ProgramDateIndex", range="created_at")
+    @Query("ProgramDateIndex")
     def of_day(
         self, program_id: str, created_at: datetime, *, since: datetime | None = None, before: datetime | None = None
     ) -> None: ...

@@ -286,18 +286,20 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
         ),
         "Row.by, fixed status: 'x' is not valid: Input should be 'open' or 'closed'",
     ),
-    "a range outside of the sort key": (
-        lambda: declared({}, keys=Keys(PK="ROW", SK="{id}"), by=taking(Query(range="status"), "id")),
-        "Row.by, range: Row has no field 'status'; it has id",
+    "bounds of nothing": (
+        lambda: declared({}, keys=Keys(PK="ROW", SK="{id}"), by=taking(Query(), "id", optional="since")),
+        "Row.by takes since, and no field of the sort key is left to be bounded: it has id; remove a parameter",
     ),
     "a range in the partition key": (
-        lambda: declared({}, by=taking(Query(range="id"), "id")),
-        "Row.by: id is part of the partition key that is read, which needs one value and has no range; "
-        "partition by something else and put it into the sort key",
+        lambda: declared({"at": str}, keys=Keys(PK="{at}", SK="{id}"), by=taking(Query(), optional="since until")),
+        "Row.by: at is part of the partition key that is read, which needs one value and has no range; "
+        "partition by something else and put it into the sort key, or take it as a parameter",
     ),
     "a range that is fixed": (
-        lambda: declared({}, keys=Keys(PK="ROW", SK="{id}"), by=taking(Query(range="id", fixed={"id": "1"}), "id")),
-        "Row.by: id is fixed, so it cannot be the range; remove one of them",
+        lambda: declared(
+            {}, keys=Keys(PK="ROW", SK="{id}"), by=taking(Query(fixed={"id": "1"}), optional="since until")
+        ),
+        "Row.by takes since, and no field of the sort key is left to be bounded: it has id; remove a parameter",
     ),
     "a filter on the key": (
         lambda: declared(

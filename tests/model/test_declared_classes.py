@@ -140,3 +140,23 @@ def test_what_expires_at_once_is_refused() -> None:
 def test_a_filter_is_by_values_that_the_field_can_have(where: Callable[..., Any]) -> None:
     with pytest.raises(ModelError, match=r"Row\.delay: 'soon' is not valid"):
         declared({"delay": (int, 0)}, late=taking(Query(), "id", where=where))
+
+
+def test_entities_that_inherit_a_pattern_have_bounds_of_their_own_sort_keys() -> None:
+    class Dated(Entity):
+        owner: str
+        kind: str
+        at: int
+
+        @Query()
+        def of_owner(self, owner: str, *, since: Any = None) -> None: ...
+
+    class ByTime(Dated, table=Table("by_time", "owner", "SK")):
+        keys = Keys(SK="{at:05}")
+
+    class ByKind(Dated, table=Table("by_kind", "owner", "SK")):
+        keys = Keys(SK="{kind}#{at:05}")
+
+    assert ByTime.of_owner("o", since=1).range == "at"
+    assert ByKind.of_owner("o", since="k").range == "kind"
+    assert ByTime.of_owner("o").pattern is schema_of(ByTime).patterns["of_owner"]

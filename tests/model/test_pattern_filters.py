@@ -133,3 +133,19 @@ def returned_by_mistake(self: Any) -> Any:
 def test_a_wrong_filter_is_refused_with_the_class(returned: Any, index: str | None, reason: str) -> None:
     with pytest.raises(ModelError, match=reason):
         declared(returned, index)
+
+
+def test_a_bound_is_not_a_parameter_of_the_filter() -> None:
+    with pytest.raises(ModelError, match=r"Wrong\.later: since is a bound of at, so it cannot be filtered by; rename"):
+
+        class Wrong(Entity, table=visits()):
+            user: str
+            at: datetime
+            left: datetime
+            page: str = ""
+
+            keys = Keys(PK="USER#{user}", SK="{at}")
+
+            @Query()
+            def later(self, user: str, *, since: datetime) -> FieldCondition:
+                return attr(self.left) >= since

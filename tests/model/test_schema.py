@@ -166,7 +166,7 @@ class Order(Entity, table=ORDERS):
     day: str
     total: Decimal
 
-    @Query("byRegion", range="day")
+    @Query("byRegion")
     def of_region(self, tenant: str, region: str, *, since: str | None = None, before: str | None = None) -> None: ...
 
 

@@ -251,10 +251,12 @@ def test_a_pattern_says_what_it_reads_and_how() -> None:
     }  # fmt: skip
 
 
-def test_bounds_are_for_patterns_with_a_range() -> None:
+def test_bounds_are_of_the_first_field_of_the_sort_key_that_is_not_taken() -> None:
     with pytest.raises(TypeError, match=r"Call\.completed\(\) got an unexpected keyword argument 'since'"):
         Call.completed(user_id="u", since=NOON)  # type: ignore[call-arg]
-    with pytest.raises(ModelError, match=r"Row\.of_id takes since, .* does not need; declare range=\.\.\."):
+    with pytest.raises(
+        ModelError, match=r"Row\.of_id takes since, and no field of the sort key is left to be bounded: it has at"
+    ):
 
         class Row(Entity, table=Table("rows", "PK", "SK")):
             id: str
@@ -263,7 +265,7 @@ def test_bounds_are_for_patterns_with_a_range() -> None:
             keys = Keys(PK="{id}", SK="{at}")
 
             @Query()
-            def of_id(self, id: str, since: datetime) -> None: ...
+            def of_id(self, id: str, at: datetime, *, since: datetime) -> None: ...
 
     with pytest.raises(ModelError, match=r"Call\.upcoming: give since or after, not both"):
         Call.upcoming(user_id="u", since=NOON, after=NOON)

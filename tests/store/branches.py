@@ -96,15 +96,15 @@ class Deal(Entity, table=branches):
     def by_number(self, shop: str, number: int) -> None:
         """A deal."""
 
-    @Query(range="number")
+    @Query()
     def of_shop(self, shop: str, *, since: int | None = None, after: int | None = None) -> None:
         """The deals of a shop."""
 
-    @Query("byState", range="at", newest_first=True)
+    @Query("byState", newest_first=True)
     def latest(self, state: Sequence[State], *, since: datetime | None = None, before: datetime | None = None) -> None:
         """The deals of some states, newest first."""
 
-    @Query("keysOnly", range="number")
+    @Query("keysOnly")
     def of_shops(self, shop: list[str], state: list[State], *, after: int | None = None) -> None:
         """The deals of some shops in some states."""
 
@@ -143,15 +143,15 @@ class Place(Entity, table=branches):
 
     keys = Keys(PK="COMPANY#{company}", SK="PLACE#{country}#{city}#{building}")
 
-    @Query(range="country")
+    @Query()
     def of_company(self, company: str, *, begins_with: str | None = None) -> None:
         """The places of a company."""
 
-    @Query(range="city")
+    @Query()
     def of_country(self, company: str, country: str, *, begins_with: str | None = None) -> None:
         """The places of a country."""
 
-    @Query(range="building")
+    @Query()
     def of_city(self, company: str, country: str, city: str, *, begins_with: str | None = None) -> None:
         """The places of a city."""
 

@@ -78,7 +78,7 @@ class Player(Entity, table=people):
     @Get()
     def by_id(self, player_id: str) -> None: ...
 
-    @Query("byTeam", range="score", newest_first=True)
+    @Query("byTeam", newest_first=True)
     def of_team(self, team: str) -> None: ...
 
 
@@ -166,7 +166,7 @@ class Line(Entity, table=people):
     @Get()
     def itself(self, order_id: str, number: int) -> None: ...
 
-    @Query(range="number")
+    @Query()
     def of_order(self, order_id: str) -> None: ...
 
 

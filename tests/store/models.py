@@ -70,23 +70,24 @@ class Call(Entity, table=calls, naming=camel_case):
     @Get("byCallId")
     def by_id(self, call_id: str) -> None: ...
 
-    @Query(range="scheduled_for")
+    @Query()
     def of_user(
         self,
         user_id: str,
         *,
-        scheduled_for: datetime | None = None,
-        call_id: str | None = None,
         since: datetime | None = None,
         after: datetime | None = None,
         until: datetime | None = None,
         before: datetime | None = None,
     ) -> None: ...
 
-    @Query("byProvider", range="scheduled_for", newest_first=True)
+    @Query()
+    def at_time(self, user_id: str, *, scheduled_for: datetime | None = None, call_id: str | None = None) -> None: ...
+
+    @Query("byProvider", newest_first=True)
     def of_provider(self, provider_id: str) -> None: ...
 
-    @Query("byUserStatus", fixed={"status": CallStatus.SCHEDULED}, range="scheduled_for")
+    @Query("byUserStatus", fixed={"status": CallStatus.SCHEDULED})
     def upcoming(
         self,
         user_id: str,
@@ -97,7 +98,7 @@ class Call(Entity, table=calls, naming=camel_case):
         before: datetime | None = None,
     ) -> None: ...
 
-    @Query("byUserStatus", fixed={"status": CallStatus.COMPLETED}, range="scheduled_for", newest_first=True)
+    @Query("byUserStatus", fixed={"status": CallStatus.COMPLETED}, newest_first=True)
     def completed(self, user_id: str) -> None: ...
 
     @Query()
@@ -165,7 +166,7 @@ class Ticket(Entity, table=desk):
     def untouched(self, customer_id: str) -> FieldCondition:
         return attr(self.escalated_at).is_(None) & attr(self.status).is_in(TicketStatus.OPEN, TicketStatus.CLOSED)
 
-    @Query("customer", range="opened_at", newest_first=True)
+    @Query("customer", newest_first=True)
     def of_customer(
         self,
         customer_id: str,
@@ -176,7 +177,7 @@ class Ticket(Entity, table=desk):
         before: datetime | None = None,
     ) -> None: ...
 
-    @Query("status", range="opened_at", newest_first=True)
+    @Query("status", newest_first=True)
     def by_status(
         self,
         status: TicketStatus,
@@ -187,10 +188,10 @@ class Ticket(Entity, table=desk):
         before: datetime | None = None,
     ) -> None: ...
 
-    @Query("status", range="opened_at")
+    @Query("status")
     def oldest_by_status(self, status: TicketStatus) -> None: ...
 
-    @Query("escalations", range="escalated_at", newest_first=True)
+    @Query("escalations", newest_first=True)
     def escalated(
         self,
         *,
@@ -209,12 +210,11 @@ class Event(Entity, table=desk):
 
     keys = Keys(PK="TICKET#{ticket_id}", SK="EVENT#{at:date}#{sequence:04}")
 
-    @Query(range="at")
+    @Query()
     def timeline(
         self,
         ticket_id: str,
         *,
-        at: date | None = None,
         since: date | None = None,
         after: date | None = None,
         until: date | None = None,
@@ -321,7 +321,7 @@ class Reading(Entity, table=meters):
     @Get()
     def at_time(self, meter: str, at: int) -> None: ...
 
-    @Query(range="at")
+    @Query()
     def of_meter(
         self,
         meter: str,
@@ -332,7 +332,7 @@ class Reading(Entity, table=meters):
         before: int | None = None,
     ) -> None: ...
 
-    @Query("byValue", range="value")
+    @Query("byValue")
     def by_value(
         self,
         meter: str,
@@ -346,7 +346,7 @@ class Reading(Entity, table=meters):
     @Query("byUnit")
     def by_unit(self, meter: str) -> None: ...
 
-    @Query("byDay", range="digest")
+    @Query("byDay")
     def of_day(
         self,
         day: date,
@@ -376,7 +376,7 @@ class File(Entity, table=files):
     @Query()
     def within(self, owner: str, *, folder: str | None = None, name: str | None = None) -> None: ...
 
-    @Query(range="folder")
+    @Query()
     def by_folder(self, owner: str, *, after: str | None = None, before: str | None = None) -> None: ...
 
 
@@ -400,7 +400,7 @@ class Match(Entity, table=matches):
     @Get()
     def by_id(self, match_id: str) -> None: ...
 
-    @Query("byRound", range="bracket")
+    @Query("byRound")
     def of_round(
         self,
         tournament: str,
@@ -408,11 +408,20 @@ class Match(Entity, table=matches):
         *,
         round: int | None = None,
         bracket: str | None = None,
+    ) -> None: ...
+
+    @Query("byRound")
+    def brackets(
+        self,
+        tournament: str,
+        region: str,
+        *,
+        round: int | None = None,
         after: str | None = None,
         before: str | None = None,
     ) -> None: ...
 
-    @Query("byRound", range="round")
+    @Query("byRound")
     def from_round(self, tournament: str, region: str, *, since: int | None = None) -> None: ...
 
 

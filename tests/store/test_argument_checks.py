@@ -127,7 +127,7 @@ def test_a_time_is_not_bounded_by_text_that_is_none(store: Store) -> None:
 
         keys = Keys(PK="GUEST#{guest}", SK="{at}")
 
-        @Query(range="at")
+        @Query()
         def of_guest(self, guest: str, *, since: datetime | None = None) -> None: ...
 
     store.ensure_tables(visits)
@@ -144,7 +144,7 @@ def test_a_bound_of_another_type_is_refused_by_name(store: Store, bound: str) ->
 
         keys = Keys(PK="TANK#{tank}", SK="{height:number}")
 
-        @Query(range="height")
+        @Query()
         def of_tank(self, tank: str, *, since: int | None = None, before: int | None = None) -> None: ...
 
     with pytest.raises(ModelError, match=rf"Level\.height, {bound}: 'much' is not valid: Input"):

@@ -101,10 +101,10 @@ class Thing(Entity, table=things):
     @Get("byOwner")
     def by_owner(self, owner: UUID) -> None: ...
 
-    @Query(range="made")
+    @Query()
     def of_owner(self, owner: UUID, kind: Kind, state: Literal["new", "used"]) -> None: ...
 
-    @Query("byCount", range="count")
+    @Query("byCount")
     def by_count(
         self,
         shelf: str,
@@ -115,7 +115,7 @@ class Thing(Entity, table=things):
         before: int | None = None,
     ) -> None: ...
 
-    @Query("bySeen", range="seen")
+    @Query("bySeen")
     def by_seen(
         self,
         shelf: str,
@@ -126,7 +126,7 @@ class Thing(Entity, table=things):
         before: datetime | None = None,
     ) -> None: ...
 
-    @Query("byDay", range="day")
+    @Query("byDay")
     def by_day(
         self,
         shelf: str,
@@ -137,10 +137,10 @@ class Thing(Entity, table=things):
         before: date | None = None,
     ) -> None: ...
 
-    @Query("byPrice", range="price")
+    @Query("byPrice")
     def by_price(self, shelf: str, *, since: Decimal | None = None, before: Decimal | None = None) -> None: ...
 
-    @Query("byMade", range="made")
+    @Query("byMade")
     def by_made(
         self,
         shelf: str,
@@ -325,10 +325,10 @@ class Score(Entity, table=Table("given-scores", "PK", "SK")):
     @Get()
     def by_id(self, game: str, points: int, name: str) -> None: ...
 
-    @Query(range="points")
+    @Query()
     def of_game(self, game: str, *, after: int | None = None, until: int | None = None) -> None: ...
 
-    @Query(range="name")
+    @Query()
     def of_points(
         self, game: str, *, points: int | None = None, since: str | None = None, before: str | None = None
     ) -> None: ...
@@ -409,7 +409,7 @@ class Person(Entity, table=people):
     @Get("byMail")
     def by_mail(self, mail: str) -> None: ...
 
-    @Query(range="name")
+    @Query()
     def of_country(self, country: str) -> None: ...
 
     @field_validator("mail")

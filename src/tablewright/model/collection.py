@@ -17,16 +17,17 @@
 A pattern is called with the fields of the partition key, as the first member names them. Items of other entities are
 left out. A member may be read in part:
 
-    @CollectionQuery(reads={"orders": MemberRead(limit=5, newest_first=True, range="placed_at")})
+    @CollectionQuery(reads={"orders": MemberRead(limit=5, newest_first=True)})
     def of_customer(self, customer_id: str, *, orders_since: datetime | None = None) -> None: ...
 
-Its parameters are called after it: bounds of its range, its next sort key fields, ``orders_limit`` and
-``orders_cursor``.
+Its parameters are called after it: its next sort key fields, bounds of the first one that it does not take,
+``orders_limit`` and ``orders_cursor``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from types import UnionType
 from typing import Any, ClassVar, Concatenate, Generic, ParamSpec, Self, TypeVar, Union, get_args, get_origin
@@ -38,7 +39,7 @@ from tablewright.dynamo import Item
 from tablewright.model.entity import Entity
 from tablewright.model.errors import ModelError
 from tablewright.model.keys.key_forms import Field, Literal
-from tablewright.model.pattern_parameters import undeclared
+from tablewright.model.pattern_parameters import bounded_field, undeclared
 from tablewright.model.pattern_signature import PatternSignature
 from tablewright.model.patterns import BOUNDS, Pattern
 from tablewright.model.schema import Schema, schema_of
@@ -56,8 +57,8 @@ class MemberRead:
 
     limit: int | None = None
     newest_first: bool = False
-    # The field of the sort key that may be bounded.
-    range: str | None = None
+    # The field of its sort key that the bounds are of, if the pattern takes some.
+    range: str | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         if self.limit is not None and self.limit < 1:
@@ -288,15 +289,17 @@ def _check(place: str, members: tuple[Member, ...], pattern: CollectionQuery) ->
             f"{place}: {', '.join(partitions)} are in different partitions; give them the same template for the "
             "partition key"
         )
-    taken = _check_reads(place, members, pattern, table.key[1:] if index is None else index.sort)
+    taken = _settle_reads(place, members, pattern, table.key[1:] if index is None else index.sort)
     _check_parameters(place, members[0].schema, pattern, table.key[:1] if index is None else index.partition, taken)
 
 
-def _check_reads(
+def _settle_reads(
     place: str, members: tuple[Member, ...], pattern: CollectionQuery, sort: tuple[str, ...]
 ) -> dict[str, tuple[str, str]]:
     """Check how members are read in part; returns the parameters that a pattern may take for them: what of which."""
     taken: dict[str, tuple[str, str]] = {}
+    declared = () if pattern.signature is None else pattern.signature.names
+    reads: dict[str, MemberRead] = {}
     # Of names that begin alike, the longest is meant.
     for name, read in sorted(pattern.reads.items(), key=lambda each: -len(each[0])):
         member = next((member for member in members if member.name == name), None)
@@ -310,11 +313,13 @@ def _check_reads(
             for attribute, rule in zip(sort, rules, strict=True)
             for path in ([attribute] if rule is None else [part.name for part in rule.fields])
         ]
-        fields = schema.parameters(paths)
-        if read.range is not None and schema.path(read.range) not in paths:
-            raise ModelError(f"{place}: {name} has the range {read.range}, which is not in its sort key: {fields}")
-        bounds = () if read.range is None else BOUNDS
-        taken = {**{f"{name}_{each}": (name, each) for each in (*fields, *bounds, "limit", "cursor")}, **taken}
+        possible = {f"{name}_{each}": (name, each) for each in (*schema.parameters(paths), *BOUNDS, "limit", "cursor")}
+        own = [possible[each][1] for each in declared if each in possible and each not in taken]
+        reads[name] = copy(read)
+        bounded = bounded_field(f"{place}, {name}", own, (), [schema.field_path(path) for path in paths])
+        object.__setattr__(reads[name], "range", bounded)
+        taken = {**possible, **taken}
+    pattern.settle(reads={name: reads[name] for name in pattern.reads})
     return taken
 
 

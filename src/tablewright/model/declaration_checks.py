@@ -29,7 +29,7 @@ from tablewright.model.items.field_layout import encode_value
 from tablewright.model.items.field_spec import FieldSpec
 from tablewright.model.keys.key_checks import check_keys, check_range
 from tablewright.model.keys.key_forms import FOLDS
-from tablewright.model.pattern_parameters import check_parameters
+from tablewright.model.pattern_parameters import bounded_field, check_parameters
 from tablewright.model.patterns import Get, Query
 from tablewright.model.schema import Schema, schemas_of
 from tablewright.model.values.attribute_codec import Epoch, resolve_alias, stored_types
@@ -262,8 +262,6 @@ def _check_pattern(schema: Schema, pattern: Get | Query) -> None:
         raise ModelError(f"{place}: table {table.name!r} has no sort key, so a key has one item; use Get")
     if isinstance(pattern, Query):
         _check_query(schema, place, pattern, partition, sort)
-    # The store knows the type.
-    partition, sort = (tuple(name for name in key if name != table.type_attribute) for key in (partition, sort))
     given = _known(schema, place, pattern)
     needed, further = _paths_of(schema, partition, given), _paths_of(schema, sort, given)
     states: list[str] = []
@@ -291,20 +289,12 @@ def _check_query(schema: Schema, place: str, pattern: Query, partition: tuple[st
             )
         if name in schema.fields:
             _check_value(f"{place}, fixed {name}", schema.fields[name], value)
+    taken = () if pattern.signature is None else pattern.signature.names
+    keys = in_partition, in_sort, schema.buckets(partition)
+    names, sorted_by, buckets = ([schema.field_path(path) for path in paths] for paths in keys)
+    pattern.settle(range=bounded_field(place, taken, names, sorted_by, pattern.fixed, buckets))
     if pattern.range is not None:
-        path = ".".join(schema.locate(pattern.range, f"{place}, range").parts)
-        if path in in_partition and path not in in_sort:
-            raise ModelError(
-                f"{place}: {pattern.range} is part of the partition key that is read, which needs one value and has "
-                "no range; partition by something else and put it into the sort key",
-                rule="partition-range",
-            )
-        if path not in in_sort:
-            parts = ", ".join(map(schema.field_path, in_sort)) or "nothing"
-            raise ModelError(f"{place}: {pattern.range} is not part of the sort key that is read, which has {parts}")
-        if pattern.range in pattern.fixed:
-            raise ModelError(f"{place}: {pattern.range} is fixed, so it cannot be the range; remove one of them")
-        if pattern.signature is not None and "begins_with" in pattern.signature.names:
+        if "begins_with" in taken:
             _check_text_range(schema, place, pattern.range, sort)
         check_range(schema, place, pattern.range, sort, known)
     if pattern.project and schema.upgrades is not None:
@@ -342,12 +332,16 @@ def _known(schema: Schema, place: str, pattern: Get | Query) -> dict[str, Any]:
 
 
 def _paths_of(schema: Schema, attributes: tuple[str, ...], known: dict[str, Any]) -> list[str]:
-    """The attribute paths that key attributes are made of, in their order, where some values are known."""
+    """The attribute paths that key attributes are made of, in their order, where some values are known.
+
+    The type attribute is left out: the store knows the type.
+    """
     paths: list[str] = []
     for name in attributes:
         rule = schema.key_rules.get(name)
         if rule is None:
-            paths.append(name)
+            if name != schema.table.type_attribute:
+                paths.append(name)
             continue
         cases = rule.possible(known)
         common = frozenset.intersection(*(case.template.required for case in cases)) if len(cases) > 1 else None

@@ -12,7 +12,7 @@
         @Get("byCallId")
         def by_id(self, call_id: str) -> None: ...
 
-        @Query("byUserStatus", fixed={"status": CallStatus.SCHEDULED}, range="scheduled_for")
+        @Query("byUserStatus", fixed={"status": CallStatus.SCHEDULED})
         def upcoming(self, user_id: str, *, since: datetime | None = None) -> None: ...
 
 Fields are pydantic's, validated when an entity is made and when an item is read. Key attributes are derived from fields

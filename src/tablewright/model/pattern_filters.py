@@ -11,10 +11,11 @@ something from its parameters is known only when it has them.
 
 from __future__ import annotations
 
+from tablewright.dynamo.expressions import Placeholder, leaves, operands
 from tablewright.dynamo.expressions.builder import attributes_in
 from tablewright.model.errors import ModelError
 from tablewright.model.field_conditions import FieldCondition, FilterParameter, NoValue, UnknownValue
-from tablewright.model.patterns import Query
+from tablewright.model.patterns import BOUNDS, Query
 from tablewright.model.schema import Schema
 
 __all__ = ["filters_of"]
@@ -52,6 +53,14 @@ def _filter(schema: Schema, pattern: Query) -> FieldCondition | None:
         return None
     if not isinstance(condition, FieldCondition):
         raise ModelError(f"{place} returns {condition!r} as its filter; return a condition, such as attr(self.x) == 1")
+    for name in (
+        each.name for leaf in leaves(condition.node) for each in operands(leaf) if isinstance(each, Placeholder)
+    ):
+        if pattern.range is not None and name.removeprefix(":") in BOUNDS:
+            bound = name.removeprefix(":")
+            raise ModelError(
+                f"{place}: {bound} is a bound of {pattern.range}, so it cannot be filtered by; rename the parameter"
+            )
     index = None if pattern.index is None else schema.table.index(pattern.index)
     read_by = schema.table.key if index is None else (*index.partition, *index.sort)
     for attribute in attributes_in(condition.node):

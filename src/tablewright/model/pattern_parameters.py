@@ -2,13 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from tablewright.model.errors import ModelError
 from tablewright.model.pattern_signature import PatternSignature
 from tablewright.model.patterns import BOUNDS, Get, Pattern, Query
 
-__all__ = ["check_parameters", "undeclared"]
+__all__ = ["bounded_field", "check_parameters", "undeclared"]
+
+
+def bounded_field(
+    place: str,
+    taken: Sequence[str],
+    in_partition: Sequence[str],
+    in_sort: Sequence[str],
+    fixed: Container[str] = (),
+    buckets: Container[str] = (),
+) -> str | None:
+    """The field that the bounds of a read are of: the first of the sort key that it neither takes nor fixes.
+
+    A day says which bucket is read, and leaves the sort key free. None: the read takes no bounds.
+    """
+    bounds = [name for name in taken if name in BOUNDS and name not in in_partition]
+    for name in bounds:
+        if name in in_sort:
+            raise ModelError(
+                f"{place} takes {name}, which is a field of the sort key and the name of a bound; rename the field, "
+                f'and store it under its name with AttributeName("{name}")'
+            )
+    if not bounds:
+        return None
+    for name in in_partition:
+        if name not in fixed and name.replace(".", "__") not in taken and name not in buckets:
+            raise ModelError(
+                f"{place}: {name} is part of the partition key that is read, which needs one value and has no range; "
+                "partition by something else and put it into the sort key, or take it as a parameter",
+                rule="partition-range",
+            )
+    for name in in_sort:
+        if name not in fixed and (name.replace(".", "__") not in taken or name in buckets):
+            return name
+    raise ModelError(
+        f"{place} takes {bounds[0]}, and no field of the sort key is left to be bounded: it has "
+        f"{', '.join(in_sort) or 'none'}; remove a parameter"
+    )
 
 
 def check_parameters(
@@ -45,15 +82,15 @@ def check_parameters(
         if name in fixed:
             raise ModelError(f"{place}: {name} is fixed, so it cannot be a parameter; remove one of them")
         if name in (*needed, *further, *in_states):
-            if name in BOUNDS and isinstance(pattern, Query) and pattern.range not in (None, name):
+            if name in BOUNDS and is_bounded:
                 raise ModelError(f"{place}: {name} is a field of the key and a bound of the range; rename the field")
         elif name not in BOUNDS or not is_bounded:
             others.append(name)
     if others and not signature.returns_filter:
-        hint = f"it as {pattern.name}({taken}), or return a filter that uses {others[0]}"
-        if others[0] in BOUNDS:
-            hint = "range=..."
-        raise ModelError(f"{place} takes {others[0]}, which the key that is read does not need; declare {hint}")
+        raise ModelError(
+            f"{place} takes {others[0]}, which the key that is read does not need; declare it as "
+            f"{pattern.name}({taken}), or return a filter that uses {others[0]}"
+        )
     signature.filtered_by = frozenset(others)
 
 

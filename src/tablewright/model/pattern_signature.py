@@ -1,6 +1,6 @@
 """The parameters of an access pattern, as a function declares them.
 
-    @Query("byStatus", range="created_at")
+    @Query("byStatus")
     def by_status(self, status: Status, *, since: datetime | None = None) -> None: ...
 
 The function is not called, unless it returns a filter: then its first argument is the entity class, whose fields are

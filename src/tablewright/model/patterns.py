@@ -3,7 +3,7 @@
     @Get()
     def by_id(self, user_id: str, call_id: str) -> None: ...
 
-    @Query("byUserStatus", fixed={"status": SCHEDULED}, range="scheduled_for")
+    @Query("byUserStatus", fixed={"status": SCHEDULED})
     def upcoming(self, user_id: str, *, since: datetime | None = None) -> None: ...
 
 A pattern is a function that declares its parameters: fields of the key that is read, and bounds. It has no body, or
@@ -11,9 +11,9 @@ returns a filter: a condition on other fields, which may use further parameters.
 
 A pattern is called with values (``Call.upcoming("u-1", since=now)``) and returns a description of the
 read, which a store runs, a document lists, and lint checks. Every field of the partition key must be given or fixed.
-Fields of the sort key may be given from the left; the one named by ``range`` may be bounded by ``since`` and ``until``
-(inclusive) or ``after`` and ``before`` (exclusive), or, if it is text, by ``begins_with``. A date as a bound of a time
-means the whole day. None is the same as not given.
+Fields of the sort key may be given from the left; the first one that the pattern does not take may be bounded by
+``since`` and ``until`` (inclusive) or ``after`` and ``before`` (exclusive), or, if it is text, by ``begins_with``. A
+date as a bound of a time means the whole day. None is the same as not given.
 
 A field of the partition key may be given several times, if it is declared so: ``def by_status(self, status:
 Sequence[Status])`` reads the partitions of all these values, merged in order.
@@ -22,8 +22,9 @@ Sequence[Status])`` reads the partitions of all these values, merged in order.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, fields
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
 
 from pydantic import BaseModel
 
@@ -107,6 +108,17 @@ class Pattern:
     def __set_name__(self, owner: type, name: str) -> None:
         object.__setattr__(self, "name", name)
 
+    def for_entity(self) -> Self:
+        """The same pattern with what follows from the keys of one entity: several may inherit it."""
+        pattern = copy(self)
+        object.__setattr__(pattern, "signature", copy(self.signature))
+        return pattern
+
+    def settle(self, **known: Any) -> None:
+        """Set what follows from the keys of the entity."""
+        for name, value in known.items():
+            object.__setattr__(self, name, value)
+
     def _declared(self, pattern: T, declaration: Callable[..., Any]) -> T:
         """The pattern that a function declares, with the settings of this one."""
         for each in fields(self):
@@ -143,12 +155,12 @@ class Get(Pattern):
 class Query(Pattern):
     """An access pattern that reads items in the order of the sort key.
 
-        @Query("byUserStatus", fixed={"status": SCHEDULED}, range="scheduled_for")
+        @Query("byUserStatus", fixed={"status": SCHEDULED})
         def upcoming(self, user_id: str, *, since: datetime | None = None) -> None: ...
 
         store.query(Call.upcoming("u-1", since=now), limit=20)
 
-    ``fixed`` are field values that belong to the pattern, ``range`` is the field of the sort key that may be bounded.
+    ``fixed`` are field values that belong to the pattern.
     ``project`` lists the fields to read: such an entity lacks the others, and cannot be written. Without ``load_large``
     it lacks large values that are in blobs, which ``store.load`` fetches. ``expected`` is the usual number of items of
     a read, for estimates of cost.
@@ -156,15 +168,16 @@ class Query(Pattern):
 
     index: str | None = None
     fixed: Mapping[str, Any] = field(default_factory=dict)
-    range: str | None = None
     newest_first: bool = False
     project: Sequence[str] = ()
     consistent: bool = False
     load_large: bool = True
     expected: int | None = None
+    # The field of the sort key that the bounds are of, if the pattern takes some; known once the keys are.
+    range: str | None = field(default=None, init=False)
 
     def __call__(self, declaration: Callable[Concatenate[Any, P], FieldCondition | None]) -> DeclaredQuery[P]:
-        """Declare the pattern with a function, whose parameters are fields of the key, and bounds of the range."""
+        """Declare the pattern with a function, whose parameters are fields of the key, and bounds."""
         return self._declared(DeclaredQuery(), declaration)
 
 
@@ -190,6 +203,11 @@ class DeclaredQuery(Query, Generic[P]):
         return self.signature.bound(owner, Selection, self._bound)
 
     def _bound(self, owner: type[E], signature: PatternSignature) -> Callable[[dict[str, Any]], Selection[E]]:
+        schema = getattr(owner, "schema_", None)
+        own: DeclaredQuery[P] = self if schema is None else schema.patterns.get(self.name, self)
+        if own is not self:
+            assert own.signature is not None
+            return own._bound(owner, own.signature)
         fixed = self.fixed
         bounding = frozenset[str]() if self.range is None else _BOUNDS.intersection(signature.names)
 

@@ -55,7 +55,7 @@ class AuditEntry(Entity, table=internal_table):
 
     keys = Keys(PK="AUDIT#{thing}", SK="{at}#{entry_id}")
 
-    @Query(range="at", newest_first=True)
+    @Query(newest_first=True)
     def of_thing(self, thing: str, *, until: datetime | None = None) -> None:
         """The changes of a thing, newest first."""
 

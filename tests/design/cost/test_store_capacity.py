@@ -73,7 +73,7 @@ class Parcel(Entity, table=parcels):
     def of_sender(self, depot: str) -> FieldCondition:
         return attr(self.sender) == "x"
 
-    @Query("byDay", project=["label"], range="at", expected=3)
+    @Query("byDay", project=["label"], expected=3)
     def since(self, depot: str, *, since: datetime | None = None) -> None: ...
 
     @Query("byLabel", project=["label"], expected=3)

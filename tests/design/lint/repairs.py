@@ -207,9 +207,8 @@ def _pattern(
     if isinstance(pattern, Get):
         return taking(Get(**settings), *parameters)
     assert pattern.signature is not None
-    if pattern.range in {*removed, *names}:
-        settings["range"] = None
-    bounds = [name for name in pattern.signature.names if name in BOUNDS and settings["range"] is not None]
+    is_bounded = pattern.range is not None and pattern.range not in {*removed, *names}
+    bounds = [name for name in pattern.signature.names if name in BOUNDS and is_bounded]
     return taking(Query(**settings), *parameters, optional=" ".join(bounds))
 
 

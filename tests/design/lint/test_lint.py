@@ -158,8 +158,8 @@ def ranged() -> None:
         at: str
         id: str
 
-        @Query(range="at")
-        def since(self, at: str) -> None: ...
+        @Query()
+        def begun(self, *, since: str) -> None: ...
 
 
 def many() -> None:

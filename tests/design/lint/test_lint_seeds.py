@@ -157,7 +157,7 @@ def test_a_refused_declaration_shows_where_it_is() -> None:
     line = finding.where.rpartition(":")[2]
     assert (SEEDS / "support_escalations.py").read_text().splitlines()[int(line) - 1].startswith("class Ticket(")
     assert "needs one value and has no range" in finding.message
-    assert finding.repair == "Partition by something else and put it into the sort key"
+    assert finding.repair == "Partition by something else and put it into the sort key, or take it as a parameter"
 
 
 def test_a_document_is_blamed_for_nothing_else() -> None:

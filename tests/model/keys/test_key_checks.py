@@ -48,7 +48,7 @@ Only = Annotated[str, KeyOnly()]
 def range_over(template: Any, kind: Any = str) -> type[Entity]:
     def of(self: Any, id: str, *, since: Any = None) -> None: ...
 
-    return declared({"a": kind, "b": str}, keys(SK=template), of=Query(range="a")(of))
+    return declared({"a": kind, "b": str}, keys(SK=template), of=Query()(of))
 
 
 def by_state(of: Callable[..., None], **fixed: Any) -> type[Entity]:

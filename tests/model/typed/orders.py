@@ -68,7 +68,7 @@ class Product(Entity, table=shop):
     def by_name(self, shelf: str, name: str) -> None:
         """A product."""
 
-    @Query(range="name")
+    @Query()
     def of_shelf(self, shelf: str, *, begins_with: str | None = None) -> None:
         """The products of a shelf."""
 
@@ -95,11 +95,11 @@ class Order(Entity, table=shop):
     def by_number(self, customer_id: str, number: int) -> None:
         """An order of a customer."""
 
-    @Query(range="number", newest_first=True)
+    @Query(newest_first=True)
     def of_customer(self, customer_id: str, *, since: int | None = None) -> None:
         """The orders of a customer, newest first."""
 
-    @Query("byStatus", range="placed_at")
+    @Query("byStatus")
     def by_status(self, status: Status, *, since: datetime | None = None, before: datetime | None = None) -> None:
         """The orders of a status, in the order of time."""
 
@@ -138,7 +138,7 @@ class LatestOrders(Collection):
     customer: Customer
     orders: list[Order]
 
-    @CollectionQuery(reads={"orders": MemberRead(limit=5, newest_first=True, range="number")})
+    @CollectionQuery(reads={"orders": MemberRead(limit=5, newest_first=True)})
     def of_customer(
         self, customer_id: str, *, orders_limit: int | None = None, orders_since: int | None = None
     ) -> None:

@@ -65,10 +65,10 @@ class Word(Entity, table=table):
 
     keys = Keys(SK="W#{word}#{number:04}")
 
-    @Query(range="word", newest_first=True)
+    @Query(newest_first=True)
     def words(self, shelf: str, *, begins_with: str | None = None, since: str | None = None) -> None: ...
 
-    @Query("byWord", range="word")
+    @Query("byWord")
     def plain(self, shelf: str, *, begins_with: str | None = None) -> None: ...
 
 
@@ -94,19 +94,18 @@ def test_a_prefix_is_text_and_no_other_bound() -> None:
 
 
 def test_what_is_no_text_in_the_key_cannot_be_bounded_so() -> None:
-    def declare(range_: str, **keys: str) -> Any:
+    def declare(sort_key: str) -> Any:
         class Wrong(Entity, table=Table("wrong", "PK", "SK")):
             name: str
             number: int
             day: date
 
-            keys = Keys(PK="{name}", **declared)
+            keys = Keys(PK="{name}", SK=sort_key)
 
-            @Query(range=range_)
+            @Query()
             def found(self, name: str, *, begins_with: str | None = None) -> None: ...
 
         return Wrong
 
-    declared = {"SK": "{number:04}"}
     with pytest.raises(ModelError, match="number is not text in the sort key, so it cannot be bounded by begins_with"):
-        declare("number")
+        declare("{number:04}")

@@ -278,8 +278,8 @@ def test_sort_key_fields_are_given_from_the_left(bench: Bench, store: Store) -> 
 
 
 def test_a_range_is_of_the_first_field_that_is_not_given(store: Store) -> None:
-    with pytest.raises(ModelError, match=r"Event.timeline: at cannot be bounded by since"):
-        store.query(Event.timeline(ticket_id="t-1", at=NOON, since=NOON))
+    with pytest.raises(ModelError, match=r"Match.brackets: bracket cannot be bounded by after"):
+        store.query(Match.brackets("t", "r", after="a"))
 
 
 def test_every_field_of_the_partition_key_is_needed(store: Store) -> None:
@@ -426,7 +426,7 @@ def test_keys_of_several_attributes(bench: Bench, store: Store) -> None:
     given: dict[str, Any] = {"tournament": "cup", "region": "eu"}
     assert store.query(Match.of_round(**given, round=1)).items == played[3:6]
     assert store.query(Match.of_round(**given, round=1, bracket="b")).items == [played[4]]
-    assert store.query(Match.of_round(**given, round=1, after="a", before="c")).items == [played[4]]
+    assert store.query(Match.brackets(**given, round=1, after="a", before="c")).items == [played[4]]
     assert store.query(Match.from_round(**given, since=1)).items == played[3:]
     page = store.query(Match.from_round(**given), limit=4)
     assert page.items + store.query(Match.from_round(**given), cursor=page.cursor).items == played

@@ -30,19 +30,18 @@ class Box(Entity, table=shelf):
 
     keys = Keys(key="BOX#{label}[#{part}]")
 
-    @Query(range="label")
+    @Query()
     def labelled(
         self,
         owner: str,
         *,
-        label: str | None = None,
         since: str | None = None,
         after: str | None = None,
         until: str | None = None,
         before: str | None = None,
     ) -> None: ...
 
-    @Query(range="label", newest_first=True)
+    @Query(newest_first=True)
     def descending(
         self,
         owner: str,
@@ -53,7 +52,7 @@ class Box(Entity, table=shelf):
         before: str | None = None,
     ) -> None: ...
 
-    @Query(range="part")
+    @Query()
     def parts(
         self,
         owner: str,
@@ -75,7 +74,7 @@ class Weight(Entity, table=shelf):
 
     keys = Keys(key="WEIGHT#{grams:number}#{serial:03}")
 
-    @Query(range="grams")
+    @Query()
     def weighing(
         self,
         owner: str,
@@ -86,7 +85,7 @@ class Weight(Entity, table=shelf):
         before: int | None = None,
     ) -> None: ...
 
-    @Query(range="serial")
+    @Query()
     def numbered(
         self,
         owner: str,
@@ -111,7 +110,7 @@ class Visit(Entity, table=spread):
 
     keys = Keys(shard=sharded("{owner}", 3), key="{at}#{number:04}")
 
-    @Query(range="at")
+    @Query()
     def in_order(
         self,
         owner: str,
@@ -122,7 +121,7 @@ class Visit(Entity, table=spread):
         before: datetime | None = None,
     ) -> None: ...
 
-    @Query(range="at", newest_first=True)
+    @Query(newest_first=True)
     def latest(
         self,
         owner: str,
@@ -200,7 +199,7 @@ def test_a_range_of_text(store: Store, boxes: set[tuple[str, str | None]], bound
     found = everything(store, Box.descending(owner=owner, **bounds), limit)
     assert [(box.label, box.part) for box in found] == expected[::-1]
     for label in {box[0] for box in boxes}:
-        found = everything(store, Box.labelled(owner=owner, label=label), limit)
+        found = everything(store, Box.parts(owner=owner, label=label), limit)
         assert [(box.label, box.part) for box in found] == [box for box in ordered if box[0] == label]
         found = everything(store, Box.parts(owner=owner, label=label, **bounds), limit)
         parts = [box for box in ordered if box[0] == label and (not bounds or box[1] is not None)]

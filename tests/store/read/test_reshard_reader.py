@@ -71,19 +71,19 @@ def parcel(shards: int, was: int | None = None) -> Any:
         @Get()
         def by_id(self, parcel_id: str) -> None: ...
 
-        @Query("byState", range="day")
+        @Query("byState")
         def in_order(self, state: str) -> None: ...
 
-        @Query("byState", range="day", newest_first=True)
+        @Query("byState", newest_first=True)
         def latest(self, state: str, *, since: int | None = None, until: int | None = None) -> None: ...
 
         @Query("byStateOnly")
         def unordered(self, state: str) -> None: ...
 
-        @Query("byStateKeys", range="day")
+        @Query("byStateKeys")
         def entries(self, state: str) -> None: ...
 
-        @Query("byState", range="day")
+        @Query("byState")
         def some(self, state: str) -> FieldCondition:
             return attr(self.day).is_in(0, 1, 3, 4)
 

@@ -42,7 +42,7 @@ class Post(Entity, table=threads):
     @Get()
     def itself(self, thread_id: str, number: int) -> None: ...
 
-    @Query(range="number")
+    @Query()
     def of_thread(self, thread_id: str) -> None: ...
 
 

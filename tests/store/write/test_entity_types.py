@@ -229,10 +229,10 @@ class Chair(Entity, table=stock):
 
     keys = Keys(PK="CHAIR#{chair_id}")
 
-    @Query("byKind", range="chair_id")
+    @Query("byKind")
     def everyone(self, *, after: str | None = None) -> None: ...
 
-    @Query("byOwner", range="price")
+    @Query("byOwner")
     def of_owner(self, owner: str, *, since: int | None = None, before: int | None = None) -> None: ...
 
 
@@ -246,7 +246,7 @@ class Desk(Entity, table=stock):
     @Query("byKind")
     def everyone(self) -> None: ...
 
-    @Query("byOwner", range="price")
+    @Query("byOwner")
     def of_owner(self, owner: str, *, since: int | None = None) -> None: ...
 
 

@@ -83,19 +83,19 @@ class Shop(Entity, table=malls):
     @Get()
     def by_unit(self, mall: str, unit: int, name: str) -> None: ...
 
-    @Query(range="unit")
+    @Query()
     def of_mall(self, mall: str, *, since: int | None = None) -> None: ...
 
-    @Query("byCategory", range="rent")
+    @Query("byCategory")
     def dearest(self, category: str, mall: str, *, since: int | None = None, before: int | None = None) -> None: ...
 
-    @Query("byState", fixed={"tenant": None}, range="rent")
+    @Query("byState", fixed={"tenant": None})
     def free(self, *, until: int | None = None) -> None: ...
 
     @Query("byState")
     def let(self, tenant: str, open: bool) -> None: ...
 
-    @Query("byRent", range="rent")
+    @Query("byRent")
     def by_initials(self, initials: str) -> None: ...
 
 
@@ -294,7 +294,7 @@ def test_a_range_of_times_in_the_middle_of_a_raw_key_has_its_ends(engine: Engine
 
         keys = Keys(PK=raw("host_{host}"), SK=raw("log {at} {line}"))
 
-        @Query(range="at")
+        @Query()
         def of_host(
             self,
             host: str,

@@ -192,7 +192,7 @@ def range_across_parts(context: LintContext) -> Iterator[Occurrence]:
                     else "A range over several parts does not limit the second one: the range from A#5 to C#6 contains "
                     "all of B."
                 ),
-                f"Declare {composed.attribute} in Keys, and use the intended field as the range; the "
-                "fields before it are fixed or given.",
+                f"Declare {composed.attribute} in Keys, and let the pattern take or fix the fields before "
+                "the one that is bounded.",
                 context.where(schema.entity),
             )

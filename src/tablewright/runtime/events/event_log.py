@@ -64,7 +64,7 @@ class Event(Entity, table=events_table):
     def by_id(self, event_id: str) -> None:
         """An event."""
 
-    @Query("bySource", range="at", newest_first=True)
+    @Query("bySource", newest_first=True)
     def of_source(self, source: str, *, since: datetime | None = None, until: datetime | None = None) -> None:
         """The events of a source, newest first."""
 

@@ -164,13 +164,12 @@ def _part(
     """The selection of a member's own items."""
     pattern = Query(
         selection.index,
-        range=None if read is None else read.range,
         newest_first=selection.newest_first if read is None else read.newest_first,
         consistent=selection.consistent,
         load_large=selection.load_large,
     )
     name = f"{selection.name}.{member.name}"
-    object.__setattr__(pattern, "name", name)
+    pattern.settle(name=name, range=None if read is None else read.range)
     values = _partition_values(selection, member.schema)
     ranged = () if read is None or read.range is None else BOUNDS
     bounds = {key: value for key, value in given.items() if key in ranged and value is not None}

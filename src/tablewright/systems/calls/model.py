@@ -91,23 +91,23 @@ class Call(Entity, table=calls, naming=camel_case):
     def by_id(self, call_id: str) -> None:
         """A call."""
 
-    @Query(range="scheduled_for", expected=20)
+    @Query(expected=20)
     def of_user(self, user_id: str, *, since: datetime | None = None, until: datetime | None = None) -> None:
         """The calls of a user in order of time."""
 
-    @Query("byProvider", range="scheduled_for", newest_first=True, expected=20)
+    @Query("byProvider", newest_first=True, expected=20)
     def of_provider(self, provider_id: str, *, since: datetime | None = None, until: datetime | None = None) -> None:
         """The calls of a provider, newest first."""
 
-    @Query("byUserStatus", fixed={"status": Status.SCHEDULED}, range="scheduled_for", expected=10)
+    @Query("byUserStatus", fixed={"status": Status.SCHEDULED}, expected=10)
     def upcoming(self, user_id: str, *, since: datetime | None = None, until: datetime | None = None) -> None:
         """The scheduled calls of a user in order of time."""
 
-    @Query("byUserStatus", fixed={"status": Status.COMPLETED}, range="scheduled_for", newest_first=True, expected=10)
+    @Query("byUserStatus", fixed={"status": Status.COMPLETED}, newest_first=True, expected=10)
     def completed(self, user_id: str, *, since: datetime | None = None, until: datetime | None = None) -> None:
         """The completed calls of a user, newest first."""
 
-    @Query("byUserStatus", fixed={"status": Status.SCHEDULED}, range="scheduled_for", expected=1)
+    @Query("byUserStatus", fixed={"status": Status.SCHEDULED}, expected=1)
     def next_scheduled(self, user_id: str, *, since: datetime | None = None) -> None:
         """The next scheduled call of a user."""
 
@@ -183,7 +183,7 @@ class Reminder(Entity, table=calls, naming=camel_case):
 
     keys = Keys(userId="REMINDERS#{at:hour}", sk="{at}#{reminded_call}#{reminded_user}")
 
-    @Query(range="at", expected=20)
+    @Query(expected=20)
     def due_between(self, since: datetime, until: datetime) -> None:
         """Reminders that are due, in order of time."""
 

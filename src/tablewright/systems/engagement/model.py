@@ -153,7 +153,7 @@ design = Design(
     writes=[
         Write(
             "write candidates",
-            ItemWrite(Slot, "update", sets=[Slot.until, Slot.taken_over]),
+            ItemWrite(Slot, "update", sets=[Slot.lease_end, Slot.taken_over]),
             ItemWrite(Run, "update", sets=[Run.checkpoint, Run.counts, Run.errors, Run.samples, Run.updated]),
             ItemWrite(Candidate, "put", count=20),
             ItemWrite(ChannelEntry, "put", count=75),
@@ -161,7 +161,7 @@ design = Design(
         ),
         Write(
             "try customers again",
-            ItemWrite(Slot, "update", sets=[Slot.until, Slot.taken_over]),
+            ItemWrite(Slot, "update", sets=[Slot.lease_end, Slot.taken_over]),
             ItemWrite(Run, "update", sets=[Run.counts, Run.errors, Run.samples, Run.updated]),
             ItemWrite(Candidate, "put", count=20),
             ItemWrite(ChannelEntry, "put", count=55),
@@ -237,7 +237,7 @@ design = Design(
         ),
         Write(
             "take run over",
-            ItemWrite(Slot, "update", sets=[Slot.owner, Slot.until, Slot.taken_over]),
+            ItemWrite(Slot, "update", sets=[Slot.owner, Slot.lease_end, Slot.taken_over]),
             reads=[Run.by_id],
         ),
         Write(

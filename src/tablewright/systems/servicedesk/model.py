@@ -159,11 +159,11 @@ class Ticket(Entity, table=tickets):
     def found(self, ticket_id: UUID) -> None:
         """Tickets that a search has found."""
 
-    @Query("CallerIdIndex", range="created_at", newest_first=True, expected=10)
+    @Query("CallerIdIndex", newest_first=True, expected=10)
     def of_caller(self, caller_id: str, *, since: datetime | None = None, until: datetime | None = None) -> None:
         """The tickets of a caller, newest first."""
 
-    @Query("CallerIdIndex", range="created_at", newest_first=True, expected=10)
+    @Query("CallerIdIndex", newest_first=True, expected=10)
     def open_of_caller(
         self, caller_id: str, *, since: datetime | None = None, until: datetime | None = None
     ) -> FieldCondition:

@@ -200,27 +200,26 @@ class Ticket(Entity, table=tickets, type_name="ticket"):
     def summary(self, ticket_id: str) -> None:
         """A ticket without its data."""
 
-    @Query("customer-time-index", range="created_at", newest_first=True, load_large=False, expected=20)
+    @Query("customer-time-index", newest_first=True, load_large=False, expected=20)
     def of_customer(self, customer_id: str, *, since: date | None = None, until: date | None = None) -> None:
         """The tickets of a customer, newest first."""
 
-    @Query("GSI1-customer-index", range="created_at", newest_first=True, load_large=False, expected=20)
+    @Query("GSI1-customer-index", newest_first=True, load_large=False, expected=20)
     def of_customer_in_status(
         self, customer_id: str, status: Status, *, since: date | None = None, until: date | None = None
     ) -> None:
         """The tickets of a customer in a status, newest first."""
 
-    @Query("GSI2-status-index", range="created_at", newest_first=True, load_large=False, expected=100)
+    @Query("GSI2-status-index", newest_first=True, load_large=False, expected=100)
     def by_status(self, status: Status, *, since: date | None = None, until: date | None = None) -> None:
         """The tickets of a status, newest first."""
 
-    @Query("recent-tickets-index", range="created_at", newest_first=True, project=["ticket_id"], expected=100)
+    @Query("recent-tickets-index", newest_first=True, project=["ticket_id"], expected=100)
     def recent(self, *, since: date | None = None, until: date | None = None) -> None:
         """The ids of all tickets, newest first."""
 
     @Query(
         "escalated-tickets-index",
-        range="escalated_at",
         newest_first=True,
         project=_ESCALATION[1:],
         expected=50,
@@ -230,7 +229,6 @@ class Ticket(Entity, table=tickets, type_name="ticket"):
 
     @Query(
         "engineer-index",
-        range="escalated_at",
         newest_first=True,
         project=_ESCALATION[1:],
         expected=20,
@@ -283,11 +281,11 @@ class Event(Entity, table=tickets, type_name="event"):
     def by_id(self, ticket_id: str, day: date, number: int) -> None:
         """An event of a ticket."""
 
-    @Query(range="day", newest_first=True, expected=10)
+    @Query(newest_first=True, expected=10)
     def latest(self, ticket_id: str, *, since: date | None = None, until: date | None = None) -> None:
         """The events of a ticket, newest first."""
 
-    @Query(range="day", expected=20)
+    @Query(expected=20)
     def between(self, ticket_id: str, *, since: date | None = None, until: date | None = None) -> None:
         """The events of a ticket, in their order."""
 
@@ -361,7 +359,6 @@ class Feedback(Entity, table=tickets, type_name="feedback"):
 
     @Query(
         "GSI3-operator-index",
-        range="submitted_at",
         newest_first=True,
         project=["ticket_id", "rating", "was_helpful", "given_by"],
         expected=50,

@@ -139,11 +139,11 @@ class Task(Entity, table=task_management, naming=pascal_case, type_name="TASK"):
     def by_id(self, task_id: str) -> None:
         """A task."""
 
-    @Query("GSI2-TaskStatusIndex", range="created_at", expected=25)
+    @Query("GSI2-TaskStatusIndex", expected=25)
     def by_status(self, status: Status, *, since: datetime | None = None, until: datetime | None = None) -> None:
         """The tasks of a status, oldest first."""
 
-    @Query("GSI2-TaskStatusIndex", range="created_at", newest_first=True, expected=25)
+    @Query("GSI2-TaskStatusIndex", newest_first=True, expected=25)
     def newest_by_status(self, status: Status, *, since: datetime | None = None, until: datetime | None = None) -> None:
         """The tasks of a status, newest first."""
 

@@ -86,7 +86,7 @@ def written(write: Write | None = None, template: str = "{kind}#{made_on}") -> D
         text: str = ""
         GSI1SK: str = ""
 
-        @Query("byOwner", range="GSI1SK")
+        @Query("byOwner")
         def of_owner(self, owner: str, *, since: str | None = None, before: str | None = None) -> None: ...
 
     writes = [Write("create", ItemWrite(Document, "create", keys={"GSI1SK": template}))]
@@ -109,8 +109,8 @@ def derived(**by_hand: str) -> Design:
 
         keys = Keys(GSI1SK="{kind}#{made_on}")
 
-        @Query("byOwner", range="made_on")
-        def of_owner(self, owner: str, *, since: date | None = None, before: date | None = None) -> None: ...
+        @Query("byOwner")
+        def of_owner(self, owner: str, kind: str, *, since: date | None = None, before: date | None = None) -> None: ...
 
     writes = [
         Write("create", ItemWrite(Document, "create", keys=by_hand)),

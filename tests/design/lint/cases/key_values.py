@@ -132,7 +132,7 @@ def one_a_day() -> Design:
         site: str
         day: date
 
-        @Query(range="day")
+        @Query()
         def of_site(self, site: str, *, since: date | None = None, before: date | None = None) -> None: ...
 
     return design_of(Report)
@@ -165,9 +165,7 @@ def by_shard(*, by_hand: bool) -> Design:
 
         keys = Keys(GSI1PK=partition, GSI1SK="{posted_at}#{id}")
 
-        of_topic = taking(
-            Query("byTopic", range="posted_at"), "topic", *(["shard"] if by_hand else []), optional="since before"
-        )
+        of_topic = taking(Query("byTopic"), "topic", *(["shard"] if by_hand else []), optional="since before")
 
     return design_of(Post)
 
@@ -277,7 +275,7 @@ def sparse_queue() -> Design:
 
         keys = Keys(GSI1PK=when("ENGINEER#{engineer}", status=Status.OPEN), GSI1SK="{escalated_at}")
 
-        @Query("escalated", range="escalated_at")
+        @Query("escalated")
         def escalated(
             self, engineer: str, *, since: datetime | None = None, before: datetime | None = None
         ) -> None: ...

@@ -36,13 +36,13 @@ class Call(Entity, table=calls, naming=camel_case):
     @Get("byCallId")
     def by_call_id(self, call_id: str) -> None: ...
 
-    @Query(range="sk")
+    @Query()
     def of_user(self, user_id: str, *, since: str | None = None, before: str | None = None) -> None: ...
 
     @Query("byProvider", newest_first=True)
     def of_provider(self, provider_id: str) -> None: ...
 
-    @Query("byUserStatus", range="sk")
+    @Query("byUserStatus")
     def of_user_by_status(self, user_status: str, *, since: str | None = None, before: str | None = None) -> None: ...
 
 

@@ -75,7 +75,7 @@ class Candidate(Entity, table=candidates, naming=camel_case):
     @Query("ProgramChannelIndex", newest_first=True)
     def best(self, program_id: str, channel_id: str) -> None: ...
 
-    @Query("ProgramDateIndex", range="created_at")
+    @Query("ProgramDateIndex")
     def of_day(
         self, program_id: str, created_at: datetime, *, since: datetime | None = None, before: datetime | None = None
     ) -> None: ...

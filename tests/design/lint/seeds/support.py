@@ -77,7 +77,7 @@ class Ticket(Entity, table=tickets, type_name="ticket"):
     @Query("GSI1-customer-index", newest_first=True, expected=20)
     def of_customer(self, GSI1PK: str) -> None: ...
 
-    @Query("GSI2-status-index", range="GSI2SK", newest_first=True, expected=100)
+    @Query("GSI2-status-index", newest_first=True, expected=100)
     def by_status(self, GSI2PK: str, *, since: str | None = None, before: str | None = None) -> None: ...
 
 
@@ -91,7 +91,7 @@ class Event(Entity, table=tickets, type_name="event"):
 
     keys = Keys(PK="TICKET#{ticket_id}", SK="EVENT#{date}#{sequence:03}")
 
-    @Query(range="date", newest_first=True, expected=10)
+    @Query(newest_first=True, expected=10)
     def of_ticket(self, ticket_id: str, *, since: str | None = None, before: str | None = None) -> None: ...
 
 

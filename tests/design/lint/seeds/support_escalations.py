@@ -35,5 +35,5 @@ class Ticket(Entity, table=tickets):
     def by_id(self, ticket_id: str) -> None: ...
 
     # Key('escalated_at').gte('2000-01-01')
-    @Query("escalated-tickets-index", range="escalated_at", newest_first=True)
+    @Query("escalated-tickets-index", newest_first=True)
     def escalated(self, *, since: datetime) -> None: ...

@@ -63,7 +63,7 @@ class Task(Entity, table=table, naming=pascal_case, type_name="TASK"):
     @Get()
     def by_id(self, task_id: str) -> None: ...
 
-    @Query("GSI2-TaskStatusIndex", range="created_at")
+    @Query("GSI2-TaskStatusIndex")
     def by_status(self, status: Status, *, since: datetime | None = None, before: datetime | None = None) -> None: ...
 
 

@@ -40,31 +40,31 @@ class Visit(Entity, table=visits):
         S="{at}#{id}",
     )
 
-    @Query("byDay", range="at")
+    @Query("byDay")
     def of_day(self, site: str, at: date, *, since: datetime | None = None) -> None:
         """The visits of a day."""
 
-    @Query("byYear", range="at")
+    @Query("byYear")
     def by_year(self, site: str, since: datetime, until: datetime) -> None:
         """Those of a time, read by years."""
 
-    @Query("byMonth", range="at")
+    @Query("byMonth")
     def by_month(self, site: str, since: datetime, until: datetime) -> None:
         """Those of a time, read by months."""
 
-    @Query("byDay", range="at")
+    @Query("byDay")
     def by_day(self, site: str, since: datetime, until: datetime) -> None:
         """Those of a time, read by days."""
 
-    @Query("byDay", range="at", newest_first=True)
+    @Query("byDay", newest_first=True)
     def latest(self, site: str, since: datetime, until: datetime) -> None:
         """Those of a time, newest first."""
 
-    @Query("byHour", range="at")
+    @Query("byHour")
     def by_hour(self, site: str, since: datetime, until: datetime) -> None:
         """Those of a time, read by hours."""
 
-    @Query("byShard", range="at")
+    @Query("byShard")
     def by_shard(self, site: str, since: datetime, until: datetime) -> None:
         """Those of a time, by days of three partitions each."""
 
@@ -148,7 +148,7 @@ def test_a_range_has_two_ends(store: Store) -> None:
 
             keys = Keys(D="{site}#{at:date}", S="{at}")
 
-            @Query(range="at")
+            @Query()
             def of_site(self, site: str, since: datetime) -> None: ...
 
 
@@ -175,6 +175,6 @@ def test_what_a_pattern_of_buckets_takes() -> None:
 
             keys = Keys(D="{at:date}", S="{at}")
 
-            @Query("byDay", range="at")
+            @Query("byDay")
             def lately(self, since: datetime, until: datetime | None = None) -> None:
                 """Without an end, there is no last bucket."""

@@ -45,8 +45,8 @@ def ranged(
 SELECTIONS = st.one_of(
     ranged(Call.of_user, ANY_TIMES | DAYS, user_id=TEXT),
     ranged(Call.upcoming, ANY_TIMES, user_id=TEXT),
-    select(Call.of_user, user_id=TEXT, scheduled_for=st.none() | TIMES),
-    select(Call.of_user, user_id=TEXT, scheduled_for=TIMES, call_id=st.none() | TEXT),
+    select(Call.at_time, user_id=TEXT, scheduled_for=st.none() | TIMES),
+    select(Call.at_time, user_id=TEXT, scheduled_for=TIMES, call_id=st.none() | TEXT),
     select(Call.long_ones, user_id=TEXT),
     select(Call.none_such, user_id=TEXT),
     ranged(Ticket.by_status, TIMES, status=st.sampled_from(TicketStatus)),
@@ -95,7 +95,7 @@ def test_templates_are_kept_with_their_entity_and_keep_their_pattern() -> None:
             @Query()
             def of_owner(self, owner: str) -> None: ...
 
-            @Query(range="number")
+            @Query()
             def from_number(self, owner: str, *, since: int | None = None) -> None: ...
 
         return Note
@@ -116,4 +116,4 @@ def test_a_mistake_is_reported_every_time() -> None:
         with pytest.raises(ModelError, match="needs user_id"):
             plan_selection(Context(), Call.upcoming(user_id=None))  # type: ignore[arg-type]
         with pytest.raises(ModelError, match="call_id cannot be given"):
-            plan_selection(Context(), Call.of_user(user_id="u-1", call_id="c-1"))
+            plan_selection(Context(), Call.at_time(user_id="u-1", call_id="c-1"))

@@ -136,7 +136,7 @@ def test_partitions_that_are_being_resharded_are_read_exactly() -> None:
 
             keys = Keys(PK="{number:04}", GSI1PK=rule, GSI1SK="{number:04}")
 
-            @Query("byState", range="number")
+            @Query("byState")
             def by_state(self, state: list[str], *, after: int | None = None) -> None: ...
 
         return Parcel

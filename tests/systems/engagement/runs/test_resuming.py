@@ -146,7 +146,7 @@ def test_a_slot_is_held_however_long_a_step_takes(workshop: Workshop) -> None:
     def until() -> datetime:
         slot = workshop.store.get(Slot.of_program(program_id="p", marketplace_id="US"))
         assert slot is not None
-        return slot.until
+        return slot.lease_end
 
     def renewed() -> None:
         before = until()

@@ -90,7 +90,7 @@ def test_a_process_that_stops_does_not_wait_for_a_query_and_leaves_the_run_to_th
         (run,) = store.iterate(Run)
         (slot,) = store.iterate(Slot)
     assert (run.state, run.failure) == (RunState.RUNNING, None)
-    assert slot.until.timestamp() <= clock()
+    assert slot.lease_end.timestamp() <= clock()
 
 
 @pytest.mark.requirement("CE8")

@@ -131,7 +131,7 @@ class Slot(Entity, table=programs, naming=camel_case):
     run_id: str
     # Whoever has it; a new name each time that it is taken.
     owner: str
-    until: datetime
+    lease_end: datetime
     # How often others went on since something was written last.
     taken_over: int = 0
 
@@ -139,14 +139,14 @@ class Slot(Entity, table=programs, naming=camel_case):
         PK="PROGRAM#{program_id}#MARKETPLACE#{marketplace_id}",
         SK="SLOT",
         GSI2PK="RUNNING",
-        GSI2SK="{until}#{program_id}#{marketplace_id}",
+        GSI2SK="{lease_end}#{program_id}#{marketplace_id}",
     )
 
     @Get(consistent=True)
     def of_program(self, program_id: str, marketplace_id: str) -> None:
         """The slot of a program."""
 
-    @Query("DueIndex", range="until", expected=5)
+    @Query("DueIndex", expected=5)
     def held_until(self, *, until: datetime | None = None) -> None:
         """The slots that are held, by the end of their lease."""
 
@@ -177,6 +177,6 @@ class Schedule(Entity, table=programs, naming=camel_case):
     def of_program(self, program_id: str, marketplace_id: str, kind: ScheduleKind) -> None:
         """A schedule of a program."""
 
-    @Query("DueIndex", range="due", expected=10)
+    @Query("DueIndex", expected=10)
     def due_until(self, *, until: datetime | None = None) -> None:
         """What is due, the first first."""

@@ -384,7 +384,7 @@ class Runs(Ledger):
     def _commit(self, held: Held, changes: Sequence[FieldChange], operations: Sequence[Operation]) -> None:
         run, slot, until = held.run, held.slot, self._clock() + self._lease
         self._store.transact(
-            Update(slot, attr(Slot.until).set(until), attr(Slot.taken_over).set(0), expect=is_held(slot)),
+            Update(slot, attr(Slot.lease_end).set(until), attr(Slot.taken_over).set(0), expect=is_held(slot)),
             Update(run, *changes, expect=_GOES_ON),
             *operations,
         )

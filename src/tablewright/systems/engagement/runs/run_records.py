@@ -107,7 +107,7 @@ class Ledger:
         slot = self._store.get(Slot.of_program(program_id, marketplace_id))
         if slot is None:
             return StateConflict("another run has just ended; try again")
-        if slot.until <= self._clock():
+        if slot.lease_end <= self._clock():
             return StateConflict(f"run {slot.run_id} was interrupted; resume or cancel it", run_id=slot.run_id)
         return StateConflict(f"run {slot.run_id} is in progress; a program has one run at a time", run_id=slot.run_id)
 
@@ -145,7 +145,7 @@ class Ledger:
         if run.state is not RunState.RUNNING:
             raise StateConflict(f"run {run.run_id} is {run.state}")
         found = self._store.get(Slot.of_program(run.program_id, run.marketplace_id))
-        if found is None or found.run_id != run.run_id or found.until > self._clock():
+        if found is None or found.run_id != run.run_id or found.lease_end > self._clock():
             raise StateConflict(f"run {run.run_id} is in progress")
         return self.take_over(found)
 
@@ -155,9 +155,9 @@ class Ledger:
             self._store.update(
                 slot,
                 attr(Slot.owner).set(uuid4().hex),
-                attr(Slot.until).set(self._clock() + self._lease),
+                attr(Slot.lease_end).set(self._clock() + self._lease),
                 attr(Slot.taken_over).set(slot.taken_over + 1),
-                expect=[attr(Slot.owner) == slot.owner, attr(Slot.until) == slot.until],
+                expect=[attr(Slot.owner) == slot.owner, attr(Slot.lease_end) == slot.lease_end],
             )
         except (ConditionFailed, NotFound, Conflict):
             raise StateConflict(f"run {slot.run_id} is in progress") from None
@@ -171,8 +171,8 @@ class Ledger:
     def free_slots(self) -> None:
         """Have everything that was cut short taken up at once, by somebody who knows that nobody else is there."""
         for slot in self._reader.page(Slot.held_until(), limit=1_000).items:
-            if slot.until > self._clock():
-                self._store.update(slot, attr(Slot.until).set(self._clock()), expect=is_held(slot))
+            if slot.lease_end > self._clock():
+                self._store.update(slot, attr(Slot.lease_end).set(self._clock()), expect=is_held(slot))
 
     def request(self, run: Run, wish: Literal["stop", "cancel"], seen: Seen = UNSEEN) -> Run:
         """Stop or cancel a run at its next transaction; at once, if no process is executing it."""
@@ -201,7 +201,7 @@ class Ledger:
         except ConditionFailed:
             raise seen.outrun(f"run {run.run_id} has just ended") from None
         slot = self._store.get(Slot.of_program(run.program_id, run.marketplace_id))
-        if slot is not None and slot.run_id == run.run_id and slot.until <= self._clock():
+        if slot is not None and slot.run_id == run.run_id and slot.lease_end <= self._clock():
             self.end(self.take_over(slot), ENDED[wish])
         return self.get(run)
 
@@ -219,7 +219,7 @@ class Ledger:
             operations.append(Delete(lookup, expect=expected))
         if isinstance(slot, Slot):
             if slot.run_id == run_id:
-                if slot.until > self._clock():
+                if slot.lease_end > self._clock():
                     raise StateConflict(f"run {run_id} is in progress; stop it first")
                 operations.append(Delete(slot, expect=is_held(slot)))
         elif slot is not None and run is not None:
@@ -257,7 +257,7 @@ class Ledger:
             marketplace_id=run.marketplace_id,
             run_id=run.run_id,
             owner=uuid4().hex,
-            until=self._clock() + self._lease,
+            lease_end=self._clock() + self._lease,
         )
 
     def renewed(self, held: Held, lease: timedelta) -> bool:
@@ -265,7 +265,7 @@ class Ledger:
         run = held.run
         place = Slot.of_program(run.program_id, run.marketplace_id)
         try:
-            self._store.update(place, attr(Slot.until).set(self._clock() + lease), expect=is_held(held.slot))
+            self._store.update(place, attr(Slot.lease_end).set(self._clock() + lease), expect=is_held(held.slot))
         except (ConditionFailed, NotFound):
             return False
         return True

@@ -52,7 +52,7 @@ class Trend(Entity, table=trends, type_name="trend"):
     def by_period(self, unit: Unit, period: str) -> None:
         """An hour or a day."""
 
-    @Query(range="period", expected=30)
+    @Query(expected=30)
     def between(self, unit: Unit, *, since: str | None = None, until: str | None = None) -> None:
         """Some hours or days, in their order."""
 
@@ -73,6 +73,6 @@ class OperatorDay(Entity, table=trends, type_name="operator"):
     def by_day(self, day: date, operator_id: str) -> None:
         """The day of an operator."""
 
-    @Query(range="day", newest_first=True, expected=100)
+    @Query(newest_first=True, expected=100)
     def between(self, *, since: date | None = None, until: date | None = None) -> None:
         """The days of all operators, newest first."""
