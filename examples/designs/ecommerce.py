@@ -101,9 +101,9 @@ class Account(Collection):
     """A customer, and the latest orders."""
 
     customer: Customer
-    orders: list[Order]
+    orders: Annotated[list[Order], MemberRead(limit=10, newest_first=True)]
 
-    @CollectionQuery(reads={"orders": MemberRead(limit=10, newest_first=True)})
+    @CollectionQuery()
     def latest(self, username: str, *, orders_cursor: str | None = None) -> None:
         """A customer and the ten latest orders, by one query."""
 

@@ -196,18 +196,18 @@ class Star(Entity, table=hub):
 
 class RepositoryWithIssues(Collection):
     repository: Repository
-    issues: list[Issue]
+    issues: Annotated[list[Issue], MemberRead(limit=10, newest_first=True)]
 
-    @CollectionQuery(reads={"issues": MemberRead(limit=10, newest_first=True)})
+    @CollectionQuery()
     def latest(self, owner: str, name: str) -> None:
         """A repository and its ten latest issues, by one query."""
 
 
 class RepositoryWithPullRequests(Collection):
     repository: Repository
-    pull_requests: list[PullRequest]
+    pull_requests: Annotated[list[PullRequest], MemberRead(limit=10, newest_first=True)]
 
-    @CollectionQuery("pullRequests", reads={"pull_requests": MemberRead(limit=10, newest_first=True)})
+    @CollectionQuery("pullRequests")
     def latest(self, owner: str, name: str) -> None:
         """A repository and its ten latest pull requests, by one query."""
 

@@ -127,7 +127,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "a part of a model that is not there": (
         lambda: declared({"inner": Inner}, keys=Keys(PK="ROW#{inner.wrod}", SK="ROW")),
-        "Row.keys, PK: Inner has no field 'wrod'; it has word, flags",
+        "Row.keys, PK: Inner has no field 'wrod'; did you mean 'word'? It has word, flags",
     ),
     "a part of what has none": (
         lambda: declared({}, keys=Keys(PK="ROW#{id.word}", SK="ROW")),
@@ -309,7 +309,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "a filter on nothing known": (
         lambda: declared({}, by=taking(Query(), "id", where=lambda self, **_: attr(self.status) == "x")),
-        "Row.by: its filter is on 'status', and Row has no such field; it has id",
+        "Row.by, filter: Row has no field 'status'; it has id",
     ),
     "a projection of nothing known": (
         lambda: declared({}, by=taking(Query(project=["status"]), "id")),

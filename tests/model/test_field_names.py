@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from types import new_class
 from typing import Annotated, Any
 
@@ -11,18 +13,22 @@ from tablewright.model import (
     AttributeName,
     Collection,
     CollectionQuery,
+    CountOf,
     Entity,
     Get,
     GlobalIndex,
     Keys,
     MemberRead,
     ModelError,
+    Numbered,
     Query,
     Table,
+    Unique,
     attr,
     schema_of,
 )
 from tablewright.store import Store
+from tests.declared_patterns import taking
 
 UPDATE_WORDS = ["set", "add", "append", "discard", "remove", "expect", "is_", "size", "exists"]
 
@@ -200,10 +206,10 @@ def test_members_of_a_collection_whose_names_begin_alike_are_told_apart() -> Non
     row, old_row = rows()
 
     class Both(Collection):
-        rows: list[row]  # type: ignore[valid-type]
-        rows_old: list[old_row]  # type: ignore[valid-type]
+        rows: Annotated[list[row], MemberRead()]  # type: ignore[valid-type]
+        rows_old: Annotated[list[old_row], MemberRead()]  # type: ignore[valid-type]
 
-        @CollectionQuery(reads={"rows": MemberRead(), "rows_old": MemberRead()})
+        @CollectionQuery()
         def of_id(self, row_id: str, *, rows_since: int | None = None, rows_old_since: int | None = None) -> None: ...
 
     with Store.open() as store:
@@ -219,9 +225,9 @@ def test_a_field_of_the_partition_key_may_begin_with_the_name_of_a_member() -> N
     kind, _ = rows()
 
     class Rows(Collection):
-        row: list[kind]  # type: ignore[valid-type]
+        row: Annotated[list[kind], MemberRead()]  # type: ignore[valid-type]
 
-        @CollectionQuery(reads={"row": MemberRead()})
+        @CollectionQuery()
         def of_id(self, row_id: str, *, row_since: int | None = None) -> None: ...
 
     with Store.open() as store:
@@ -231,3 +237,28 @@ def test_a_field_of_the_partition_key_may_begin_with_the_name_of_a_member() -> N
     assert found is not None
     members: list[Any] = found.row
     assert [each.number for each in members] == [2, 3]
+
+
+@pytest.mark.parametrize(
+    ("declare", "place"),
+    [
+        (lambda: {"found": Query(fixed={"stauts": "open"})}, "Wrong.found, fixed"),
+        (lambda: {"found": Query(project=["stauts"])}, "Wrong.found, project"),
+        (lambda: {"found": Query(), "where": lambda self, **_: attr(self.stauts) == "x"}, "Wrong.found, filter"),
+        (lambda: {"number": Annotated[int, Unique("stauts")]}, "Wrong.number, Unique"),
+        (lambda: {"number": Annotated[int, Numbered("stauts")]}, "Wrong.number, Numbered"),
+        (lambda: {"keys": Keys(PK="{id}", SK="{stauts}")}, "Wrong.keys, SK"),
+        (lambda: {"number": Annotated[int, CountOf(rows()[0], by={"stauts": 1})]}, "Wrong.number, by"),
+    ],
+)
+def test_a_misspelt_field_is_refused_with_the_nearest_one(declare: Callable[[], dict[str, Any]], place: str) -> None:
+    given = declare()
+    body: dict[str, Any] = {
+        "__module__": __name__,
+        "__annotations__": {"id": str, "status": str, "number": given.get("number", int)},
+        "number": 0,
+        "keys": given.get("keys", Keys(PK="{id}", SK="{status}")),
+        "found": taking(given.get("found", Query()), "id", where=given.get("where")),
+    }
+    with pytest.raises(ModelError, match=f"{re.escape(place)}: Wrong has no field 'stauts'; did you mean 'status'"):
+        new_class("Wrong", (Entity,), {"table": Table("wrong", "PK", "SK")}, lambda target: target.update(body))

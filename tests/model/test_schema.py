@@ -113,7 +113,9 @@ def test_what_a_key_lacks_is_named_as_it_was_declared() -> None:
         ModelError, match=r"Visit: SK cannot be made without a value for extra\.n and first_place\.country_code"
     ):
         schema.key_of(schema.encode_values({"visitor": "a"}))
-    with pytest.raises(ModelError, match=r"^Visit has no field 'visitr'; it has visitor, first_place, extra"):
+    with pytest.raises(
+        ModelError, match=r"^Visit has no field 'visitr'; did you mean 'visitor'\? It has visitor, first_place, extra"
+    ):
         schema.encode_values({"visitr": "a"})
 
 

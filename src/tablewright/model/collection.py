@@ -17,7 +17,9 @@
 A pattern is called with the fields of the partition key, as the first member names them. Items of other entities are
 left out. A member may be read in part:
 
-    @CollectionQuery(reads={"orders": MemberRead(limit=5, newest_first=True)})
+    orders: Annotated[list[Order], MemberRead(limit=5, newest_first=True)]
+
+    @CollectionQuery()
     def of_customer(self, customer_id: str, *, orders_since: datetime | None = None) -> None: ...
 
 Its parameters are called after it: its next sort key fields, bounds of the first one that it does not take,
@@ -53,7 +55,10 @@ C = TypeVar("C", bound="Collection")
 
 @dataclass(frozen=True, slots=True)
 class MemberRead:
-    """How a member of a collection is read: so many items at most, in its own order, in a range of its sort key."""
+    """How a member of a collection is read: so many items at most, in its own order, in a range of its sort key.
+
+    orders: Annotated[list[Order], MemberRead(limit=5, newest_first=True)]
+    """
 
     limit: int | None = None
     newest_first: bool = False
@@ -88,8 +93,7 @@ class CollectionQuery(Pattern):
         @CollectionQuery()
         def of_task(self, task_id: str) -> None: ...         store.collect(TaskWithAssignments.of_task("t-1"))
 
-    ``reads`` says how members are read of which not all items are. ``expected`` is the usual number of items of a read,
-    for estimates of cost.
+    ``expected`` is the usual number of items of a read, for estimates of cost.
     """
 
     index: str | None = None
@@ -98,7 +102,8 @@ class CollectionQuery(Pattern):
     # Whether large values that are in blobs are read as well; otherwise ``store.load`` fetches them.
     load_large: bool = True
     expected: int | None = None
-    reads: Mapping[str, MemberRead] = field(default_factory=dict)
+    # How members are read of which not all items are; known once the members are.
+    reads: Mapping[str, MemberRead] = field(default_factory=dict, init=False)
 
     def __call__(self, declaration: Callable[Concatenate[Any, P], None]) -> DeclaredCollectionQuery[P]:
         """Declare the pattern with a function, whose parameters are the fields of the partition key."""
@@ -132,8 +137,10 @@ class DeclaredCollectionQuery(CollectionQuery, Generic[P]):
         return self.signature.bound(owner, CollectionSelection, self._bound)
 
     def _bound(self, owner: type[C], _: PatternSignature) -> Callable[[dict[str, Any]], CollectionSelection[C]]:
+        pattern = owner.patterns_.get(self.name, self)
+
         def gather(values: dict[str, Any]) -> CollectionSelection[C]:
-            return self._selection(owner, values)
+            return pattern._selection(owner, values)
 
         return gather
 
@@ -148,6 +155,8 @@ class Member:
     optional: bool
     # Of a list of several entities, the others.
     others: tuple[Schema, ...] = ()
+    # How it is read, if not all of its items are.
+    read: MemberRead | None = None
 
     @property
     def schemas(self) -> tuple[Schema, ...]:
@@ -190,7 +199,10 @@ class Collection(BaseModel):
             raise ModelError(f"{cls.__name__} has no members; declare at least one, such as `task: Task`")
         cls.query_templates_ = {}
         cls.members_ = tuple(_member(f"{cls.__name__}.{name}", name, info) for name, info in cls.model_fields.items())
-        cls.patterns_ = {name: member for name, member in vars(cls).items() if isinstance(member, CollectionQuery)}
+        declared = {name: member for base in reversed(cls.__mro__) for name, member in vars(base).items()}
+        cls.patterns_ = {
+            name: member.for_owner() for name, member in declared.items() if isinstance(member, CollectionQuery)
+        }
         by_entity: dict[type, str] = {}
         for member, schema in [(each, schema) for each in cls.members_ for schema in each.schemas]:
             other = by_entity.setdefault(schema.entity, member.name)
@@ -248,7 +260,12 @@ def _member(place: str, name: str, info: FieldInfo) -> Member:
     if not all(isinstance(kind, type) and issubclass(kind, Entity) for kind in kinds):
         raise ModelError(f"{place} must be an entity, an entity or None, or a list of entities")
     schema, *others = map(schema_of, kinds)
-    return Member(name, schema, many, optional, tuple(others))
+    read = next((marker for marker in info.metadata if isinstance(marker, MemberRead)), None)
+    if MemberRead in info.metadata:
+        raise ModelError(f"{place} has the marker class MemberRead instead of an instance; write MemberRead(...)")
+    if read is not None and (not many or others):
+        raise ModelError(f"{place}: MemberRead is for a list of one entity")
+    return Member(name, schema, many, optional, tuple(others), read)
 
 
 def _check(place: str, members: tuple[Member, ...], pattern: CollectionQuery) -> None:
@@ -301,12 +318,10 @@ def _settle_reads(
     declared = () if pattern.signature is None else pattern.signature.names
     reads: dict[str, MemberRead] = {}
     # Of names that begin alike, the longest is meant.
-    for name, read in sorted(pattern.reads.items(), key=lambda each: -len(each[0])):
-        member = next((member for member in members if member.name == name), None)
-        if member is None or not member.many or member.others:
-            lists = ", ".join(member.name for member in members if member.many and not member.others) or "none"
-            raise ModelError(f"{place}: reads={{{name!r}: ...}} is for a list of one entity; there is {lists}")
-        schema = member.schema
+    for member in sorted(members, key=lambda each: -len(each.name)):
+        if member.read is None:
+            continue
+        name, schema = member.name, member.schema
         rules = [schema.key_rules.get(attribute) for attribute in sort]
         paths = [
             path
@@ -315,11 +330,11 @@ def _settle_reads(
         ]
         possible = {f"{name}_{each}": (name, each) for each in (*schema.parameters(paths), *BOUNDS, "limit", "cursor")}
         own = [possible[each][1] for each in declared if each in possible and each not in taken]
-        reads[name] = copy(read)
+        reads[name] = copy(member.read)
         bounded = bounded_field(f"{place}, {name}", own, (), [schema.field_path(path) for path in paths])
         object.__setattr__(reads[name], "range", bounded)
         taken = {**possible, **taken}
-    pattern.settle(reads={name: reads[name] for name in pattern.reads})
+    pattern.settle(reads=reads)
     return taken
 
 

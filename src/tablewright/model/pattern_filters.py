@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from tablewright.dynamo.expressions import Placeholder, leaves, operands
 from tablewright.dynamo.expressions.builder import attributes_in
-from tablewright.model.errors import ModelError
+from tablewright.model.errors import ModelError, no_field
 from tablewright.model.field_conditions import FieldCondition, FilterParameter, NoValue, UnknownValue
 from tablewright.model.patterns import BOUNDS, Query
 from tablewright.model.schema import Schema
@@ -44,10 +44,8 @@ def _filter(schema: Schema, pattern: Query) -> FieldCondition | None:
     except (UnknownValue, TypeError):
         return None
     except AttributeError as error:
-        known = ", ".join(schema.fields)
-        name = schema.entity.__name__
         raise ModelError(
-            f"{place}: its filter is on {error.name!r}, and {name} has no such field; it has {known}"
+            f"{place}, filter: {no_field(schema.entity.__name__, str(error.name), schema.fields)}"
         ) from None
     if condition is None:
         return None

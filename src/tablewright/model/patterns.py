@@ -108,8 +108,8 @@ class Pattern:
     def __set_name__(self, owner: type, name: str) -> None:
         object.__setattr__(self, "name", name)
 
-    def for_entity(self) -> Self:
-        """The same pattern with what follows from the keys of one entity: several may inherit it."""
+    def for_owner(self) -> Self:
+        """The same pattern with what follows from the keys of one class: several may inherit it."""
         pattern = copy(self)
         object.__setattr__(pattern, "signature", copy(self.signature))
         return pattern

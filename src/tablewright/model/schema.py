@@ -309,7 +309,7 @@ class Schema(KeyLayout, Generic[E_co]):
 
 def _patterns(entity: type[BaseModel]) -> dict[str, Get | Query]:
     members = {name: member for base in reversed(entity.__mro__) for name, member in vars(base).items()}
-    return {name: member.for_entity() for name, member in members.items() if isinstance(member, Get | Query)}
+    return {name: member.for_owner() for name, member in members.items() if isinstance(member, Get | Query)}
 
 
 def schema_of(entity: type[E]) -> Schema[E]:

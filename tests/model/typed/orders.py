@@ -136,9 +136,9 @@ class OrderSummary(Projection[Order]):
 
 class LatestOrders(Collection):
     customer: Customer
-    orders: list[Order]
+    orders: Annotated[list[Order], MemberRead(limit=5, newest_first=True)]
 
-    @CollectionQuery(reads={"orders": MemberRead(limit=5, newest_first=True)})
+    @CollectionQuery()
     def of_customer(
         self, customer_id: str, *, orders_limit: int | None = None, orders_since: int | None = None
     ) -> None:

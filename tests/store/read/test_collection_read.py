@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Annotated
 
 import pytest
 
@@ -50,9 +51,9 @@ class Refund(Entity, table=shop):
 
 class Account(Collection):
     customer: Customer
-    orders: list[Order]
+    orders: Annotated[list[Order], MemberRead(limit=2, newest_first=True)]
 
-    @CollectionQuery(reads={"orders": MemberRead(limit=2, newest_first=True)})
+    @CollectionQuery()
     def latest(
         self,
         customer_id: str,
@@ -64,7 +65,11 @@ class Account(Collection):
     ) -> None:
         """A customer and the last orders."""
 
-    @CollectionQuery(reads={"orders": MemberRead(limit=2)})
+
+class FirstOrders(Account):
+    orders: Annotated[list[Order], MemberRead(limit=2)]
+
+    @CollectionQuery()
     def earliest(self, customer_id: str) -> None:
         """A customer and the first orders."""
 
@@ -127,7 +132,7 @@ def test_a_customer_and_the_last_orders_are_one_query(store: Store, backend: Cou
 def test_the_first_orders_come_before_the_profile_and_need_a_query_of_their_own(
     store: Store, backend: Counting
 ) -> None:
-    assert hours(store.collect(Account.earliest("ada"))) == [0, 1]
+    assert hours(store.collect(FirstOrders.earliest("ada"))) == [0, 1]
     assert [request.operation for request in backend.requests] == ["Query", "Query"]
 
 
@@ -166,22 +171,24 @@ def test_a_feed_has_several_entities_in_one_order(store: Store) -> None:
     assert kinds == ["Order"] * 3 + ["Refund"] + ["Order"] * 2
 
 
-@pytest.mark.parametrize(
-    ("reads", "message"),
-    [
-        ({"missing": MemberRead(limit=1)}, "is for a list of one entity; there is orders"),
-        ({"customer": MemberRead(limit=1)}, "is for a list of one entity; there is orders"),
-    ],
-)
-def test_a_part_that_cannot_be_read_is_refused(reads: dict[str, MemberRead], message: str) -> None:
-    with pytest.raises(ModelError, match=message):
+def test_a_part_that_cannot_be_read_is_refused() -> None:
+    with pytest.raises(ModelError, match=r"Wrong\.customer: MemberRead is for a list of one entity"):
 
         class Wrong(Collection):
-            customer: Customer
-            orders: list[Order]
+            customer: Annotated[Customer, MemberRead(limit=1)]
 
-            @CollectionQuery(reads=reads)
+            @CollectionQuery()
             def latest(self, customer_id: str) -> None: ...
+
+    with pytest.raises(ModelError, match=r"Unmade\.orders has the marker class MemberRead instead of an instance"):
+
+        class Unmade(Collection):
+            orders: Annotated[list[Order], MemberRead]
+
+
+def test_a_collection_that_extends_another_reads_its_own_part() -> None:
+    assert Account.latest("ada").reads["orders"].newest_first
+    assert not FirstOrders.latest("ada").reads["orders"].newest_first
 
 
 def test_a_parameter_that_no_member_takes_is_refused() -> None:
@@ -191,7 +198,7 @@ def test_a_parameter_that_no_member_takes_is_refused() -> None:
             customer: Customer
             orders: list[Order]
 
-            @CollectionQuery(reads={"orders": MemberRead(limit=1)})
+            @CollectionQuery()
             def latest(self, customer_id: str, orders_snice: datetime) -> None: ...
 
 

@@ -186,7 +186,7 @@ def no_entity() -> object:
 @pytest.mark.parametrize(
     ("declare", "message"),
     [
-        (undeclared, "Deal has no field 'nmber'; it has shop, number"),
+        (undeclared, "Deal has no field 'nmber'; did you mean 'number'\\? It has shop, number"),
         (another_type, "another type than Deal.number"),
         (a_default, "note has a default"),
         (no_fields, "has no fields; declare some of those of Deal"),

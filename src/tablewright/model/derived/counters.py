@@ -151,6 +151,11 @@ def _compiled(schema: Schema, spec: FieldSpec, marker: CountOf | SumOf) -> Count
         if location.types - {"NULL", None} != {"N"}:
             raise ModelError(f"{place} is the sum of {counted}.{marker.of._path}, which is not a number")
         amount = ".".join(location.parts)
+    for name in marker.by:
+        if name not in schema.identity_fields:
+            schema.locate(name, f"{place}, by")
+            keyed = ", ".join(sorted(schema.identity_fields))
+            raise ModelError(f"{place}: {name} in by is not part of the primary key, which groups by {keyed}")
     group = []
     for name in sorted(schema.identity_fields):
         given = marker.by.get(name)

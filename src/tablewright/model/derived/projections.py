@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, overloa
 from pydantic import BaseModel, ConfigDict
 
 from tablewright.model.entity import Entity
-from tablewright.model.errors import ModelError
+from tablewright.model.errors import ModelError, no_field
 from tablewright.model.patterns import Lookup, Selection
 from tablewright.model.schema import schema_of
 
@@ -74,7 +74,7 @@ def _check(projection: type[Projection[Any]]) -> None:
         raise ModelError(f"{name} has no fields; declare some of those of {entity.__name__}: {', '.join(known)}")
     for field, info in projection.model_fields.items():
         if field not in known:
-            raise ModelError(f"{name}.{field}: {entity.__name__} has no field {field!r}; it has {', '.join(known)}")
+            raise ModelError(f"{name}.{field}: {no_field(entity.__name__, field, known)}")
         if info.annotation != entity.model_fields[field].annotation:
             raise ModelError(
                 f"{name}.{field} has another type than {entity.__name__}.{field}; declare it with the same"

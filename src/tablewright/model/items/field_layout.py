@@ -15,7 +15,7 @@ from pydantic.fields import FieldInfo
 
 from tablewright.dynamo import AttributeValue, Item
 from tablewright.model.declarations import AttributeName, Computed, KeyOnly, unstored_attribute
-from tablewright.model.errors import ModelError
+from tablewright.model.errors import ModelError, no_field
 from tablewright.model.items.field_spec import FieldLocation, FieldSpec
 from tablewright.model.naming import Naming
 from tablewright.model.table import Table
@@ -92,10 +92,9 @@ class FieldLayout:
         if spec is None:
             if field_path in self.computed:
                 return FieldLocation((self.computed[name].attribute,), encode, frozenset([None]), UNTYPED)
-            known = ", ".join([*self.fields, *self.computed])
             entity = self.entity.__name__
             prefix = "" if where == entity else f"{where}: "
-            raise ModelError(f"{prefix}{entity} has no field {name!r}; it has {known}")
+            raise ModelError(prefix + no_field(entity, name, [*self.fields, *self.computed]))
         location = FieldLocation(
             (spec.attribute,), spec.encode, spec.types, coercion_for(self.entity, name, spec.encode)
         )
@@ -110,8 +109,7 @@ class FieldLayout:
                 continue
             info = model.model_fields.get(step)
             if info is None:
-                known = ", ".join(model.model_fields)
-                raise ModelError(f"{where}: {model.__name__} has no field {step!r}; it has {known}")
+                raise ModelError(f"{where}: {no_field(model.__name__, step, model.model_fields)}")
             stored_name, encoder = next(member[1:3] for member in stored_members(model) if member[0] == step)
             types, coercion = stored_types(info.annotation, info.metadata), coercion_for(model, step, encoder)
             location = FieldLocation((*location.parts, stored_name), encoder, types, coercion)
