@@ -19,13 +19,13 @@ from tests.systems.harness import wait_for
 from tests.systems.policy_stories import STORIES, ok
 
 pytestmark = pytest.mark.requirement("SH3")
-# One of them in `make test`; each starts several processes.
-EACH = [name if name == "calls" else pytest.param(name, marks=pytest.mark.slow) for name in NAMES]
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "deploy.md"
 INTERNAL = f"{ENVIRONMENT}-tablewright-internal"
 
 
-@pytest.mark.parametrize("name", EACH)
+# Each starts a dozen processes.
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
 def test_a_system_s_story_runs_on_its_functions_under_their_roles(name: str, tmp_path: Path) -> None:
     with deployed(name, tmp_path) as made:
         assert made.served.client().get("/readyz").json() == {"status": "ready", "failing": {}}

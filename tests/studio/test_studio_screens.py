@@ -37,7 +37,7 @@ def test_somebody_looks_at_the_tables_and_turns_recovery_on(desk: RunningStudio)
 
 
 @pytest.mark.requirement("ST1")
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", [pytest.param("light", marks=pytest.mark.slow), "dark"])
 def test_tables_fit_a_phone_and_hold_for_everybody(desk: RunningStudio, theme: str) -> None:
     page = desk.open("/tables", viewport=PHONE, color_scheme=theme)
     expect(page.get_by_role("link", name="odd", exact=True)).to_be_visible()

@@ -177,7 +177,7 @@ def test_a_file_that_is_damaged_is_named(tmp_path: Path, name: str, content: byt
 
 
 @pytest.mark.timeout(200)
-@pytest.mark.parametrize("suffix", [".json", ".parquet"])
+@pytest.mark.parametrize("suffix", [pytest.param(".json", marks=pytest.mark.slow), ".parquet"])
 def test_a_copy_to_a_file_that_is_killed_is_finished_without_duplicates(tmp_path: Path, suffix: str) -> None:
     source = data_folder(tmp_path / "source", 4000)
     target = f"orders{suffix}"

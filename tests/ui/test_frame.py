@@ -11,7 +11,9 @@ from tests.ui.screen_browser import DESK, PHONE, Screens, overflow, serious_prob
 pytestmark = pytest.mark.requirement("AP2")
 
 
-@pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
+@pytest.mark.parametrize(
+    "size", [pytest.param(DESK, id="desk", marks=pytest.mark.slow), pytest.param(PHONE, id="phone")]
+)
 def test_the_start_page_is_accessible_and_has_the_applications_of_a_person(
     screens: Screens, size: dict[str, int]
 ) -> None:
@@ -125,6 +127,7 @@ def test_a_phone_shows_one_column_with_a_way_back(screens: Screens) -> None:
     expect(page.locator(".tw-col-thing")).not_to_be_visible()
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("AP3")
 def test_a_search_finds_what_somebody_may_read_and_leads_there(screens: Screens) -> None:
     page = screens.sign_in("ada", "/tasks/board")

@@ -69,6 +69,7 @@ def test_demo_data_is_never_mixed_into_data_that_is_there(tmp_path: Path) -> Non
     assert "there is data already, so that no demo data is added" in errors
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("X2")
 def test_demo_data_goes_into_an_endpoint_that_is_new_whatever_the_data_folder_has_seen(tmp_path: Path) -> None:
     token = issued(tmp_path, "sam", "servicedesk:Agents")

@@ -48,6 +48,7 @@ def test_somebody_finds_what_was_changed_and_restores_it(desk: RunningStudio) ->
     expect(page.locator("#tw-content")).to_contain_text("This table has no past")
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("ST5")
 def test_somebody_asks_in_sql(desk: RunningStudio) -> None:
     page = desk.open("/sql?query=SELECT status, count(*) AS tasks FROM Task GROUP BY status ORDER BY tasks DESC")

@@ -359,13 +359,13 @@ def sixty() -> list[tuple[Any, ...]]:
     ("reply", "cause"),
     [
         ((503, b""), "unavailable"),
-        ((429, b""), "unavailable"),
+        pytest.param((429, b""), "unavailable", marks=pytest.mark.slow),
         ((302, b"", {"Location": "http://127.0.0.1:9/"}), "endpoint"),
         ((401, b""), "endpoint"),
-        ((403, b""), "endpoint"),
-        ((404, b""), "endpoint"),
-        ((405, b""), "endpoint"),
-        ((410, b""), "endpoint"),
+        pytest.param((403, b""), "endpoint", marks=pytest.mark.slow),
+        pytest.param((404, b""), "endpoint", marks=pytest.mark.slow),
+        pytest.param((405, b""), "endpoint", marks=pytest.mark.slow),
+        pytest.param((410, b""), "endpoint", marks=pytest.mark.slow),
     ],
     ids=lambda value: str(value[0]) if isinstance(value, tuple) else value,
 )

@@ -71,7 +71,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any
 
 
 @pytest.mark.requirement("CE8")
-@pytest.mark.parametrize("seed", [*range(4), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(4, 12))])
+@pytest.mark.parametrize("seed", [*range(2), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 12))])
 def test_a_run_that_dies_repeatedly_ends_with_the_same_result(
     tmp_path: Path, undisturbed: tuple[dict[str, Any], Run, int], seed: int
 ) -> None:

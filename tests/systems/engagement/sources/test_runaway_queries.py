@@ -168,6 +168,7 @@ def test_a_query_that_cannot_be_interrupted_is_killed(tmp_path: Path) -> None:
     assert _cpu_of_children() - before < 15
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("CE8")
 def test_a_query_that_takes_all_memory_ends_alone(workshop: Workshop) -> None:
     write(workshop.folder / "c.csv", [("a", 1, "IT", 1)])
@@ -248,7 +249,7 @@ def test_a_query_of_athena_is_stopped_there_as_well(workshop: Workshop, seconds:
 
 
 @pytest.mark.requirement("CE8")
-@pytest.mark.parametrize("signal_", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("signal_", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGTERM])
 def test_the_command_ends_on_a_signal(tmp_path: Path, signal_: signal.Signals) -> None:
     data = tmp_path / "data"
     write(data / "sources" / "customers.csv", [("a", 1, "IT", 1)])
