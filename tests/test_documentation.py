@@ -20,20 +20,23 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+WALK_THROUGHS = sorted((ROOT / "docs").glob("walkthrough-*.md"))
 # The addresses that pages have, and the command that makes a server for them.
+SYSTEMS = "http://127.0.0.1:8080"
 SERVERS = {
     "http://127.0.0.1:8000": ("serve", "--memory"),
-    "http://127.0.0.1:8080": ("up", "--demo"),
+    SYSTEMS: ("up", "--demo"),
 }
 
 BLOCK = re.compile(
@@ -68,11 +71,12 @@ def blocks(page: str) -> list[Block]:
     return found
 
 
-def run_page(path: Path, folder: Path) -> None:
+def run_page(path: Path, folder: Path, running: Mapping[str, str] = MappingProxyType({})) -> None:
+    """Run what a page has, on servers that are running (by their documented address) or on new ones."""
     runnable = [block for block in blocks(path.read_text("utf-8")) if block.runs]
     with ExitStack() as servers:
         addresses = {
-            documented: servers.enter_context(server(folder, *command))
+            documented: running.get(documented) or servers.enter_context(server(folder, *command))
             for documented, command in SERVERS.items()
             if any(documented in block.text for block in runnable)
         }
@@ -167,10 +171,27 @@ def server(folder: Path, *command: str) -> Iterator[str]:
         process.wait(20)
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [page for page in PAGES if page not in WALK_THROUGHS], ids=lambda path: path.name)
 def test_the_code_on_the_page_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     run_page(path, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def systems_up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
+    """The folder and the address of all systems: each walk-through is about one of them, and they share nothing."""
+    folder = tmp_path_factory.mktemp("systems")
+    with server(folder, *SERVERS[SYSTEMS]) as address:
+        yield folder, address
+
+
+@pytest.mark.parametrize("path", WALK_THROUGHS, ids=lambda path: path.name)
+def test_the_commands_of_the_walk_through_run(
+    path: Path, systems_up: tuple[Path, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, address = systems_up
+    monkeypatch.chdir(folder)
+    run_page(path, folder, {SYSTEMS: address})
 
 
 def test_the_tutorial_is_a_program_that_can_be_run_again(tmp_path: Path) -> None:
@@ -280,7 +301,7 @@ def test_no_command_is_cut_off(path: Path) -> None:
             assert (checked.returncode, checked.stderr) == (0, ""), f"{path.name}:{block.line}"
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "docs").glob("walkthrough-*.md")), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", WALK_THROUGHS, ids=lambda path: path.name)
 def test_what_a_walk_through_writes_is_written_by_the_shell_that_it_is_typed_in(path: Path) -> None:
     for block in blocks(path.read_text("utf-8")):
         if block.language == "python" and block.runs:
