@@ -12,7 +12,6 @@ Nothing of this keeps a view from being drawn: it begins once the page is there,
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -29,13 +28,12 @@ from tablewright.ui.api_calls import Refused, SignedOut
 from tablewright.ui.applications import Application, Thing
 from tablewright.ui.components import box, button, icon, set_attribute, text
 from tablewright.ui.feedback import guarded
+from tablewright.ui.frame_views.paced_looks import PacedLooks, Turns
 from tablewright.ui.live_changes import OnChange, TooManyViews
 from tablewright.ui.screen_page import Page
 
 __all__ = ["Notices"]
 
-# Between two looks at an application that goes on changing.
-_PAUSE = 2.0
 _SHOWN = 30
 
 _log = logging.getLogger(__name__)
@@ -56,11 +54,12 @@ class Notices:
     def __init__(self, read: ReadNotices, stored: StoredNotices) -> None:
         self._read = read
         self._stored = stored
+        self._turns = Turns()
         self._bells: WeakSet[_Bell] = WeakSet()
 
     def add(self, page: Page) -> None:
         """Give a page its bell."""
-        self._bells.add(_Bell(page, self._read, self._stored, self._mark_read_elsewhere))
+        self._bells.add(_Bell(page, self._read, self._stored, self._turns, self._mark_read_elsewhere))
 
     def _mark_read_elsewhere(self, source: _Bell, read: frozenset[str]) -> None:
         """Somebody has read something: their other windows show it."""
@@ -75,9 +74,11 @@ class _Bell:
         page: Page,
         read: ReadNotices,
         stored: StoredNotices,
+        turns: Turns,
         on_read: Callable[[_Bell, frozenset[str]], None],
     ) -> None:
         self._page = page
+        self._looks = PacedLooks(turns)
         self._store = read
         self._stored = stored
         # What others wrote about, by application and id, as it was read; None where it is not shown.
@@ -125,12 +126,14 @@ class _Bell:
 
     def _changed_in(self, application: Application) -> OnChange:
         async def changed(_: Sequence[AnyChange] | None) -> None:
+            await self._looks.ask(application.name, look)
+
+        async def look() -> None:
             if not self._page.client.is_deleted:
                 try:
                     await self._look(application)
                 except SignedOut:
                     self._page.leave()
-                await asyncio.sleep(_PAUSE)
 
         return changed
 

@@ -6,9 +6,9 @@
     │ foot: a composer    ││ history │         def _draw_head(self) -> None: ...          _draw_body, _draw_context
     └─────────────────────┘└─────────┘
 
-``load`` reads it and draws the parts that show something else than before: somebody's own change comes by the stream
-as well, and a button that is drawn again between the press and the release of the mouse loses the click. Changes are
-made under the version that was seen (``_change``).
+``load`` reads it, one read after the other (``OrderedReads``), and draws the parts that show something else than
+before: somebody's own change comes by the stream as well, and a button that is drawn again between the press and the
+release of the mouse loses the click. Changes are made under the version that was seen (``_change``).
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from nicegui import ui
 from tablewright.ui.api_calls import Answer, Refused
 from tablewright.ui.components import box, empty
 from tablewright.ui.feedback import Handler, toast
+from tablewright.ui.list_detail.ordered_reads import OrderedReads
 from tablewright.ui.screen_page import Page
 
 __all__ = ["DetailPanel", "Parts"]
@@ -60,6 +61,8 @@ class DetailPanel(ABC):
         self._drawn: Parts | None = None
         self._head: ui.element | None = None
         self._body: ui.element | None = None
+        self._is_closed = False
+        self.load = OrderedReads(self._load)
 
     # -- what a subclass says ---------------------------------------------------------------------------------------
 
@@ -86,14 +89,17 @@ class DetailPanel(ABC):
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
-    async def load(self) -> bool:
+    async def _load(self) -> bool:
         """Read the thing, and draw what has changed of it; whether it is there."""
         try:
             shown = await self._read()
         except Refused as error:
             if error.status not in _MISSING:
                 raise
-            self._show_missing()
+            if not self._is_closed:
+                self._show_missing()
+            return False
+        if self._is_closed:
             return False
         if self._head is None or self._body is None:
             self._begin()
@@ -116,6 +122,10 @@ class DetailPanel(ABC):
             with box("tw-thing-body", tabindex="0"):
                 self._body = box("tw-stack")
             self._draw_foot()
+
+    def end(self) -> None:
+        """Something else is open in its place: a read that is on its way draws nothing any more."""
+        self._is_closed = True
 
     def clear(self) -> None:
         """Take it off the screen; the next ``load`` draws all of it."""

@@ -208,6 +208,8 @@ class ListScreen(ABC):
     async def _open(self, **values: str) -> None:
         key = values.get(self.ID, "")
         before, self._detail = self._detail, None
+        if before is not None:
+            before.end()
         columns = self._columns
         columns.show("thing" if key else "list")
         columns.thing.clear()

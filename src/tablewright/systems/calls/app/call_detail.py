@@ -26,6 +26,7 @@ from tablewright.ui.api_calls import Refused
 from tablewright.ui.components import avatar, box, button, link, text
 from tablewright.ui.feedback import confirm, toast
 from tablewright.ui.list_detail.conversation import activity
+from tablewright.ui.list_detail.ordered_reads import OrderedReads
 from tablewright.ui.screen_page import Page
 
 __all__ = ["CallDetail"]
@@ -61,8 +62,9 @@ class CallDetail:
         self._after = after
         self._call: CallBody = {}
         self._drawn: object = None
+        self.load = OrderedReads(self._load)
 
-    async def load(self) -> None:
+    async def _load(self) -> None:
         """Read the call and draw it."""
         api = self._page.api
         self._call = (await api.call("get_call", callId=self.call_id, consistent=True)).body
