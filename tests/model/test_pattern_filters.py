@@ -121,7 +121,7 @@ def returned_by_mistake(self: Any) -> Any:
         (
             lambda self: attr(self.pgae) == "x",
             None,
-            r"Row.found: its filter is on 'pgae', and Row has no such field; it has user",
+            r"Row.found, filter: Row has no field 'pgae'; did you mean 'page'",
         ),
         (lambda self: self.page == "x", None, r"Row.found: .* for an expression write attr\(Row.page\)"),
         (lambda self: attr(self.page) == 5, None, r"Row.page: 5 is not valid"),
