@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import count
+from typing import Any
 
 import pytest
 
+from tablewright.dynamo import Item
 from tablewright.engine import Engine
 from tablewright.store import PlaceSwitch
 from tablewright.transfer import RelocationOptions, TransferError, open_relocation
+from tablewright.transfer.relocation import relocation as relocation_module
+from tablewright.transfer.relocation.live_comparing import LiveComparison
 from tests.transfer.relocation.served_places import Places, running, served_places
 from tests.transfer.samples import ORDERS, every_type, fill, items_of, orders
 
@@ -136,3 +141,63 @@ def test_both_places_are_endpoints_and_not_the_same(target: str, message: str) -
 
     with pytest.raises(TransferError, match=message):
         asyncio.run(run())
+
+
+def test_a_hold_that_others_have_broken_is_no_difference_and_the_process_goes_on(
+    places: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, target = places.engines
+    broken: list[PlaceSwitch] = []
+    differing = LiveComparison.differing
+
+    async def late(self: LiveComparison, table: str, key: Sequence[str], keys: Sequence[Item]) -> dict[bytes, Any]:
+        # Programs wait for four seconds at most: they break the hold, and go on writing.
+        switch = PlaceSwitch.of(source.call("GetItem", PlaceSwitch.read().body).get("Item"))
+        if switch.state == "held" and not broken:
+            broken.append(switch)
+            source.call("UpdateItem", switch.releasing())
+            source.call("PutItem", {"TableName": "Orders", "Item": {**_key(3), "status": {"S": "later"}}})
+        return await differing(self, table, key, keys)
+
+    monkeypatch.setattr(LiveComparison, "differing", late)
+
+    async def run() -> None:
+        async with running(places, []) as relocation:
+            source.call("PutItem", {"TableName": "Orders", "Item": {**_key(3), "status": {"S": "now"}}})
+            answer = await relocation.ask("cut")
+            assert (answer["done"], answer["reason"]) == (
+                False,
+                "it took too long, so that those who waited went on; try again",
+            )
+            assert len(broken) == 1
+            assert (await relocation.ask("cut"))["done"]
+
+    asyncio.run(run())
+    assert items_of(target, "Orders") == items_of(source, "Orders")
+
+
+def test_a_stream_that_does_not_end_while_the_place_is_held_is_told_and_the_hold_ends(
+    places: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program without the switch goes on, as do all when they have broken a hold that took too long."""
+    source, target = places.engines
+    monkeypatch.setattr(relocation_module, "_MAX_HOLD_SECONDS", 1.0)
+
+    async def run() -> None:
+        async def write() -> None:
+            for number in count(1000):
+                source.call("PutItem", {"TableName": "Orders", "Item": _key(number)})
+                await asyncio.sleep(0.03)
+
+        async with running(places, []) as relocation:
+            writing = asyncio.ensure_future(write())
+            answer = await relocation.ask("cut")
+            assert not answer["done"]
+            assert "a program without the switch writes to it" in answer["reason"]
+            switch = PlaceSwitch.of(source.call("GetItem", PlaceSwitch.read().body)["Item"])
+            assert switch.state == "open"
+            writing.cancel()
+            assert (await relocation.ask("cut"))["done"]
+
+    asyncio.run(run())
+    assert items_of(target, "Orders") == items_of(source, "Orders")

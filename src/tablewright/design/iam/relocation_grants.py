@@ -37,6 +37,7 @@ _OF_CONTROL = (
     ("Query", "segments and shards"),
     ("ConditionCheckItem", "whether another process has taken over"),
 )
+_OF_TRIAL = ("CreateTable", "DescribeTable", "UpdateTable", "PutItem", "DeleteTable")
 
 
 def of_switch(switch: Table, *, is_tenant: bool, reads_streams: bool) -> Iterator[Grant]:
@@ -55,6 +56,11 @@ def of_relocation(design: Design, switch: Table) -> Iterator[Grant]:
     control = Resource(switch, shared=True)
     for action, reason in _OF_CONTROL:
         yield Grant(action, control, reason)
+    trial = Table(f"{switch.name}-check", switch.partition, switch.sort)
+    for action in _OF_TRIAL:
+        yield Grant(
+            action, Resource(trial, shared=True), "whether streams can be turned off and on, where that is not known"
+        )
     yield Grant("ListTables", Resource(switch, everything=True), "which tables there are; IAM cannot limit it to one")
     for table in design.all_tables:
         for action, reason in _OF_TABLE:

@@ -19,9 +19,20 @@ from tablewright.dynamo import Item
 from tablewright.store import PlaceSwitch, ServiceError
 from tablewright.transfer.errors import TransferError
 from tablewright.transfer.places.patient_calls import PatientCalls
+from tablewright.transfer.places.table_definition import TableDefinition
 from tablewright.transfer.places.table_place import TablePlace
 
 _MAIN: Item = {"id": {"S": "main"}, "part": {"S": "main"}}
+CONTROL_DEFINITION = TableDefinition(
+    {
+        "AttributeDefinitions": [{"AttributeName": name, "AttributeType": "S"} for name in PlaceSwitch.KEY],
+        "KeySchema": [
+            {"AttributeName": name, "KeyType": kind}
+            for name, kind in zip(PlaceSwitch.KEY, ("HASH", "RANGE"), strict=True)
+        ],
+        "BillingMode": "PAY_PER_REQUEST",
+    }
+)
 _REFUSED = "ConditionalCheckFailedException"
 
 # A write of a transaction: {"Put": {...}}.
@@ -57,21 +68,7 @@ class ControlTable:
 
     async def ensure(self) -> None:
         """Create the table, unless it is there."""
-        body = {
-            "TableName": PlaceSwitch.TABLE,
-            "AttributeDefinitions": [{"AttributeName": name, "AttributeType": "S"} for name in ("id", "part")],
-            "KeySchema": [
-                {"AttributeName": "id", "KeyType": "HASH"},
-                {"AttributeName": "part", "KeyType": "RANGE"},
-            ],
-            "BillingMode": "PAY_PER_REQUEST",
-        }
-        try:
-            await self._calls.call("CreateTable", body)
-        except ServiceError as error:
-            if error.code != "ResourceInUseException":
-                raise
-        await self.place.until_active(PlaceSwitch.TABLE)
+        await self.place.create(PlaceSwitch.TABLE, CONTROL_DEFINITION)
 
     async def _get(self, key: Item) -> Item | None:
         try:

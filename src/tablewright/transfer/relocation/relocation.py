@@ -29,6 +29,7 @@ from tablewright.transfer.relocation.control_table import ControlTable
 from tablewright.transfer.relocation.live_comparing import LiveComparison
 from tablewright.transfer.relocation.relocation_state import REQUESTS, RelocationState
 from tablewright.transfer.relocation.stream_following import StreamFollower
+from tablewright.transfer.relocation.stream_trial import TRIAL_TABLE, try_streams
 from tablewright.transfer.relocation.table_streams import WHOLE_IMAGES, TableStreams
 
 __all__ = ["Relocation", "RelocationEvent", "RelocationOptions", "open_relocation"]
@@ -40,6 +41,9 @@ _BEAT_SECONDS = 0.5
 # A stream that had nothing for so long, while nobody wrote, has no more.
 _QUIET_SECONDS = 0.2
 _MAX_LAG = 1.0
+# Longer than programs wait: they have broken a hold by then, and their changes would keep a stream from its end.
+_MAX_HOLD_SECONDS = 6.0
+_TOO_LATE = "it took too long, so that those who waited went on; try again"
 # A process that has not been heard of for so long is not there.
 _SILENT_SECONDS = 10.0
 _MAX_LISTED = 20
@@ -76,6 +80,9 @@ class _Place:
         self._unpaced = PatientCalls(calls.backend)
         self.control = ControlTable(self.tables, calls)
         self.streams = TableStreams(self.tables, self._unpaced)
+
+    async def try_streams(self) -> None:
+        await try_streams(self.tables, self._unpaced)
 
     def close(self) -> None:
         self.tables.close()
@@ -146,6 +153,9 @@ class Relocation:
     async def run(self, options: RelocationOptions, on_event: OnEvent = lambda _: None) -> str:
         """Begin, or go on, until it is finished; gives the place where the tables are."""
         self._on_event = on_event
+        if await self.status() is None:
+            for place in (self._source, self._target):
+                await place.try_streams()
         for place in (self._source, self._target):
             await place.control.ensure()
         if await self.status() is None:
@@ -171,7 +181,7 @@ class Relocation:
 
     async def _begin(self, options: RelocationOptions) -> None:
         source, target = self._source.tables, self._target.tables
-        known = [name for name in await source.table_names() if name != PlaceSwitch.TABLE]
+        known = [name for name in await source.table_names() if name not in (PlaceSwitch.TABLE, TRIAL_TABLE)]
         names = list(dict.fromkeys(options.tables)) or known
         definitions: dict[str, TableDefinition] = {}
         for name in names:
@@ -345,14 +355,22 @@ class Relocation:
             quiet = await follower.run_pass()
             if quiet and passed_at > known_at and passed_at - follower.last_record_at > _QUIET_SECONDS:
                 break
+            if passed_at - began > _MAX_HOLD_SECONDS:
+                await here.control.step(held.releasing())
+                return await self._not_moved(
+                    f"the stream of {here.tables.place} did not come to its end in {_MAX_HOLD_SECONDS:g} s: a program "
+                    "without the switch writes to it, or those who waited went on; try again"
+                )
             await asyncio.sleep(0 if not quiet else 0.01)
         different = [
             name.decode()
             for table, keys in follower.recent.items()
             for name in await comparison.differing(table, state.definitions[table].key, list(keys.values()))
         ]
+        if different and not await here.control.step(held.releasing()):
+            # Those who waited have broken the hold and gone on, so that what they write differs.
+            return await self._not_moved(_TOO_LATE)
         if different:
-            await here.control.step(held.releasing())
             state.verified = False
             await self._answer(done=False, reason=f"{len(different)} items differ", differing=different[:_MAX_LISTED])
             raise TransferError(
@@ -364,10 +382,13 @@ class Relocation:
         if not await here.control.step(held.moving()) and not await self._has_moved(here, held):
             for name in state.tables:
                 await there.streams.turn_off(name)
-            await self._answer(done=False, reason="it took too long, so that those who waited went on; try again")
-            return False
+            return await self._not_moved(_TOO_LATE)
         await self._arrive(here, there, began)
         return True
+
+    async def _not_moved(self, reason: str) -> bool:
+        await self._answer(done=False, reason=reason)
+        return False
 
     @staticmethod
     async def _has_moved(place: _Place, held: PlaceSwitch) -> bool:
