@@ -38,6 +38,7 @@ class StudioFrame(Frame):
         for each in self._views:
             is_open = view is not None and view.title == each.title
             set_attribute(self._items[each.title], "aria-current", "page" if is_open else None)
+        self._side_tables.client.run_javascript("st.showView()")
 
     def show_tables(self, tables: Sequence[str], table: str) -> None:
         """List the tables, and say which one the views are about."""

@@ -63,8 +63,8 @@ texts = Catalogue(
         "not_in_snapshot": ("The snapshot has no design {name}", "Lo snapshot non ha il design {name}"),
         "no_changes": ("Nothing has changed", "Non è cambiato nulla"),
         "files_about": (
-            "Made from the model, as `tablewright infra`, `iam`, `docs` and `workbench` make them.",
-            "Prodotti dal modello, come fanno `tablewright infra`, `iam`, `docs` e `workbench`.",
+            "Made from the model, as tablewright infra, iam, docs and workbench make them.",
+            "Prodotti dal modello, come fanno tablewright infra, iam, docs e workbench.",
         ),
         "policies": ("IAM policies", "Policy IAM"),
         "policies_about": (

@@ -42,7 +42,6 @@ __all__ = ["design_view", "files_of", "policies_of"]
 
 _File = tuple[str, Callable[[], str]]
 
-_PARTS = ("findings", "document", "diff", "files")
 _TONES: dict[str, Tone] = {"error": "bad", "warning": "warn", "advice": "info"}
 _IMPACTS: dict[Impact, Tone] = {
     Impact.FREE: "good",
@@ -65,7 +64,9 @@ async def design_view(page: StudioPage, design: str = "") -> None:
     if found is None:
         empty(t("shell.not_found"), t("shell.not_found_about"))
         return
-    part = page.query.get("part", _PARTS[0])
+    parts = {"findings": _draw_findings, "document": _draw_document, "diff": _draw_diff, "files": _draw_files}
+    part = page.query.get("part", "")
+    part = part if part in parts else "findings"
     with box("tw-body"):
         with box("tw-row tw-wrap"):
             if len(designs) > 1:
@@ -77,13 +78,12 @@ async def design_view(page: StudioPage, design: str = "") -> None:
                     label=t("designs.design"),
                 ).classes("st-design-select")
             with box("tw-menu-group").style("padding: 0"):
-                for each in _PARTS:
+                for each in parts:
                     pressed = str(each == part).lower()
                     href = _address(page, found.name, each)
                     with box("tw-choice", "a", href=href, data_go=True, role="button", aria_pressed=pressed):
                         text(t(f"designs.{each}"))
-        drawn = {"document": _draw_document, "diff": _draw_diff, "files": _draw_files}.get(part, _draw_findings)
-        drawn(page, found)
+        parts[part](page, found)
 
 
 def _address(page: StudioPage, design: str, part: str) -> str:

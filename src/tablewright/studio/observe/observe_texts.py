@@ -92,8 +92,8 @@ _SQL = {
     "chart": ("Chart", "Grafico"),
     "result": ("Result", "Risultato"),
     "too_large": (
-        "The file is larger than 200 MB: write it with `tablewright sql ... --output FILE`",
-        "Il file supera 200 MB: scrivilo con `tablewright sql ... --output FILE`",
+        "The file is larger than 200 MB: write it with tablewright sql ... --output FILE",
+        "Il file supera 200 MB: scrivilo con tablewright sql ... --output FILE",
     ),
     "exported": ("{kind} exported", "{kind} esportato"),
 }
@@ -153,9 +153,9 @@ _STREAMS = {
         "Lo studio e Admin di questo comando possono farlo; un programma tuo chiama consumer.replay(letter).",
     ),
     "replay_read_only": (
-        "Admin handles dead letters again; so does this studio with `up --studio-write`, for consumers that run in "
+        "Admin handles dead letters again; so does this studio with up --studio-write, for consumers that run in "
         "this process.",
-        "Admin gestisce di nuovo le dead letter; così questo studio con `up --studio-write`, per i consumatori che "
+        "Admin gestisce di nuovo le dead letter; così questo studio con up --studio-write, per i consumatori che "
         "girano in questo processo.",
     ),
 }

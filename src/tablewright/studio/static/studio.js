@@ -10,6 +10,10 @@ addEventListener("click", async (event) => {
 
 // Which row of the grid is open; rows are one piece of HTML, so that the browser marks them.
 window.st = {
+  // On a phone the views are a bar that scrolls: the one that is open is in sight.
+  showView: () => setTimeout(() => {
+    document.querySelector(".st-side-view[aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" });
+  }, 50),
   // What has a label inside of an element that has just been drawn.
   focus: (id, label) => setTimeout(() => {
     for (const each of getHtmlElement(id)?.querySelectorAll("[aria-label]") ?? []) {
