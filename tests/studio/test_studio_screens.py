@@ -75,6 +75,7 @@ def test_somebody_finds_a_task_changes_it_and_sees_the_request(desk: RunningStud
     expect(panel.locator(".st-attributes")).to_contain_text("Order part 4, twice")
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("ST2")
 def test_odd_values_are_shown_as_what_they_are(desk: RunningStudio) -> None:
     page = desk.open("/items/odd")
@@ -163,6 +164,7 @@ def test_somebody_makes_a_write_of_the_design_and_sees_its_request(desk: Running
     expect(page.locator("tbody tr").first).to_contain_text("update Task")
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("ST9")
 def test_somebody_looks_at_the_design_and_takes_files_along(desk: RunningStudio) -> None:
     page = desk.open("/design/Tasks")

@@ -73,6 +73,7 @@ def test_an_approval_that_is_asked_for_is_told_to_who_may_give_it_and_to_nobody_
     expect(viewer.locator(".tw-bell-none")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_everybody_is_told_of_their_own_in_each_application(screens: Screens) -> None:
     issue = f"Told of {uuid4().hex[:6]}"
     with api(screens, "sam") as sam:
