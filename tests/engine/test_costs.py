@@ -2,20 +2,27 @@
 
 Each ``Shape`` is a family of requests by a size. A request of twice the size may take twice as many lines of Python,
 and a little more. The search puts shapes together at random; it is long, and part of the slow tier.
+
+A second search is for requests that keep others waiting: on items as large as there are, one by itself and as many as
+go into a transaction or a page, no slice may take long, in processor time. What is done beside the slices does not
+count.
 """
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from contextlib import suppress
+from time import thread_time
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tablewright.dynamo import DynamoError
 from tablewright.engine import Engine
+from tablewright.engine.slices import Unfinished
 from tests.engine.line_counts import counted_lines
 
 SIZE = 60
@@ -219,3 +226,174 @@ def lines(shape: Shape, value: str, size: int) -> int:
         with counted_lines() as count, suppress(DynamoError):
             engine.call(operation, request)
         return count()
+
+
+# -- slices ---------------------------------------------------------------------------------------------------------
+
+# A slice may take 50 ms; machines are slower than others, and busy.
+MAX_SLICE_SECONDS = 4 * 0.050
+MANY = 40
+
+# As many as fit into so many bytes of an item.
+LARGE_VALUES: dict[str, Callable[[int], Any]] = {
+    "numbers": lambda size: {"L": [number(1)] * (size // 3)},
+    "texts": lambda size: {"L": [{"S": "a"}] * (size // 2)},
+    "booleans": lambda size: {"L": [{"BOOL": True}] * (size // 2)},
+    "a mixture": lambda size: {"L": [{"S": ""}, {"NULL": True}] * (size // 3)},
+    "lists": lambda size: {"L": [{"L": []}] * (size // 4)},
+    "a map": lambda size: {"M": {f"{each}": number(1) for each in range(size // 8)}},
+    "a set of numbers": lambda size: {"NS": [f"{each}" for each in range(size // 4, 0, -1)]},
+    "a set of texts": lambda size: {"SS": [f"{each}" for each in range(size // 6)]},
+    "a text": lambda size: {"S": "é" * (size // 2)},
+}
+CONDITION = " OR ".join(f"contains(v, :v{each})" for each in range(100))
+CONDITION_VALUES = {f":v{each}": number(-each) for each in range(100)}
+
+
+def about(each: int) -> Request:
+    return {"TableName": "rows", "Key": {"pk": {"S": "a"}, "sk": {"S": f"{each:03}"}}}
+
+
+def updating_large(each: int, expression: str) -> Request:
+    values = {"ExpressionAttributeValues": {":v": number(1)}} if ":v" in expression else {}
+    return {**about(each), "UpdateExpression": expression, **values}
+
+
+def with_condition(each: int, condition: str) -> Request:
+    return {**about(each), "ConditionExpression": condition, "ExpressionAttributeValues": CONDITION_VALUES}
+
+
+EXPRESSIONS = ["SET y = :v", "SET w = v REMOVE v", "SET v[0] = :v", "SET w = list_append(v, v)", "ADD n :v", "REMOVE v"]
+# By the bytes of the value, and by how many items there are.
+LongShape = Callable[[Any, int], tuple[str, Request]]
+
+
+def one_update(text: str) -> LongShape:
+    return lambda value, count: ("UpdateItem", updating_large(0, text))
+
+
+def many_updates(text: str) -> LongShape:
+    def shape(value: Any, count: int) -> tuple[str, Request]:
+        members = [{"Update": updating_large(each, text)} for each in range(count)]
+        return "TransactWriteItems", {"TransactItems": members}
+
+    return shape
+
+
+LONG_SHAPES: dict[str, LongShape] = {
+    **{f"update {text}": one_update(text) for text in EXPRESSIONS},
+    **{f"updates {text}": many_updates(text) for text in EXPRESSIONS},
+    "checks": lambda value, count: (
+        "TransactWriteItems",
+        {"TransactItems": [{"ConditionCheck": with_condition(each, f"NOT ({CONDITION})")} for each in range(count)]},
+    ),
+    "deletes": lambda value, count: (
+        "TransactWriteItems",
+        {"TransactItems": [{"Delete": with_condition(each, CONDITION)} for each in range(count)]},
+    ),
+    "puts": lambda value, count: (
+        "TransactWriteItems",
+        {"TransactItems": [{"Put": {"TableName": "rows", "Item": {**KEY, "v": value}}}]},
+    ),
+    "put": lambda value, count: (
+        "PutItem",
+        {"TableName": "rows", "Item": {**about(0)["Key"], "v": value}, "ReturnValues": "ALL_OLD"},
+    ),
+    "batch of puts": lambda value, count: (
+        "BatchWriteItem",
+        {
+            "RequestItems": {
+                "rows": [{"PutRequest": {"Item": {**about(each)["Key"], "v": value}}} for each in range(min(count, 25))]
+            },
+            "ReturnConsumedCapacity": "INDEXES",
+        },
+    ),
+    "get": lambda value, count: ("GetItem", {**about(0), "ProjectionExpression": "v"}),
+    "gets": lambda value, count: (
+        "TransactGetItems",
+        {"TransactItems": [{"Get": {**about(each), "ProjectionExpression": "v"}} for each in range(count)]},
+    ),
+    "batch of gets": lambda value, count: (
+        "BatchGetItem",
+        {
+            "RequestItems": {
+                "rows": {"Keys": [about(each)["Key"] for each in range(count)], "ProjectionExpression": "v"}
+            }
+        },
+    ),
+    "scan": lambda value, count: ("Scan", {"TableName": "rows"}),
+    "filter": lambda value, count: (
+        "Scan",
+        {"TableName": "rows", "FilterExpression": CONDITION, "ExpressionAttributeValues": CONDITION_VALUES},
+    ),
+    "statements": lambda value, count: (
+        "BatchExecuteStatement",
+        {
+            "Statements": [
+                {"Statement": f"SELECT v FROM \"rows\" WHERE pk = 'a' AND sk = '{each:03}'"}
+                for each in range(min(count, 25))
+            ]
+        },
+    ),
+    "insertions": lambda value, count: (
+        "ExecuteTransaction",
+        {
+            "TransactStatements": [
+                {"Statement": f"UPDATE \"rows\" SET y = 1 WHERE pk = 'a' AND sk = '{each:03}'"} for each in range(count)
+            ]
+        },
+    ),
+}
+
+
+@pytest.mark.slow
+@settings(max_examples=60)
+@given(
+    shape=st.sampled_from(sorted(LONG_SHAPES)),
+    value=st.sampled_from(sorted(LARGE_VALUES)),
+    is_one=st.booleans(),
+    is_indexed=st.booleans(),
+)
+def test_no_slice_of_a_request_takes_long(shape: str, value: str, is_one: bool, is_indexed: bool) -> None:
+    count = 1 if is_one else MANY
+    held = LARGE_VALUES[value]((390_000 if is_one else 3_900_000 // MANY) // 2)
+    # What was busy once is measured again.
+    assert any(longest_slice(shape, held, count, is_indexed) < MAX_SLICE_SECONDS for _ in range(3))
+
+
+def longest_slice(shape: str, held: Any, count: int, is_indexed: bool) -> float:
+    """The processor time of the longest slice of a request, on a table of so many items."""
+    key = [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}]
+    more: Request = {"StreamSpecification": {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}}
+    with Engine.open() as engine:
+        engine.call(
+            "CreateTable",
+            {
+                "TableName": "rows",
+                "AttributeDefinitions": [{"AttributeName": name, "AttributeType": "S"} for name in ("pk", "sk")],
+                "KeySchema": key,
+                "BillingMode": "PAY_PER_REQUEST",
+                **(more if is_indexed else {}),
+            },
+        )
+        for each in range(count):
+            engine.call("PutItem", {"TableName": "rows", "Item": {**about(each)["Key"], "n": number(1), "v": held}})
+        operation, request = LONG_SHAPES[shape](held, count)
+        checked = engine.check(operation, request)
+        longest = 0.0
+        gc.disable()
+        try:
+            work: Callable[[], Any] = lambda: engine.begin(operation, checked)  # noqa: E731
+            while True:
+                began = thread_time()
+                with suppress(DynamoError):
+                    outcome = work()
+                    longest = max(longest, thread_time() - began)
+                    if isinstance(outcome, Unfinished):
+                        if outcome.beside is not None:
+                            outcome.beside()
+                        work = outcome.resume
+                        continue
+                return max(longest, thread_time() - began)
+        finally:
+            gc.enable()

@@ -446,7 +446,9 @@ def add_values(old: AttributeValue, value: AttributeValue) -> AttributeValue:
     ((tag, content),) = value.items()
     if tag == "N":
         return {"N": number_sum(old["N"], content)}
-    return {tag: set_order(tag, {*old[tag], *content})}
+    there = set(old[tag])
+    # Both are in order, so that they are merged rather than sorted.
+    return {tag: set_order(tag, [*old[tag], *(element for element in content if element not in there)])}
 
 
 def subtract_elements(old: AttributeValue, value: AttributeValue) -> AttributeValue | None:

@@ -19,6 +19,7 @@ from tablewright.engine.items.item_operations import (
     check_key_paths,
     checked_key,
     replace_with,
+    takes_long,
 )
 from tablewright.engine.items.planned_writes import run_in_slices
 from tablewright.engine.items.request_expressions import Parameters
@@ -169,7 +170,8 @@ def _checked_writes(writes: list[dict[str, Any]]) -> Sliced[list[_BatchWrite]]:
             yield
             checked = 0
         is_put = "PutRequest" in write
-        item, size = checked_item(write["PutRequest"]["Item"] if is_put else write["DeleteRequest"]["Key"])
+        given = write["PutRequest"]["Item"] if is_put else write["DeleteRequest"]["Key"]
+        item, size = (yield from beside(partial(checked_item, given))) if takes_long(given) else checked_item(given)
         if is_put and size > MAX_ITEM_SIZE:
             raise ValidationException("Item size has exceeded the maximum allowed size")
         checked += size

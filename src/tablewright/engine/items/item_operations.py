@@ -47,6 +47,8 @@ _TOO_LARGE = "Item size has exceeded the maximum allowed size"
 # What a get or a put has that is about the item alone: most have nothing else, and then there is little to check.
 _WHERE = frozenset({"TableName", "Key", "ConsistentRead", "ReturnConsumedCapacity", CHARGES})
 _WHAT = frozenset({"TableName", "Item", ITEM_SIZE})
+# A number that is not canonical takes 2 us to check.
+_MANY_VALUES = 3000
 # The rows of a large item collection that its size is estimated from.
 _SAMPLED_ROWS = 2000
 # Its size is reported as a range of a gigabyte.
@@ -78,6 +80,8 @@ class Changes(Protocol):
 def put_item(db: Database, request: dict[str, Any]) -> Response:
     item, size = request["Item"], request.get(ITEM_SIZE)
     if size is None:
+        if takes_long(item):
+            return _put_in_slices(db, request)
         item, size = checked_item(item)
     condition: ConditionProgram | None = None
     values: Mapping[str, AttributeValue] = {}
@@ -99,6 +103,11 @@ def put_item(db: Database, request: dict[str, Any]) -> Response:
         return _with_metrics(db, {}, table, item, request)
     write = Write(table, key, replace_with(item, size), condition, values, _item_on_failure(request))
     return _written(put_item, db, request, write, item, size=size)
+
+
+def _put_in_slices(db: Database, request: dict[str, Any]) -> Steps:
+    item, size = yield from beside(lambda: checked_item(request["Item"]))
+    return (yield from finished(put_item(db, {**request, "Item": item, ITEM_SIZE: size})))
 
 
 def get_item(db: Database, request: dict[str, Any]) -> Response:
@@ -237,6 +246,21 @@ def _response(
 
 
 # -- shared with batches, transactions and PartiQL -----------------------------------------------------------
+
+
+def takes_long(item: Mapping[str, AttributeValue]) -> bool:
+    """Whether an item has so many values in it that to check them takes milliseconds."""
+    count = 0
+    pending = [value for value in item.values() if "S" not in value and "N" not in value]
+    while pending:
+        for content in pending.pop().values():
+            if isinstance(content, list | dict):
+                count += len(content)
+                if count > _MANY_VALUES:
+                    return True
+                members = content if isinstance(content, list) else content.values()
+                pending += [member for member in members if isinstance(member, dict)]
+    return False
 
 
 def replace_with(item: Item | None, size: int = 0) -> Callable[[Row | None], tuple[Item | None, int]]:

@@ -45,6 +45,7 @@ from tablewright.engine.items.item_operations import (
     check_key_paths,
     checked_key,
     replace_with,
+    takes_long,
     updated_item,
 )
 from tablewright.engine.items.planned_writes import Plan, plan, plan_large, planned_in_slices
@@ -93,7 +94,10 @@ def transact_write_items(db: Database, request: dict[str, Any]) -> Steps:
     # Of the list of members, one by one: writing is a single slice, and long enough.
     content = sha256(b"[")
     for member in request["TransactItems"]:
-        action = _checked_action(member)
+        if _takes_long(member):
+            action = yield from beside(partial(_checked_action, member))
+        else:
+            action = _checked_action(member)
         if token is not None:
             content.update((b"," if actions else b"") + orjson.dumps(member, option=orjson.OPT_SORT_KEYS))
         actions.append(action)
@@ -371,6 +375,15 @@ class _Action:
     size: int
     # What it counts against the limit of a transaction.
     payload: int
+
+
+def _takes_long(member: dict[str, Any]) -> bool:
+    return any(
+        takes_long(request[name])
+        for request in member.values()
+        for name in ("Item", "ExpressionAttributeValues")
+        if name in request
+    )
 
 
 def _checked_action(member: dict[str, Any]) -> _Action:
