@@ -146,22 +146,26 @@ def _up(options: argparse.Namespace) -> int:
         return run_as_deployed(settings, options)
     if settings.is_embedded and not settings.memory:
         check_layout(settings.data, by_region=False)
+    from tablewright.runtime.start_up import starting
+
     # What takes a while to import, once it is known that it is needed.
-    from tablewright.cli.progress import StepProgress
-    from tablewright.runtime import SettingsError
-    from tablewright.runtime.http.serve import serve
-    from tablewright.runtime.logs import set_up
-    from tablewright.store import StoreError
+    with starting():
+        from tablewright.cli.progress import StepProgress
+        from tablewright.runtime import SettingsError
+        from tablewright.runtime.http.serve import serve
+        from tablewright.runtime.logs import set_up
+        from tablewright.store import StoreError
 
-    set_up(settings.log_level)
-    make_screens = _screens(settings)
-    if make_screens is not None:
-        from tablewright.cli.studio.studio_command import with_studio
+        set_up(settings.log_level)
+        make_screens = _screens(settings)
+        if make_screens is not None:
+            from tablewright.cli.studio.studio_command import with_studio
 
-        make_screens = with_studio(make_screens, settings, may_write=options.studio_write)
+            make_screens = with_studio(make_screens, settings, may_write=options.studio_write)
     with StepProgress() as steps:
         steps.begin("loading the systems")
-        systems = load(*dict.fromkeys(options.system or ()))
+        with starting():
+            systems = load(*dict.fromkeys(options.system or ()))
         steps.begin("opening the database")
         runtime = open_runtime(settings, systems, accept_loss=options.accept_loss)
         if options.dynamodb_port is not None and runtime.engine is not None:
