@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -118,3 +120,29 @@ def test_sharded_keys_that_begin_otherwise_tell_entities_apart_without_a_type() 
             name: str
             number: int
             keys = Keys(PK="A#{name}#{number:1}")
+
+
+def test_a_key_that_begins_with_a_time_is_told_from_one_that_begins_with_text() -> None:
+    table = Table("chat", "PK", "SK")
+
+    class Membership(Entity, table=table):
+        user: str
+        room: str
+        keys = Keys(PK="USER#{user}", SK="Join:{room}")
+
+    class Comment(Entity, table=table):
+        user: str
+        said_at: datetime
+        keys = Keys(PK="USER#{user}", SK="{said_at}")
+
+    comment = Comment(user="ada", said_at=datetime(2026, 3, 2, tzinfo=UTC)).item()
+    assert [schema_of(each).matches(comment) for each in (Comment, Membership)] == [True, False]
+    assert not schema_of(Comment).matches(Membership(user="ada", room="art").item())
+    # As other programs have stored it.
+    assert schema_of(Comment).matches({**comment, "SK": {"S": "2026-03-02T10:00:00.001Z"}})
+    with pytest.raises(ModelError, match=r"Note and \w+ can have the same key"):
+
+        class Note(Entity, table=table):
+            user: str
+            title: str
+            keys = Keys(PK="USER#{user}", SK="{title}")

@@ -62,7 +62,10 @@ class KeyTemplate:
 
     @property
     def compiled(self) -> Template | None:
-        return None if self.is_raw else Template(str(self), self.unescaped)
+        if self.is_raw:
+            return None
+        is_time = isinstance(self.parts[0], Field) and self.parts[0].is_time if self.parts else False
+        return Template(str(self), self.unescaped).renamed(str, begins_with_time=is_time)
 
     def __str__(self) -> str:
         if self.optional_from is None:

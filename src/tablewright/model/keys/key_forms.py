@@ -136,6 +136,8 @@ class Field:
     name: str
     form: str
     raw: str | None = None
+    # Whether it is always the text of a time or a date, which begins with the year.
+    is_time: bool = False
 
     @property
     def encoder(self) -> Callable[[AttributeValue], str]:
@@ -297,7 +299,12 @@ def _never(_: str) -> bool:
 
 
 def form_regex(part: Field) -> str:
-    """Exactly the texts that a field can have in a key."""
+    """Exactly the texts that a field can have in a key; of times, somewhat more."""
+    text = _form_regex(part)
+    return f"(?=[0-9]{{4}}-){text}" if part.is_time and part.is_text else text
+
+
+def _form_regex(part: Field) -> str:
     form = part.form
     if form == "number":
         return r"5|6[0-9]{3}(?=[1-9])[0-9]*[1-9]|4[0-9]{3}(?=[0-8])[0-9]*[0-8]~"
@@ -324,6 +331,7 @@ Token = tuple[Charset, bool]
 
 _LAST = 0x10FFFF
 _DIGITS: Charset = ((0x30, 0x39),)
+_HYPHEN: Charset = ((0x2D, 0x2D),)
 
 
 def tokens_of(part: Part) -> list[Token]:
@@ -337,11 +345,12 @@ def tokens_of(part: Part) -> list[Token]:
         return [(_DIGITS if each == "0" else ((ord(each), ord(each)),), False) for each in shape]
     if part.form == "number":
         return [(_DIGITS, False), ((*_DIGITS, (0x7E, 0x7E)), True)]
+    year = [*[(_DIGITS, False)] * 4, (_HYPHEN, False)] if part.is_time else []
     if part.raw is None:
         # Escapes begin with a dollar sign.
-        return [(((0x24, _LAST),), True)]
+        return [*year, (((0x24, _LAST),), True)]
     refused = [-1, *sorted(map(ord, part.raw)), _LAST + 1]
-    return [(tuple((low + 1, high - 1) for low, high in pairwise(refused) if low + 1 < high), True)]
+    return [*year, (tuple((low + 1, high - 1) for low, high in pairwise(refused) if low + 1 < high), True)]
 
 
 def can_overlap(one: list[Token], other: list[Token]) -> bool:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from datetime import UTC, date, datetime
 from functools import cached_property
 from typing import Any
 
@@ -23,7 +24,9 @@ from tablewright.dynamo import AttributeValue, Item, non_null_at
 from tablewright.model.declarations import UNSTORED
 from tablewright.model.errors import ModelError, TemplateError
 from tablewright.model.items.field_layout import FieldLayout, encode_value
+from tablewright.model.items.field_spec import FieldLocation
 from tablewright.model.keys.fast_keys import key_builder
+from tablewright.model.keys.key_forms import Field
 from tablewright.model.keys.key_rules import KeyRule, Keys, stable_shard
 from tablewright.model.keys.unstored_fields import UnstoredFields
 from tablewright.model.naming import Naming
@@ -271,7 +274,10 @@ class KeyLayout(FieldLayout):
                 stored_path(name): tuple(self._as_stored(name, f"{where}, when {name}", value) for value in values)
                 for name, values in case.when.items()
             }
-            return replace(case, template=case.template.renamed(stored_path), when=when)
+            # Where text comes first, that tells keys apart.
+            first = case.template.parts[0] if case.template.parts else None
+            is_time = isinstance(first, Field) and _is_time(self.locate(first.name, where))
+            return replace(case, template=case.template.renamed(stored_path, begins_with_time=is_time), when=when)
 
         return replace(in_attributes(rule), others=tuple(map(in_attributes, rule.others)))
 
@@ -280,3 +286,14 @@ class KeyLayout(FieldLayout):
         if value is None:
             return None
         return encode_value(self.locate(name, where), decode(value), where) or value
+
+
+def _is_time(location: FieldLocation) -> bool:
+    """Whether all that is stored at a location is the text of a time or a date."""
+    encoders = location.coercion.bound_encoders
+    if location.types - {"NULL"} != {"S"} or not encoders or not encoders.keys() <= _TIMES.keys():
+        return False
+    return all((encode(_TIMES[kind]) or {}).get("S", "").startswith("2000-") for kind, encode in encoders.items())
+
+
+_TIMES: dict[type, Any] = {datetime: datetime(2000, 1, 1, tzinfo=UTC), date: date(2000, 1, 1)}

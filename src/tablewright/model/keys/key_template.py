@@ -150,7 +150,7 @@ class Template:
         """The fields without which there is no key."""
         return frozenset(part.name for part in self.parts if isinstance(part, Field))
 
-    def renamed(self, name_of: Callable[[str], str]) -> Template:
+    def renamed(self, name_of: Callable[[str], str], *, begins_with_time: bool = False) -> Template:
         """The same keys, made of fields with other names, which may have characters that a template could not."""
 
         def rename(parts: Sequence[Part]) -> tuple[Part, ...]:
@@ -158,6 +158,8 @@ class Template:
 
         renamed = object.__new__(Template)
         parts, optional = rename(self.parts), rename(self.optional)
+        if begins_with_time and isinstance(parts[0], Field):
+            parts = (replace(parts[0], is_time=True), *parts[1:])
         shown = "".join(map(str, parts)) + (f"[{''.join(map(str, optional))}]" if optional else "")
         # This is where a frozen dataclass and its cached properties keep their values.
         renamed.__dict__.update(text=shown, raw=self.raw, parts=parts, optional=optional)
