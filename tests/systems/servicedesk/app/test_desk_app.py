@@ -167,7 +167,7 @@ def test_the_voice_agent_has_no_screen(screens: Screens) -> None:
 @pytest.mark.parametrize(
     ("viewport", "scheme"),
     [
-        pytest.param(DESK, "light", id="desk, light", marks=pytest.mark.slow),
+        pytest.param(DESK, "light", id="desk, light"),
         pytest.param(PHONE, "dark", id="phone, dark"),
         pytest.param(DESK, "dark", id="desk, dark", marks=pytest.mark.slow),
         pytest.param(PHONE, "light", id="phone, light", marks=pytest.mark.slow),

@@ -198,7 +198,7 @@ INBOX, PORTAL, DASHBOARD = ("op_9", "/support/inbox"), ("cust_1", "/support/mine
 @pytest.mark.parametrize(
     ("viewport", "scheme", "views"),
     [
-        pytest.param(DESK, "light", [INBOX], id="desk, light", marks=pytest.mark.slow),
+        pytest.param(DESK, "light", [INBOX], id="desk, light"),
         pytest.param(PHONE, "dark", [PORTAL, DASHBOARD], id="phone, dark"),
         pytest.param(DESK, "dark", [INBOX, PORTAL, DASHBOARD], id="desk, dark", marks=pytest.mark.slow),
         pytest.param(PHONE, "light", [INBOX, PORTAL, DASHBOARD], id="phone, light", marks=pytest.mark.slow),
