@@ -33,18 +33,27 @@ from tablewright.engine.partiql.statements import (
 from tablewright.engine.partiql.translate import statement as read_statement
 from tablewright.engine.partiql.where_keys import single_read_key
 from tablewright.engine.partiql.write_statements import KeyMismatch
-from tablewright.engine.slices import Response, Sliced, Steps, slice_end
+from tablewright.engine.slices import Sliced, Steps, slice_end
 from tablewright.engine.tables.table_schema import EmptyKeyException, Table
 
 _REPEATED = "Transaction request cannot include multiple operations on one item"
 _FACTOR = 2
 
 
-def execute_transaction(db: Database, request: dict[str, Any]) -> Response:
+def execute_transaction(db: Database, request: dict[str, Any]) -> Steps:
     given = request["TransactStatements"]
-    parameters = [parameter_values(member) for member in given]
+    until = slice_end()
+    parameters = []
+    for member in given:
+        if thread_time() > until:
+            yield
+            until = slice_end()
+        parameters.append(parameter_values(member))
     bound: list[tuple[Statement, Values]] = []
     for number, (member, values) in enumerate(zip(given, parameters, strict=True)):
+        if thread_time() > until:
+            yield
+            until = slice_end()
         with _Located(number):
             statement = read_statement(member["Statement"])
             check_values(statement, values)
@@ -56,9 +65,7 @@ def execute_transaction(db: Database, request: dict[str, Any]) -> Response:
         raise ValidationException(
             "ExecuteTransaction API does not support both read and write operations in the same request."
         )
-    if reads:
-        return _read_transaction(db, request, bound)
-    return _write_transaction(db, request, bound)
+    return (yield from (_read_transaction if reads else _write_transaction)(db, request, bound))
 
 
 def _write_transaction(db: Database, request: dict[str, Any], bound: list[tuple[Statement, Values]]) -> Steps:
