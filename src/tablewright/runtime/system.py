@@ -169,6 +169,8 @@ class Runtime:
     is_function: bool = False
     # Whether this process serves the screens of the applications.
     has_screens: bool = False
+    # Whether the tables have been made, or found, by this process.
+    is_prepared: bool = False
     # The consumers that this process runs; None until its application is made.
     consumers: ConsumerThreads | None = field(default=None, repr=False)
     # Called with the address of this process as soon as it listens.

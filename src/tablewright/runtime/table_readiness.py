@@ -2,7 +2,6 @@
 
     are_ready(runtime, systems)      at start: every table and index that a system reads is there
     check_tables(runtime, systems)   for readiness: every table answers
-    check_operations(runtime)        before tables are made on an endpoint: it has what every system needs
 
 To describe a table takes a permission that serving does not need. So a read that the design declares is made instead,
 for a key that no item has: GetItem on a table whose items are got, or else Query on the table or an index.
@@ -16,11 +15,10 @@ from typing import Any
 
 from tablewright.model import Design, Get, Schema, Table
 from tablewright.runtime.internal_tables import events_table, internal_table
-from tablewright.runtime.settings import SettingsError
 from tablewright.runtime.system import Runtime, System
 from tablewright.store import Request, ServiceError
 
-__all__ = ["are_ready", "check_operations", "check_tables", "is_any_there", "tables_of"]
+__all__ = ["are_ready", "check_tables", "is_any_there", "tables_of"]
 
 # The role whose reads are made, where a design has it: that of the requests.
 _ROLE = "api"
@@ -56,21 +54,6 @@ async def check_tables(runtime: Runtime, systems: Sequence[System]) -> None:
         for place in _places(system.design):
             first.setdefault(place[0].name, place)
     await asyncio.gather(*(_read(runtime, place) for place in first.values()))
-
-
-async def check_operations(runtime: Runtime) -> None:
-    """Whether an endpoint has transactions; SettingsError if not. Not all that speak the protocol do.
-
-    A request without actions is refused by whoever knows the operation, and changes nothing.
-    """
-    try:
-        await runtime.store.backend.call_async(Request("TransactWriteItems", {"TransactItems": []}, _PATTERN))
-    except ServiceError as error:
-        if error.code == "UnknownOperationException":
-            raise SettingsError(
-                "the endpoint has no transactions (TransactWriteItems), which idempotent requests, events and "
-                "consumers need; `tablewright check --endpoint URL DESIGN` prints all that it cannot do for a design"
-            ) from None
 
 
 async def _is_there(runtime: Runtime, place: Place) -> bool:

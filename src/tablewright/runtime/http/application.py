@@ -24,6 +24,7 @@ from fastapi.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp
 
 from tablewright.runtime.consumer_threads import ConsumerSpec, ConsumerThreads
+from tablewright.runtime.endpoint_differences import check_differences
 from tablewright.runtime.events.event_bridge import BRIDGE, event_bridge
 from tablewright.runtime.http import admin_routes, html_pages, problems
 from tablewright.runtime.http.api_description import describe
@@ -35,7 +36,7 @@ from tablewright.runtime.internal_tables import events_table
 from tablewright.runtime.mail.event_mail import MailRetries
 from tablewright.runtime.periodic_thread import PeriodicThread
 from tablewright.runtime.system import Runtime, System
-from tablewright.runtime.table_readiness import are_ready, check_operations, tables_of
+from tablewright.runtime.table_readiness import are_ready, tables_of
 from tablewright.store import Resolution
 
 # What other packages use.
@@ -209,22 +210,27 @@ def _with_cors(runtime: Runtime, app: ASGIApp) -> ASGIApp:
 
 
 async def prepare(runtime: Runtime, systems: Sequence[System]) -> None:
-    """Create missing tables, and bring others in line with the design.
+    """Create missing tables, and bring others in line with the design; once for a runtime.
 
     On an endpoint, tables that are there are taken as they are, unless ``ensure_tables`` is set: to describe a table is
-    more than a process that serves may do.
+    more than a process that serves may do. Before any is made there, what the endpoint lacks of DynamoDB is named;
+    SettingsError if a system cannot work without it.
     """
     settings = runtime.settings
+    if runtime.is_prepared:
+        return
     if not settings.is_embedded and not settings.ensure_tables and await are_ready(runtime, systems):
+        runtime.is_prepared = True
         return
     if not settings.is_embedded:
-        await check_operations(runtime)
+        await check_differences(runtime, systems)
     tables = tables_of(systems)
     differences = await runtime.store.ensure_tables(*tables)
     # Not what an endpoint does not support, and what is left as it is.
     applied = [difference for difference in differences if difference.resolution is Resolution.APPLIED]
     if applied:
         _log.info("tables were brought in line with the design", extra={"count": len(applied)})
+    runtime.is_prepared = True
 
 
 def services_of(runtime: Runtime, systems: Sequence[System]) -> dict[str, Any]:
