@@ -9,6 +9,7 @@ services_postgres   create, get and list of Service Desk against the same calls 
 support      tickets of Support under load, and how far behind its metrics are
 engagement   customers of a batch run, and reads of the best candidates
 copy         `tablewright copy` from server to server, against a loop over boto3
+relocation   `tablewright relocate` under load: how fast it copies and follows, and what a writer waits at the cut
 scale        a million items against ten thousand, and memory
 startup      from nothing to the first write, over a bare interpreter
 

@@ -10,6 +10,7 @@ from benchmarks import (
     in_process,
     over_http,
     over_http_256,
+    relocation,
     remote,
     report,
     scale,
@@ -34,6 +35,7 @@ MODULES = (
     engagement,
     browsers,
     copies,
+    relocation,
     scale,
     startup,
 )

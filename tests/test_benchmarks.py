@@ -26,6 +26,7 @@ from benchmarks import (
     over_http_256,
     packages,
     postgres,
+    relocation,
     remote_targets,
     report,
     servers,
@@ -193,6 +194,24 @@ def test_the_store_of_the_part_remote_reads_and_writes_orders() -> None:
         assert target.scan_rate() > 0
         target.stop()
         assert {each.revision for each in filled.iterate(orders.Order)} == {2}
+
+
+# -- the part `relocation` ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.requirement("SH6")
+def test_a_relocation_is_measured_and_loses_no_write(tmp_path: Path) -> None:
+    figures = relocation.run(tmp_path, 200)
+    assert list(figures) == [*relocation.RATES, *relocation.TIMES]
+    assert all(value > 0 for values in figures.values() for value in values)
+
+
+def test_the_longest_hold_of_all_rounds_decides() -> None:
+    figures = {name: [0.5, 0.6, 1.2] for name in [*relocation.RATES, *relocation.TIMES]}
+    rows = {row[0]: row[1:] for row in relocation.section(figures, 3).rows}
+    assert rows[relocation.CUT] == ["0.60 s", "1.20 s", "≤ 1 s", "**missed**"]
+    assert rows[relocation.LAG] == ["0.60 s", "1.20 s", "", ""]
 
 
 # -- the part `store` -----------------------------------------------------------------------------------------------
