@@ -8,6 +8,7 @@ services     the systems over HTTP: each call against an empty route with the sa
 services_postgres   create, get and list of Service Desk against the same calls by hand on PostgreSQL
 support      tickets of Support under load, and how far behind its metrics are
 engagement   customers of a batch run, and reads of the best candidates
+studio       the first screen of the studio and pages of a million items, in Chromium
 copy         `tablewright copy` from server to server, against a loop over boto3
 relocation   `tablewright relocate` under load: how fast it copies and follows, and what a writer waits at the cut
 scale        a million items against ten thousand, and memory

@@ -18,6 +18,7 @@ from benchmarks import (
     services_postgres,
     startup,
     store,
+    studio,
     support,
     waits,
 )
@@ -34,6 +35,7 @@ MODULES = (
     support,
     engagement,
     browsers,
+    studio,
     copies,
     relocation,
     scale,

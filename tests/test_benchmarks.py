@@ -4,6 +4,8 @@ The load generator counts answers, the page keeps its other parts, and those who
 """
 
 import http.client
+import os
+import re
 import socket
 import subprocess
 import sys
@@ -33,6 +35,7 @@ from benchmarks import (
     services_postgres,
     store,
     store_targets,
+    studio,
     workload,
 )
 from benchmarks.report import Section
@@ -212,6 +215,34 @@ def test_the_longest_hold_of_all_rounds_decides() -> None:
     rows = {row[0]: row[1:] for row in relocation.section(figures, 3).rows}
     assert rows[relocation.CUT] == ["0.60 s", "1.20 s", "≤ 1 s", "**missed**"]
     assert rows[relocation.LAG] == ["0.60 s", "1.20 s", "", ""]
+
+
+# -- the part `studio` ----------------------------------------------------------------------------------------------
+
+STUDIO = "from benchmarks import studio; print(studio.measured(3_000, 1).render())"
+
+
+def run_studio_part(**settings: str) -> str:
+    """In a process of its own: Playwright has one event loop in a thread."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"} | settings
+    command = [sys.executable, "-c", STUDIO]
+    return subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT, env=environment).stdout
+
+
+def test_without_a_browser_the_part_studio_says_that_it_is_missing(tmp_path: Path) -> None:
+    shown = run_studio_part(PATH=str(tmp_path), PLAYWRIGHT_BROWSERS_PATH=str(tmp_path))
+    assert "not measured here: no Chromium starts; `playwright install chromium` gets one" in shown
+
+
+@pytest.mark.slow
+@pytest.mark.requirement("ST2")
+def test_the_studio_is_measured_in_a_browser() -> None:
+    shown = run_studio_part()
+    if "not measured here" in shown:
+        pytest.skip(shown)
+    assert [name for name in studio.FIGURES if re.search(rf"{name} \| [1-9]\d* ms \| [1-9]\d* ms", shown)] == [
+        *studio.FIGURES
+    ]
 
 
 # -- the part `store` -----------------------------------------------------------------------------------------------
