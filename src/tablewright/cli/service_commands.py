@@ -6,13 +6,14 @@ import argparse
 import json
 import os
 import sys
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from tablewright.cli.argument_parser import Commands, DamagedDataError, UsageError, port, refused
 from tablewright.cli.database_commands import add_accept_loss
 
 if TYPE_CHECKING:
-    from tablewright.runtime import Runtime, Settings
+    from tablewright.runtime import Runtime, Settings, System
     from tablewright.studio.studio_server import MakeApplicationScreens
 
 _LOOPBACK = "127.0.0.1"
@@ -40,7 +41,12 @@ def register(commands: Commands) -> None:
     )
     add_accept_loss(up)
     up.add_argument("--demo", action="store_true", help="fill a new data folder with demo data")
-    up.add_argument("--system", action="append", metavar="NAME", help="only this system; may be repeated")
+    up.add_argument(
+        "--system",
+        action="append",
+        metavar="NAME",
+        help="only this system, or the one in a module of your own; may be repeated",
+    )
     up.add_argument(
         "--as-deployed",
         action="store_true",
@@ -128,11 +134,9 @@ def _up(options: argparse.Namespace) -> int:
         # A terminal is for the person in front of it: requests are logged there only on demand.
         log_level="WARNING" if sys.stderr.isatty() and "TABLEWRIGHT_LOG_LEVEL" not in os.environ else None,
     )
-    from tablewright.systems import NAMES, load
+    from tablewright.systems import load
 
-    unknown = set(options.system or ()) - set(NAMES)
-    if unknown:
-        raise UsageError(f"unknown system {', '.join(sorted(unknown))}; choose from {', '.join(NAMES)}")
+    own = _own_systems(options.system or ())
     if options.dynamodb_port is not None:
         if not settings.is_embedded:
             raise UsageError("--dynamodb-port is for the embedded engine; other tools can use the endpoint itself")
@@ -164,8 +168,9 @@ def _up(options: argparse.Namespace) -> int:
             make_screens = with_studio(make_screens, settings, may_write=options.studio_write)
     with StepProgress() as steps:
         steps.begin("loading the systems")
+        wanted = dict.fromkeys(options.system or ())
         with starting():
-            systems = load(*dict.fromkeys(options.system or ()))
+            systems = [own[name] if name in own else load(name)[0] for name in wanted] or load()
         steps.begin("opening the database")
         runtime = open_runtime(settings, systems, accept_loss=options.accept_loss)
         if options.dynamodb_port is not None and runtime.engine is not None:
@@ -181,6 +186,21 @@ def _up(options: argparse.Namespace) -> int:
             raise UsageError(str(error)) from None
         ignore_stop_signals()
         return status
+
+
+def _own_systems(names: Iterable[str]) -> dict[str, System]:
+    """Of the systems that are asked for, those that do not come with Tablewright, by their modules."""
+    from tablewright.cli.deploy.deploy_command import system_at
+    from tablewright.systems import NAMES
+
+    own = {name: system_at(name) for name in dict.fromkeys(names) if name not in NAMES}
+    unknown = sorted(name for name, found in own.items() if found is None)
+    if unknown:
+        raise UsageError(
+            f"unknown system {', '.join(unknown)}; choose from {', '.join(NAMES)}, or give the module of a System of "
+            "your own"
+        )
+    return {name: found[0] for name, found in own.items() if found is not None}
 
 
 def _screens(settings: Settings) -> MakeApplicationScreens | None:

@@ -7,6 +7,7 @@ not wait for FastAPI and all that a system needs to run.
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from tablewright.runtime.identity.access import RUNTIME_ADMINS
@@ -25,6 +26,8 @@ def load(*names: str) -> list[System]:
 
 
 def roles() -> list[Role]:
-    """The roles of all systems, and of the runtime that they run on."""
-    modules = [import_module(f"tablewright.systems.{name}.roles") for name in NAMES]
+    """The roles of all systems that are here, and of the runtime that they run on."""
+    # An image has only the systems that it needs.
+    here = [name for name in NAMES if find_spec(f"tablewright.systems.{name}") is not None]
+    modules = [import_module(f"tablewright.systems.{name}.roles") for name in here]
     return [*(role for module in modules for role in module.ROLES), RUNTIME_ADMINS]

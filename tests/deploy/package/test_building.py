@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+import time
 import zipfile
 from pathlib import Path
 
+import httpx
 import pytest
 
 from tablewright.deploy.package.building import build_image, build_zip
@@ -57,28 +60,70 @@ def test_a_package_for_another_processor_has_its_code(tmp_path: Path) -> None:
             assert int.from_bytes(head[18:20], "little") == AARCH64, name
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root may change the root folder of a process")
+@pytest.mark.timeout(900)
 def test_an_image_runs_from_its_own_root(tmp_path: Path) -> None:
-    built = build_image(PLACE, tmp_path)
+    """As a container runtime starts it: its user, its command, its volume, and a port that is set."""
+    may = subprocess.run([sys.executable, "-c", "import os; os.chroot('/')"], capture_output=True, timeout=60)
+    if may.returncode != 0:
+        pytest.skip("this user may not change the root folder of a process, as a container runtime does")
+    built = build_image("calls", PLACE, tmp_path)
     root = tmp_path / "root"
     config = unpack_image(built.path, root)["config"]
-    variables = dict(each.split("=", 1) for each in config["Env"])
+    # What every container runtime adds to an image.
+    shared = root / "dev" / "shm"
+    shared.mkdir(parents=True)
+    shared.chmod(0o1777)
+    variables = {**dict(each.split("=", 1) for each in config["Env"]), "TABLEWRIGHT_PORT": "0"}
+    user, group = map(int, config["User"].split(":"))
+    assert user > 0
+    (volume,) = (root / name.lstrip("/") for name in config["Volumes"])
+    assert (volume.stat().st_uid, volume.stat().st_gid) == (user, group)
 
     def enter() -> None:
         os.chroot(root)
-        os.chdir("/tmp")
+        os.chdir(config["WorkingDir"])
+        os.setgroups([])
+        os.setgid(group)
+        os.setuid(user)
 
     def run(*arguments: str) -> str:
-        done: subprocess.CompletedProcess[str] = subprocess.run(
-            [*config["Entrypoint"], *arguments],
-            env=variables,
-            preexec_fn=enter,
-            capture_output=True,
-            text=True,
-            timeout=120,
+        command = [*config["Entrypoint"], *arguments]
+        done = subprocess.run(
+            command, env=variables, preexec_fn=enter, capture_output=True, text=True, timeout=120, check=False
         )
         assert done.returncode == 0, done.stderr
         return done.stdout
 
     assert run("--version").startswith("tablewright ")
-    assert "mode" in run("config")
+    told = tmp_path / "told"
+    with told.open("wb") as log:
+        command = [*config["Entrypoint"], *config["Cmd"]]
+        process = subprocess.Popen(command, env=variables, preexec_fn=enter, stdout=log, stderr=log)
+    try:
+        port = _port(process, told)
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30, follow_redirects=True) as client:
+            assert client.get("/readyz").json() == {"status": "ready", "failing": {}}
+            assert [each["name"] for each in client.get("/systems.json").json()] == ["calls"]
+            # Another process of the container, on the same volume.
+            token = run("token", "--user", "ada", "--role", "calls:Admins").strip()
+            headers = {"Authorization": f"Bearer {token}"}
+            assert client.get("/calls/users/ada/calls", headers=headers).status_code == 200
+            assert "<html" in client.get("/app").text
+    finally:
+        process.terminate()
+        process.wait(timeout=60)
+    assert process.returncode == 0, told.read_text()
+    assert {path.stat().st_uid for path in volume.iterdir()} == {user}
+    assert (volume / "tablewright.db").exists()
+
+
+def _port(process: subprocess.Popen[bytes], told: Path) -> int:
+    """The port that a process says it listens on, at every address of its container."""
+    end = time.monotonic() + 120
+    while time.monotonic() < end:
+        if found := re.search(r"http://0\.0\.0\.0:(\d+)", told.read_text()):
+            return int(found[1])
+        if process.poll() is not None:
+            break
+        time.sleep(0.1)
+    raise AssertionError(told.read_text())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import stat
 import sys
 import tarfile
 import zipfile
@@ -97,6 +98,9 @@ def test_an_image_is_an_oci_layout_whose_digests_hold_and_is_the_same_again(tmp_
     assert (root / "opt" / "python" / "bin" / "python").readlink() == Path("python3")
     assert config["config"]["Entrypoint"] == ["/opt/python/bin/python"]
     assert config["config"]["User"] == "65532:65532"
+    assert config["config"]["Volumes"] == {"/data": {}}
+    assert stat.S_IMODE((root / "data").stat().st_mode) == 0o700
+    assert stat.S_IMODE((root / "tmp").stat().st_mode) == 0o1777
     assert (config["os"], config["architecture"]) == ("linux", "arm64")
 
 

@@ -24,6 +24,16 @@ from tablewright.systems import NAMES, load
 from tablewright.wire import serve_in_thread
 from tests.runtime.commands import issued, run, up
 
+OWN_SYSTEM = """
+from fastapi import APIRouter
+
+from tablewright.model import Design, Table
+from tablewright.runtime import System
+
+design = Design("Things", tables=[Table("things", "PK")])
+system = System("mine", "Mine", "A system of our own.", design, APIRouter(), service=lambda runtime: object())
+"""
+
 
 def tickets(url: str, token: str) -> list[str]:
     headers = {"Authorization": f"Bearer {token}"}
@@ -117,9 +127,11 @@ def test_an_endpoint_that_is_not_there_is_named(tmp_path: Path) -> None:
     assert "http://127.0.0.1:9" in refused.stderr
 
 
-def test_a_system_that_is_named_twice_runs_once(tmp_path: Path) -> None:
-    with up("--memory", "--system", "calls", "--system", "calls", cwd=tmp_path) as (_, url):
-        assert [each["name"] for each in httpx.get(f"{url}/systems.json").json()] == ["calls"]
+def test_a_system_that_is_named_twice_runs_once_and_one_of_your_own_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "things.py").write_text(OWN_SYSTEM)
+    wanted = ("--system", "calls", "--system", "calls", "--system", "things")
+    with up("--memory", *wanted, cwd=tmp_path) as (_, url):
+        assert [each["name"] for each in httpx.get(f"{url}/systems.json").json()] == ["calls", "mine"]
 
 
 def test_one_system_can_run_alone(tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ def _package(options: argparse.Namespace) -> int:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if options.image:
-            built = [build_image(found[1], folder)]
+            built = [build_image(options.path, found[1], folder)]
         else:
             wanted = dict.fromkeys(options.architecture or _ARCHITECTURES[:1])
             built = [build_zip(found[1], each, options.python, folder) for each in wanted]

@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 import tempfile
 from dataclasses import dataclass
-from importlib.util import find_spec
+from importlib import import_module
 from pathlib import Path
 
 from tablewright.deploy.package.bytecode import can_compile_for, compiled
 from tablewright.deploy.package.function_zip import write_zip
 from tablewright.deploy.package.needed_modules import NeededModules, needed_by
-from tablewright.deploy.package.oci_image import PACKAGES, interpreter_files, own_architecture, write_image
+from tablewright.deploy.package.oci_image import DATA, PACKAGES, interpreter_files, own_architecture, write_image
 from tablewright.deploy.package.package_files import Files, source_files, wheel_files
 from tablewright.deploy.package.wheels import download, pinned
 
@@ -46,12 +46,15 @@ def build_zip(place: str, architecture: str, python: str, folder: Path) -> Built
     return BuiltPackage(path, path.stat().st_size, unpacked, tuple(requirements))
 
 
-def build_image(place: str, folder: Path) -> BuiltPackage:
-    """The image of a system with its screens, for the processor and the Python of this machine."""
-    module = place.partition(":")[0]
+def build_image(name: str, place: str, folder: Path) -> BuiltPackage:
+    """The image of a system with its screens, for the processor and the Python of this machine.
+
+    ``name`` is what ``up --system`` takes. A container is reached from outside of it, so it listens everywhere in it.
+    """
+    module, _, attribute = place.partition(":")
     architecture, python = own_architecture(), f"{sys.version_info.major}.{sys.version_info.minor}"
-    screens = f"{module.rpartition('.')[0]}.app"
-    needed = needed_by(*_SERVER, module, *_modules(screens))
+    screens: str | None = getattr(import_module(module), attribute).screens
+    needed = needed_by(*_SERVER, module, *([] if screens is None else [screens]))
     sources = source_files(needed, screens=True)
     files, requirements = _with_wheels(needed, sources, architecture, python)
     packages = {f"{PACKAGES}/{name}": content for name, content in files.items()}
@@ -62,29 +65,19 @@ def build_image(place: str, folder: Path) -> BuiltPackage:
         path,
         architecture=architecture,
         entrypoint=["/opt/python/bin/python", "-m", "tablewright"],
-        command=["up"],
+        command=["up", "--system", name],
         variables={
             "PATH": "/opt/python/bin",
             "PYTHONPATH": f"/{PACKAGES}",
             "PYTHONDONTWRITEBYTECODE": "1",
             "SSL_CERT_FILE": "/etc/ssl/certs/ca-certificates.crt",
             "HOME": "/tmp",
+            "TABLEWRIGHT_HOST": "0.0.0.0",
+            "TABLEWRIGHT_DATA": f"/{DATA}",
         },
     )
     unpacked = sum(len(content) for each in (interpreter[0], packages) for content in each.values())
     return BuiltPackage(path, path.stat().st_size, unpacked, tuple(requirements))
-
-
-def _modules(package: str) -> list[str]:
-    """The modules of a package, if there is one."""
-    try:
-        spec = find_spec(package)
-    except ModuleNotFoundError:
-        return []
-    if spec is None or spec.origin is None:
-        return []
-    names = sorted(path.stem for path in Path(spec.origin).parent.glob("*.py"))
-    return [f"{package}.{name}" for name in names if name != "__init__"]
 
 
 def _with_wheels(needed: NeededModules, files: Files, architecture: str, python: str) -> tuple[Files, list[str]]:

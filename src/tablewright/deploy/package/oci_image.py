@@ -4,8 +4,9 @@
     blobs/sha256/...    manifest, configuration, and a layer for each of: the interpreter, the packages
 
 ``skopeo copy oci-archive:image.tar docker://...`` puts it into a registry. The same files make the same bytes: entries
-are sorted, and have no times and no owners. The interpreter is that of this machine with the libraries that it loads,
-so an image is for the processor that it was built on.
+are sorted, and have no times. A container runs as a user without rights, which may write to its volume and to /tmp.
+The interpreter is that of this machine with the libraries that it loads, so an image is for the processor that it was
+built on.
 """
 
 from __future__ import annotations
@@ -53,7 +54,11 @@ _FOR_WHEELS = (
     "libutil.so.1",
     "libz.so.1",
 )
-_USER = "65532:65532"
+_USER = 65532
+# Where a container keeps its data: a volume, which has the owner of the folder that it is mounted over.
+DATA = "data"
+# The folders that a container writes to: their modes and owners.
+_FOLDERS = {DATA: (0o700, _USER), "tmp": (0o1777, 0)}
 _GO_ARCHITECTURES = {"x86_64": "amd64", "arm64": "arm64"}
 
 
@@ -86,8 +91,8 @@ def interpreter_files() -> tuple[Files, dict[str, str]]:
     for authorities in (Path("/etc/ssl/certs/ca-certificates.crt"), Path("/etc/pki/tls/certs/ca-bundle.crt")):
         if authorities.is_file():
             found["etc/ssl/certs/ca-certificates.crt"] = authorities.read_bytes()
-    found["etc/passwd"] = b"app:x:65532:65532::/tmp:/sbin/nologin\n"
-    found["etc/group"] = b"app:x:65532:\n"
+    found["etc/passwd"] = f"app:x:{_USER}:{_USER}::/tmp:/sbin/nologin\n".encode()
+    found["etc/group"] = f"app:x:{_USER}:\n".encode()
     return found, links
 
 
@@ -113,20 +118,21 @@ def write_image(
     """Write an image of some layers; its digest."""
     blobs: Files = {}
     described, diffs = [], []
-    for files, links in layers:
-        plain = _tar(files, links)
+    for number, (files, links) in enumerate(layers):
+        plain = _tar(files, links, _FOLDERS if number == 0 else {})
         diffs.append(f"sha256:{hashlib.sha256(plain).hexdigest()}")
         described.append(_blob(blobs, gzip.compress(plain, 6, mtime=0), _LAYER))
     config = {
         "architecture": _GO_ARCHITECTURES[architecture],
         "os": "linux",
         "config": {
-            "User": _USER,
+            "User": f"{_USER}:{_USER}",
             "Env": [f"{name}={value}" for name, value in variables.items()],
             "Entrypoint": entrypoint,
             "Cmd": command,
             "WorkingDir": "/tmp",
             "ExposedPorts": {"8080/tcp": {}},
+            "Volumes": {f"/{DATA}": {}},
         },
         "rootfs": {"type": "layers", "diff_ids": diffs},
     }
@@ -143,7 +149,7 @@ def write_image(
         "index.json": _json({"schemaVersion": 2, "mediaType": _INDEX, "manifests": [listed]}),
         **blobs,
     }
-    path.write_bytes(_tar(content, {}))
+    path.write_bytes(_tar(content, {}, {}))
     return str(listed["digest"])
 
 
@@ -157,24 +163,24 @@ def _blob(blobs: Files, content: bytes, kind: str) -> dict[str, Any]:
     return {"mediaType": kind, "digest": f"sha256:{digest}", "size": len(content)}
 
 
-def _tar(files: Files, links: Mapping[str, str]) -> bytes:
-    """A tar of files and links with the folders that they are in, without times and owners."""
+def _tar(files: Files, links: Mapping[str, str], writable: Mapping[str, tuple[int, int]]) -> bytes:
+    """A tar of files and links with the folders that they are in, and of folders with modes and owners; no times."""
     out = io.BytesIO()
     names = [*files, *links]
     folders = {str(parent) for name in names for parent in Path(name).parents if str(parent) != "."}
-    if "tmp" not in folders and any(name.startswith("opt/") for name in names):
-        folders.add("tmp")
     with tarfile.open(fileobj=out, mode="w", format=tarfile.USTAR_FORMAT) as archive:
-        for name in sorted({*folders, *names}):
+        for name in sorted({*folders, *names, *writable}):
             entry = tarfile.TarInfo(name)
             if name in links:
                 entry.type, entry.linkname, entry.mode = tarfile.SYMTYPE, links[name], 0o777
                 archive.addfile(entry)
-            elif name in folders:
-                entry.type, entry.mode = tarfile.DIRTYPE, 0o1777 if name == "tmp" else 0o755
-                archive.addfile(entry)
-            else:
+            elif name in files:
                 is_program = "/bin/" in name or ".so" in Path(name).name
                 entry.size, entry.mode = len(files[name]), 0o755 if is_program else 0o644
                 archive.addfile(entry, io.BytesIO(files[name]))
+            else:
+                entry.type = tarfile.DIRTYPE
+                entry.mode, owner = writable.get(name, (0o755, 0))
+                entry.uid = entry.gid = owner
+                archive.addfile(entry)
     return out.getvalue()

@@ -2,9 +2,9 @@
 
     people ──▶ load balancer (TLS) ──▶ tasks on Fargate ──▶ tables, bucket, mail, bus
 
-Screens need web sockets and a process that remembers what it shows, so they are not for functions. Several tasks share
-the work: consumers by leases, schedules by conditions, requests by the load balancer, which keeps a browser with its
-task.
+The image says what it starts, and as whom. Screens need web sockets and a process that remembers what it shows, so they
+are not for functions. Several tasks share the work: consumers by leases, schedules by conditions, requests by the load
+balancer, which keeps a browser with its task.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ def _tasks(stack: Stack, tables: TableTemplate, needs: SystemNeeds, variables: d
         "What starts the containers.",
         reasons={"SignInToRegistry": "IAM cannot limit GetAuthorizationToken to a repository"},
     )
-    settings = {**variables, "TABLEWRIGHT_HOST": "0.0.0.0", "TABLEWRIGHT_PORT": str(_PORT)}
+    settings = {**variables, "TABLEWRIGHT_PORT": str(_PORT)}
     stack.add(
         "ContainerTask",
         "AWS::ECS::TaskDefinition",
@@ -186,7 +186,6 @@ def _tasks(stack: Stack, tables: TableTemplate, needs: SystemNeeds, variables: d
                 {
                     "Name": "systems",
                     "Image": ref("Image"),
-                    "Command": ["up", "--system", needs.system.name],
                     "Essential": True,
                     "StopTimeout": _STOP_SECONDS,
                     "LinuxParameters": {"InitProcessEnabled": True},
