@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -10,6 +11,7 @@ from tablewright.deploy import BuiltStack, check_stack, design_stack, needs_of, 
 from tablewright.design import DesignError
 from tablewright.design.infra import Deployment
 from tablewright.model import Design, Table
+from tablewright.runtime import Settings
 from tablewright.systems import NAMES, load
 from tests.deploy.stacks import actions, complaints, needs, of_type, read_yaml, stack, statements
 from tests.design.subjects import DESIGNS
@@ -69,6 +71,25 @@ def test_cfn_lint_has_nothing_to_say_about_the_stack_of_a_design(name: str) -> N
 def test_the_yaml_says_what_the_template_says(name: str, container: bool) -> None:
     built = stack(name, container)
     assert read_yaml(built.yaml) == built.template
+
+
+def test_functions_and_containers_are_told_where_tables_are_being_relocated_to() -> None:
+    target, none = {"Ref": "RelocateTo"}, {"Ref": "AWS::NoValue"}
+    for function in of_type(stack("tasks").template, "AWS::Lambda::Function").values():
+        told = function["Environment"]["Variables"]["TABLEWRIGHT_RELOCATE_TO"]
+        assert told == {"Fn::If": ["IsRelocated", target, none]}
+    template = stack("tasks", True).template
+    (task,) = of_type(template, "AWS::ECS::TaskDefinition").values()
+    # Without a value it must not be set: an empty place is refused.
+    told = {"Fn::If": ["IsRelocated", {"Name": "TABLEWRIGHT_RELOCATE_TO", "Value": target}, none]}
+    assert told in task["ContainerDefinitions"][0]["Environment"]
+    about = template["Parameters"]["RelocateTo"]
+    for place in ("aws", "aws:eu-south-1", "http://10.0.0.1:8000"):
+        assert Settings.model_validate({"endpoint": "http://127.0.0.1:8000", "relocate_to": place}).relocate_to == place
+        assert re.match(about["AllowedPattern"], place)
+    assert about["Default"] == ""
+    assert re.match(about["AllowedPattern"], "")
+    assert not re.match(about["AllowedPattern"], "./data")
 
 
 def test_a_stream_s_records_come_as_the_consumer_wants_them_and_nothing_is_dropped() -> None:

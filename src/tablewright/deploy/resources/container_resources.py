@@ -13,7 +13,7 @@ from typing import Any
 
 from tablewright.deploy.resources.data_resources import SECRET
 from tablewright.deploy.resources.function_resources import add_log_group, statements
-from tablewright.deploy.stack_template import Stack, allow, att, policy, ref, sub
+from tablewright.deploy.stack_template import NO_VALUE, Stack, allow, att, policy, ref, sub
 from tablewright.deploy.system_needs import SystemNeeds
 from tablewright.design.infra import TableTemplate
 
@@ -190,7 +190,7 @@ def _tasks(stack: Stack, tables: TableTemplate, needs: SystemNeeds, variables: d
                     "StopTimeout": _STOP_SECONDS,
                     "LinuxParameters": {"InitProcessEnabled": True},
                     "PortMappings": [{"ContainerPort": _PORT, "Protocol": "tcp"}],
-                    "Environment": [{"Name": name, "Value": value} for name, value in settings.items()],
+                    "Environment": [_variable(name, value) for name, value in settings.items()],
                     "Secrets": [{"Name": "TABLEWRIGHT_MASTER_SECRET", "ValueFrom": ref(SECRET)}],
                     "LogConfiguration": {
                         "LogDriver": "awslogs",
@@ -234,3 +234,11 @@ def _tasks(stack: Stack, tables: TableTemplate, needs: SystemNeeds, variables: d
         },
         DependsOn=["BalancerListener"],
     )
+
+
+def _variable(name: str, value: Any) -> dict[str, Any]:
+    """A variable of a container; one that depends on a condition is left out as a whole."""
+    if isinstance(value, dict) and "Fn::If" in value:
+        condition, chosen, _ = value["Fn::If"]
+        return {"Fn::If": [condition, {"Name": name, "Value": chosen}, NO_VALUE]}
+    return {"Name": name, "Value": value}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tablewright.deploy.resources.data_resources import BUCKET, KEY, SECRET
-from tablewright.deploy.stack_template import Stack, allow, att, logical, policy, ref, sub
+from tablewright.deploy.stack_template import NO_VALUE, Stack, allow, att, logical, policy, ref, sub
 from tablewright.deploy.system_needs import FunctionNeeds, SystemNeeds
 from tablewright.design import iam
 from tablewright.design.iam import Grant
@@ -32,6 +32,13 @@ def add_code_parameters(stack: Stack) -> None:
 
 def environment(stack: Stack, needs: SystemNeeds, public_url: Any) -> dict[str, Any]:
     """The settings of a process, as variables; of functions and of containers alike."""
+    target = stack.parameter(
+        "RelocateTo",
+        "Where the tables are being relocated to, such as aws:eu-south-1; empty if they are not",
+        "",
+        AllowedPattern=r"^(https?://\S+|aws(:[a-z0-9-]+)?)?$",
+    )
+    stack.conditions["IsRelocated"] = {"Fn::Not": [{"Fn::Equals": [target, ""]}]}
     return {
         "TABLEWRIGHT_MODE": "production",
         "TABLEWRIGHT_REGION": ref("AWS::Region"),
@@ -39,6 +46,7 @@ def environment(stack: Stack, needs: SystemNeeds, public_url: Any) -> dict[str, 
         "TABLEWRIGHT_ISSUER": sub("https://cognito-idp.${AWS::Region}.amazonaws.com/${UserPool}"),
         "TABLEWRIGHT_AUDIENCE": ref("UserPoolClient"),
         "TABLEWRIGHT_PUBLIC_URL": public_url,
+        "TABLEWRIGHT_RELOCATE_TO": {"Fn::If": ["IsRelocated", target, NO_VALUE]},
         **({"TABLEWRIGHT_BLOB_BUCKET": ref(BUCKET)} if needs.uses_blobs else {}),
         **({"TABLEWRIGHT_EVENT_BUS": ref("EventBus")} if needs.publishes_events else {}),
         **({"TABLEWRIGHT_SES": "true", "TABLEWRIGHT_MAIL_FROM": ref("MailFrom")} if needs.sends_mail else {}),
