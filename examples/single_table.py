@@ -18,6 +18,7 @@ from tablewright.model import (
     CollectionQuery,
     Design,
     Entity,
+    FieldCondition,
     Get,
     GlobalIndex,
     ItemWrite,
@@ -73,9 +74,10 @@ class Order(Entity, table=shop):
     def of_customer(self, customer_id: str, *, before: datetime | None = None) -> None:
         """The orders of a customer, newest first."""
 
-    @Query("openOrders", fixed={"status": Status.OPEN}, expected=50)
-    def open(self, *, since: datetime | None = None) -> None:
+    @Query("openOrders", expected=50)
+    def open(self, *, since: datetime | None = None) -> FieldCondition:
         """All orders that are open, in the order that they were placed."""
+        return attr(self.status) == Status.OPEN
 
 
 class Account(Collection):

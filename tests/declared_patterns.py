@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from inspect import Parameter, Signature
+from inspect import Parameter, Signature, signature
 from typing import Any, TypeVar
 
 from tablewright.model import CollectionQuery, FieldCondition, Get, Query, Template
@@ -18,7 +18,17 @@ def fields_in(rule: str | KeyRule) -> list[str]:
 
 
 def taking(pattern: P, *required: str, optional: str = "", where: Callable[..., FieldCondition] | None = None) -> P:
-    """A pattern that takes the given parameters, and further ones by name; ``where`` is called for its filter."""
+    """A pattern that takes the given parameters, and further ones by name; ``where`` is called for its filter.
+
+    A ``where`` that takes nothing but ``self`` uses none of them.
+    """
+    if where is not None and list(signature(where).parameters) == ["self"]:
+        named: list[str] = ["self", *required, *(["*"] if optional else [])]
+        named += [f"{name}=None" for name in optional.split()]
+        known: dict[str, Any] = {"where": where}
+        exec(f"def declaration({', '.join(named)}): return where(self)", known)
+        known["declaration"].__annotations__["return"] = FieldCondition
+        return pattern(known["declaration"])
 
     def declaration(self: Any, **values: Any) -> Any:
         assert where is not None

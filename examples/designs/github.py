@@ -15,6 +15,7 @@ from tablewright.model import (
     CollectionQuery,
     Design,
     Entity,
+    FieldCondition,
     Get,
     GlobalIndex,
     ItemWrite,
@@ -124,13 +125,15 @@ class Issue(Entity, table=hub):
     def by_number(self, owner: str, repo: str, number: int) -> None:
         """An issue."""
 
-    @Query("byState", fixed={"state": State.OPEN})
-    def open_ones(self, owner: str, repo: str) -> None:
+    @Query("byState")
+    def open_ones(self, owner: str, repo: str) -> FieldCondition:
         """The open issues of a repository, newest first."""
+        return attr(self.state) == State.OPEN
 
-    @Query("byState", fixed={"state": State.CLOSED})
-    def closed_ones(self, owner: str, repo: str) -> None:
+    @Query("byState")
+    def closed_ones(self, owner: str, repo: str) -> FieldCondition:
         """The closed issues of a repository, oldest first."""
+        return attr(self.state) == State.CLOSED
 
 
 class PullRequest(Entity, table=hub):

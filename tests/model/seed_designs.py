@@ -18,6 +18,7 @@ from tablewright.model import (
     EpochMillis,
     ExpiresAt,
     Expiry,
+    FieldCondition,
     Get,
     GlobalIndex,
     Keys,
@@ -27,6 +28,7 @@ from tablewright.model import (
     Unique,
     UpdatedAt,
     Version,
+    attr,
     camel_case,
     pascal_case,
     sharded,
@@ -74,7 +76,7 @@ class Call(Entity, table=CALLS, naming=camel_case):
     @Query("byProvider", newest_first=True)
     def of_provider(self, provider_id: str) -> None: ...
 
-    @Query("byUserStatus", fixed={"status": CallStatus.SCHEDULED})
+    @Query("byUserStatus")
     def upcoming(
         self,
         user_id: str,
@@ -82,10 +84,12 @@ class Call(Entity, table=CALLS, naming=camel_case):
         since: datetime | None = None,
         after: datetime | None = None,
         until: datetime | None = None,
-    ) -> None: ...
+    ) -> FieldCondition:
+        return attr(self.status) == CallStatus.SCHEDULED
 
-    @Query("byUserStatus", fixed={"status": CallStatus.COMPLETED}, newest_first=True)
-    def completed(self, user_id: str) -> None: ...
+    @Query("byUserStatus", newest_first=True)
+    def completed(self, user_id: str) -> FieldCondition:
+        return attr(self.status) == CallStatus.COMPLETED
 
 
 # -- tasks ----------------------------------------------------------------------------------------------------------

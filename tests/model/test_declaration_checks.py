@@ -273,18 +273,32 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
         "Row.by: table 'Rows' has no sort key, so a key has one item; use Get",
     ),
     "a fixed field that is not there": (
-        lambda: declared({}, by=taking(Query(fixed={"status": "x"}), "id")),
-        "Row.by, fixed: Row has no field 'status'; it has id",
+        lambda: declared({}, by=taking(Query(), "id", where=lambda self: attr(self.status) == "x")),
+        "Row.by, filter: Row has no field 'status'; it has id",
     ),
-    "a fixed field outside of the key": (
-        lambda: declared({"status": Status}, by=taking(Query(fixed={"status": "open"}), "id")),
-        "Row.by: status is fixed, but is not part of the key that is read; return a filter instead",
+    "a value of the key that is a parameter as well": (
+        lambda: declared({}, by=taking(Query(), "id", where=lambda self: attr(self.id) == "x")),
+        "Row.by: id is compared with a value of the key, so it cannot be a parameter; remove one of them",
+    ),
+    "two values of the key": (
+        lambda: declared({}, by=taking(Query(), where=lambda self: (attr(self.id) == "x") & (attr(self.id) == "y"))),
+        "id is compared with 'x' and 'y', and never has both",
+    ),
+    "one of two values of the key": (
+        lambda: declared({}, by=taking(Query(), where=lambda self: (attr(self.id) == "x") | (attr(self.id) == "y"))),
+        "Row.by needs id for the key, and does not take it; declare it as by(self, id)",
+    ),
+    "a parameter that nothing needs beside a value of the key": (
+        lambda: declared({}, by=taking(Query(), "more", where=lambda self: attr(self.id) == "x")),
+        "Row.by takes more, which the key that is read does not need",
     ),
     "a fixed value that cannot be": (
         lambda: declared(
-            {"status": Status}, keys=Keys(PK="ROW#{id}", SK="{status}"), by=taking(Query(fixed={"status": "x"}), "id")
+            {"status": Status},
+            keys=Keys(PK="ROW#{id}", SK="{status}"),
+            by=taking(Query(), "id", where=lambda self: attr(self.status) == "x"),
         ),
-        "Row.by, fixed status: 'x' is not valid: Input should be 'open' or 'closed'",
+        "Row.by, status: 'x' is not valid: Input should be 'open' or 'closed'",
     ),
     "bounds of nothing": (
         lambda: declared({}, keys=Keys(PK="ROW", SK="{id}"), by=taking(Query(), "id", optional="since")),
@@ -297,15 +311,17 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "a range that is fixed": (
         lambda: declared(
-            {}, keys=Keys(PK="ROW", SK="{id}"), by=taking(Query(fixed={"id": "1"}), optional="since until")
+            {},
+            keys=Keys(PK="ROW", SK="{id}"),
+            by=taking(Query(), optional="since until", where=lambda self: attr(self.id) == "1"),
         ),
         "Row.by takes since, and no field of the sort key is left to be bounded: it has id; remove a parameter",
     ),
     "a filter on the key": (
         lambda: declared(
-            {"PK": str}, keys=Keys(SK="{id}"), by=taking(Query(), "PK", where=lambda self, **_: attr(self.PK) == "x")
+            {"PK": str}, keys=Keys(SK="{id}"), by=taking(Query(), "PK", where=lambda self, **_: attr(self.PK) != "x")
         ),
-        "Row.by: PK is part of the key that is read, so it cannot be filtered by; use fixed",
+        "Row.by: PK is part of the key that is read, so it cannot be filtered by; compare it with one value, or take",
     ),
     "a filter on nothing known": (
         lambda: declared({}, by=taking(Query(), "id", where=lambda self, **_: attr(self.status) == "x")),

@@ -46,7 +46,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import assert_type
 from tablewright.model import CollectionSelection, Design, FieldChange, FieldCondition, ItemWrite, Lookup
-from tablewright.model import RequiredRead, Selection, attr, present
+from tablewright.model import Query, RequiredRead, Selection, attr, present
 from tablewright.store import Check, Page, Scan, Store, Update, WriteResult
 from tests.model.typed.orders import Account, Address, Customer, LatestOrders, Letter, Line, Mail, Order
 from tests.model.typed.orders import OrderSummary, Parcel, Product, Status, shop

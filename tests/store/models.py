@@ -87,7 +87,7 @@ class Call(Entity, table=calls, naming=camel_case):
     @Query("byProvider", newest_first=True)
     def of_provider(self, provider_id: str) -> None: ...
 
-    @Query("byUserStatus", fixed={"status": CallStatus.SCHEDULED})
+    @Query("byUserStatus")
     def upcoming(
         self,
         user_id: str,
@@ -96,10 +96,12 @@ class Call(Entity, table=calls, naming=camel_case):
         after: datetime | None = None,
         until: datetime | None = None,
         before: datetime | None = None,
-    ) -> None: ...
+    ) -> FieldCondition:
+        return attr(self.status) == CallStatus.SCHEDULED
 
-    @Query("byUserStatus", fixed={"status": CallStatus.COMPLETED}, newest_first=True)
-    def completed(self, user_id: str) -> None: ...
+    @Query("byUserStatus", newest_first=True)
+    def completed(self, user_id: str) -> FieldCondition:
+        return attr(self.status) == CallStatus.COMPLETED
 
     @Query()
     def long_ones(self, user_id: str) -> FieldCondition:

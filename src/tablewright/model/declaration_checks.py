@@ -8,6 +8,7 @@ that is an error.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from enum import EnumType
 from typing import Any, get_args
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -29,10 +30,12 @@ from tablewright.model.items.field_layout import encode_value
 from tablewright.model.items.field_spec import FieldSpec
 from tablewright.model.keys.key_checks import check_keys, check_range
 from tablewright.model.keys.key_forms import FOLDS
+from tablewright.model.keys.key_rules import KeyRule
+from tablewright.model.pattern_filters import KeyFields, has_filter, key_values
 from tablewright.model.pattern_parameters import bounded_field, check_parameters
 from tablewright.model.patterns import Get, Query
 from tablewright.model.schema import Schema, schemas_of
-from tablewright.model.values.attribute_codec import Epoch, resolve_alias, stored_types
+from tablewright.model.values.attribute_codec import Epoch, encode, resolve_alias, stored_types
 from tablewright.model.values.type_support import members_of, unsupported_model_reason, unsupported_reason
 
 _MARKERS = (AttributeName, Expiry, KeyOnly, Large, Numbered, Stamp, Unique, VersionMarker)
@@ -276,19 +279,10 @@ def _check_pattern(schema: Schema, pattern: Get | Query) -> None:
 
 
 def _check_query(schema: Schema, place: str, pattern: Query, partition: tuple[str, ...], sort: tuple[str, ...]) -> None:
+    _settle_values(schema, place, pattern, partition, sort)
     known = _known(schema, place, pattern)
     in_partition = _paths_of(schema, partition, known)
     in_sort = _paths_of(schema, sort, known)
-    rules = [schema.key_rules[name] for name in partition + sort if name in schema.key_rules]
-    states = {path for rule in rules for path in rule.state_paths}
-    for name, value in pattern.fixed.items():
-        path = ".".join(schema.locate(name, f"{place}, fixed").parts)
-        if not any(known == path or known.startswith(path + ".") for known in [*in_partition, *in_sort, *states]):
-            raise ModelError(
-                f"{place}: {name} is fixed, but is not part of the key that is read; return a filter instead"
-            )
-        if name in schema.fields:
-            _check_value(f"{place}, fixed {name}", schema.fields[name], value)
     taken = () if pattern.signature is None else pattern.signature.names
     keys = in_partition, in_sort, schema.buckets(partition)
     names, sorted_by, buckets = ([schema.field_path(path) for path in paths] for paths in keys)
@@ -309,6 +303,83 @@ def _check_query(schema: Schema, place: str, pattern: Query, partition: tuple[st
         raise ModelError(f"{place}: expected is the usual number of items of a read, so it must be at least 1")
 
 
+def _settle_values(
+    schema: Schema, place: str, pattern: Query, partition: tuple[str, ...], sort: tuple[str, ...]
+) -> None:
+    """Settle which fields of the key a pattern's function compares with a value, and whether it has a filter besides.
+
+    Of the sort key, that are fields from the left, up to the first one that need not be given.
+    """
+    signature = pattern.signature
+    if signature is None or not signature.returns_filter:
+        return
+    rules = [schema.key_rules[name] for name in partition + sort if name in schema.key_rules]
+    states = {path for rule in rules for path in rule.state_paths}
+    paths = {part.name for rule in rules for part in rule.fields} | states
+    paths |= {name for name in partition + sort if name in schema.by_attribute}
+    paths -= {*schema.buckets(partition)}
+    values = key_values(schema, place, pattern, map(schema.field_path, paths))
+    for name, value in values.items():
+        if name in schema.fields:
+            _check_value(f"{place}, {name}", schema.fields[name], value)
+    pattern.settle(fixed=values)
+    known = _known(schema, place, pattern)
+    read_by = {*_paths_of(schema, partition, known)}
+    # Parameters may tell which template it is.
+    cases = [case for name in partition if name in schema.key_rules for case in schema.key_rules[name].possible(known)]
+    read_by |= {part.name for case in cases for part in case.template.fields}
+    for path in _paths_of(schema, sort, known):
+        name = schema.field_path(path)
+        if values.get(name) is None and name.replace(".", "__") not in signature.required:
+            break
+        read_by.add(path)
+    # No value is a state, and no part of a key.
+    values = {
+        name: value
+        for name, value in values.items()
+        if schema.path(name) in states or (value is not None and schema.path(name) in read_by)
+    }
+    filtered = {
+        name
+        for name in values
+        if name not in schema.computed and not _tells(schema, partition + sort, read_by, schema.path(name), known)
+    }
+    pattern.settle(fixed=values)
+    if values:
+        pattern.settle(key_fields=KeyFields(schema, values, filtered))
+        if not filtered and not signature.uses_parameters:
+            # The function returns nothing but these values.
+            signature.returns_filter = has_filter(schema, place, pattern)
+
+
+def _tells(schema: Schema, keys: tuple[str, ...], read_by: set[str], path: str, known: dict[str, Any]) -> bool:
+    """Whether the keys that are read are those of one value of a field."""
+    for key in keys:
+        rule = schema.key_rules.get(key)
+        if rule is None:
+            if key == path:
+                return True
+            continue
+        if all(
+            (path in read_by and any(part.name == path and part.reversible for part in case.template.fields))
+            or len(case.when.get(path, ())) == 1
+            or _is_last_state(schema, rule, case, path)
+            for case in rule.possible(known)
+        ):
+            return True
+    return False
+
+
+def _is_last_state(schema: Schema, rule: KeyRule, case: KeyRule, path: str) -> bool:
+    """Whether all values of a field but one are states of the cases before this one."""
+    spec = schema.by_attribute.get(path)
+    kind = None if spec is None else spec.annotation
+    values: list[Any] = [True, False] if kind is bool else list(kind) if isinstance(kind, EnumType) else []
+    before = rule.cases[: rule.cases.index(case)]
+    taken = [value for each in before if each.when.keys() == {path} for value in each.when[path]]
+    return sum(encode(value) not in taken for value in values) == 1
+
+
 def _check_text_range(schema: Schema, place: str, name: str, sort: tuple[str, ...]) -> None:
     """Check that the keys of a range have its field as text, so that it may be bounded by ``begins_with``."""
     location = schema.locate(name, place)
@@ -323,10 +394,9 @@ def _known(schema: Schema, place: str, pattern: Get | Query) -> dict[str, Any]:
     """What a pattern fixes, by path, as it is stored; where a key has one template, nothing depends on it."""
     if not schema.has_cases or isinstance(pattern, Get):
         return {}
-    where = f"{place}, fixed"
-    locations = {name: schema.locate(name, where) for name in pattern.fixed}
+    locations = {name: schema.locate(name, place) for name in pattern.fixed}
     return {
-        ".".join(location.parts): encode_value(location, pattern.fixed[name], f"{where} {name}")
+        ".".join(location.parts): encode_value(location, pattern.fixed[name], f"{place}, {name}")
         for name, location in locations.items()
     }
 

@@ -12,8 +12,9 @@
         @Get("byCallId")
         def by_id(self, call_id: str) -> None: ...
 
-        @Query("byUserStatus", fixed={"status": CallStatus.SCHEDULED})
-        def upcoming(self, user_id: str, *, since: datetime | None = None) -> None: ...
+        @Query("byUserStatus")
+        def upcoming(self, user_id: str, *, since: datetime | None = None) -> FieldCondition:
+            return attr(self.status) == CallStatus.SCHEDULED
 
 Fields are pydantic's, validated when an entity is made and when an item is read. Key attributes are derived from fields
 and never written by hand. Attributes of other writers are kept and written back.
@@ -110,9 +111,10 @@ class Entity(_WithFieldPaths):
                 raise ModelError(f"{cls.__name__} uses a type that is not defined yet; define it before the entity")
             check_fields(cls, Entity)
             schema = Schema(cls, table, naming, type_name or cls.__name__)
+            # The functions of patterns use its fields.
+            cls.schema_ = schema
             check_schema(schema)
             counters = counters_of(schema)
-            cls.schema_ = schema
             schema.filters = filters_of(schema)
             schema.join_table()
             attach_counters(schema, counters)

@@ -8,7 +8,7 @@ Both know the entity that they are about, so that a condition on another one is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Generic, TypeVar
@@ -24,6 +24,8 @@ __all__ = [
     "FieldCondition",
     "FieldPath",
     "FilterParameter",
+    "KeyAlternative",
+    "KeyCondition",
     "NoValue",
     "UnknownValue",
     "path_of",
@@ -95,10 +97,11 @@ class UnknownValue(Exception):
 class FilterParameter:
     """A parameter of a pattern, where its filter is looked at before there are values (see ``pattern_filters``)."""
 
-    __slots__ = ("name",)
+    __slots__ = ("is_true", "name")
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, is_true: bool = True) -> None:
         self.name = name
+        self.is_true = is_true
 
     def __str__(self) -> str:
         return self.name
@@ -106,7 +109,7 @@ class FilterParameter:
     __repr__ = __str__
 
     def __bool__(self) -> bool:
-        return True
+        return self.is_true
 
     def __iter__(self) -> Iterator[FilterParameter]:
         yield self
@@ -155,6 +158,48 @@ class FieldCondition:
         texts = [f"({each.text})" if each.joint not in ("", word) else each.text for each in (self, other)]
         paths = (*self.paths, *other.paths)
         return FieldCondition(self.entity, kind((*mine, *theirs)), f" {word} ".join(texts), paths, word)
+
+
+class KeyAlternative(ModelError):
+    """A value of a key that a pattern reads is one of several possibilities."""
+
+    def __init__(self, names: Mapping[str, Any]) -> None:
+        super().__init__(f"a key is read by one value of {' and '.join(names)}; join that with others by & only")
+        self.names = frozenset(names)
+
+
+class KeyCondition(FieldCondition):
+    """What the function of a pattern returns: the values of fields of the key, apart from the filter."""
+
+    __slots__ = ("filter", "fixed")
+
+    def __init__(self, entity: type[BaseModel], fixed: Mapping[str, Any], filter: FieldCondition | None = None) -> None:
+        self.entity = entity
+        self.fixed = fixed
+        self.filter = filter
+
+    def __and__(self, other: FieldCondition) -> FieldCondition:
+        if not isinstance(other, KeyCondition):
+            if not isinstance(other, FieldCondition):
+                raise ModelError(f"{self.fixed} and {other!r}: both sides must be conditions")
+            return KeyCondition(self.entity, self.fixed, other if self.filter is None else self.filter & other)
+        for name, value in other.fixed.items():
+            if name in self.fixed and self.fixed[name] != value:
+                raise ModelError(f"{name} is compared with {self.fixed[name]!r} and {value!r}, and never has both")
+        both = self if other.filter is None else self & other.filter
+        assert isinstance(both, KeyCondition)
+        return KeyCondition(self.entity, {**self.fixed, **other.fixed}, both.filter)
+
+    def __rand__(self, other: FieldCondition) -> FieldCondition:
+        return KeyCondition(self.entity, self.fixed, other if self.filter is None else other & self.filter)
+
+    def __or__(self, _: FieldCondition) -> FieldCondition:
+        raise KeyAlternative(self.fixed)
+
+    __ror__ = __or__
+
+    def __invert__(self) -> FieldCondition:
+        raise KeyAlternative(self.fixed)
 
 
 class ChangeKind(StrEnum):

@@ -1,24 +1,41 @@
-"""The filters that access patterns return, looked at when the class is made.
+"""The conditions that access patterns return, looked at when the class is made.
 
     @Query("byStatus")
-    def large(self, status: Status, at_least: Decimal) -> FieldCondition:
-        return attr(self.total) >= at_least                                     total >= :at_least
+    def large(self, at_least: Decimal) -> FieldCondition:
+        return (attr(self.status) == OPEN) & (attr(self.total) >= at_least)
+                 the key that is read          filter: total >= :at_least
 
 The function is called once, with a ``FilterParameter`` for each value that it will be given, so that a wrong field is
 an error of the declaration, and lint, estimates and documents know what is filtered by. A filter that computes
-something from its parameters is known only when it has them.
+something from its parameters is known only when it has them; values of the key are known if they stand before it.
+
+Where a field of the key is compared with a value, ``self`` is ``KeyFields``: comparisons of such fields are
+``KeyCondition``, which keep these values apart from the filter. A value that the key does not tell from others (one of
+two states with the same key, a text in lower case) is filtered by as well.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from typing import Any
+
 from tablewright.dynamo.expressions import Placeholder, leaves, operands
 from tablewright.dynamo.expressions.builder import attributes_in
 from tablewright.model.errors import ModelError, no_field
-from tablewright.model.field_conditions import FieldCondition, FilterParameter, NoValue, UnknownValue
+from tablewright.model.field_conditions import (
+    FieldCondition,
+    FieldPath,
+    FilterParameter,
+    KeyAlternative,
+    KeyCondition,
+    NoValue,
+    UnknownValue,
+)
+from tablewright.model.field_expressions import Attr
 from tablewright.model.patterns import BOUNDS, Query
 from tablewright.model.schema import Schema
 
-__all__ = ["filters_of"]
+__all__ = ["KeyFields", "filters_of", "has_filter", "key_values"]
 
 
 def filters_of(schema: Schema) -> dict[str, FieldCondition]:
@@ -32,25 +49,22 @@ def filters_of(schema: Schema) -> dict[str, FieldCondition]:
     return found
 
 
+def has_filter(schema: Schema, place: str, pattern: Query) -> bool:
+    """Whether the function of a pattern returns more than values of the key."""
+    condition = _returned(schema, place, pattern, pattern.key_fields)
+    return not isinstance(condition, KeyCondition) or condition.filter is not None
+
+
 def _filter(schema: Schema, pattern: Query) -> FieldCondition | None:
     place = f"{schema.entity.__name__}.{pattern.name}"
-    assert pattern.signature is not None
     try:
-        condition = pattern.signature.declaration(
-            schema.entity, **{name: FilterParameter(name) for name in pattern.signature.names}
-        )
-    except NoValue as error:
-        raise ModelError(f"{place}: {error}") from None
+        condition = _returned(schema, place, pattern, pattern.key_fields or schema.entity)
     except (UnknownValue, TypeError):
         return None
-    except AttributeError as error:
-        raise ModelError(
-            f"{place}, filter: {no_field(schema.entity.__name__, str(error.name), schema.fields)}"
-        ) from None
+    if isinstance(condition, KeyCondition):
+        condition = condition.filter
     if condition is None:
         return None
-    if not isinstance(condition, FieldCondition):
-        raise ModelError(f"{place} returns {condition!r} as its filter; return a condition, such as attr(self.x) == 1")
     for name in (
         each.name for leaf in leaves(condition.node) for each in operands(leaf) if isinstance(each, Placeholder)
     ):
@@ -64,5 +78,148 @@ def _filter(schema: Schema, pattern: Query) -> FieldCondition | None:
     for attribute in attributes_in(condition.node):
         if attribute in read_by:
             name = schema.by_attribute[attribute].name
-            raise ModelError(f"{place}: {name} is part of the key that is read, so it cannot be filtered by; use fixed")
+            raise ModelError(
+                f"{place}: {name} is part of the key that is read, so it cannot be filtered by; compare it with one "
+                "value, or take it as a parameter"
+            )
     return condition
+
+
+def _returned(
+    schema: Schema, place: str, pattern: Query, fields: object, only_required: bool = False, is_true: bool = True
+) -> FieldCondition | None:
+    """What the function of a pattern returns, with parameters that have no values yet."""
+    signature = pattern.signature
+    assert signature is not None
+    given = [name for name in signature.names if name in signature.required or not only_required]
+    try:
+        condition = signature.declaration(fields, **{name: FilterParameter(name, is_true) for name in given})
+    except NoValue as error:
+        raise ModelError(f"{place}: {error}") from None
+    except AttributeError as error:
+        raise ModelError(
+            f"{place}, filter: {no_field(schema.entity.__name__, str(error.name), schema.fields)}"
+        ) from None
+    if condition is not None and not isinstance(condition, FieldCondition):
+        raise ModelError(f"{place} returns {condition!r} as its filter; return a condition, such as attr(self.x) == 1")
+    return condition
+
+
+# -- values of the key ----------------------------------------------------------------------------------------------
+
+
+def key_values(schema: Schema, place: str, pattern: Query, names: Iterable[str]) -> dict[str, Any]:
+    """The values that the function of a pattern always compares some fields with."""
+    wanted = frozenset(names)
+    while wanted:
+        fields = KeyFields(schema, wanted)
+        try:
+            found = _values(_returned(schema, place, pattern, fields))
+        except (UnknownValue, TypeError):
+            found = fields._compared
+        except KeyAlternative as error:
+            # It is a filter.
+            wanted -= error.names
+            continue
+        for only_required, is_true in ((False, False), (True, True), (True, False)):
+            # What depends on a parameter is a filter.
+            fields = KeyFields(schema, wanted)
+            try:
+                again = _returned(schema, place, pattern, fields, only_required, is_true)
+            except Exception:
+                # It needs values, which says nothing about those of the key.
+                continue
+            other = _values(again)
+            found = {name: value for name, value in found.items() if name in other and other[name] == value}
+        return found
+    return {}
+
+
+def _values(condition: FieldCondition | None) -> dict[str, Any]:
+    return dict(condition.fixed) if isinstance(condition, KeyCondition) else {}
+
+
+class KeyFields:
+    """What ``self`` is in the function of a pattern: fields of the entity, of which some are compared with the key."""
+
+    def __init__(self, schema: Schema, names: Iterable[str], filtered: Iterable[str] = ()) -> None:
+        # No field begins with an underscore.
+        self._schema = schema
+        self._names = frozenset(names)
+        self._roots = {name.partition(".")[0] for name in self._names}
+        # Those that are filtered by as well.
+        self._filtered = frozenset(filtered)
+        self._compared: dict[str, Any] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        found = _KeyPath(self, name) if name in self._roots else getattr(self._schema.entity, name)
+        # So that it is made once.
+        self.__dict__[name] = found
+        return found
+
+    def _condition(self, name: str, value: Any, compared: Callable[[], FieldCondition]) -> KeyCondition:
+        self._compared[name] = value
+        filtered = compared() if name in self._filtered else None
+        return KeyCondition(self._schema.entity, {name: value}, filtered)
+
+
+class _KeyPath(FieldPath[Any]):
+    """The path of a field that is compared with the key, or of a part of it."""
+
+    __slots__ = ("_fields",)
+
+    def __init__(self, fields: KeyFields, path: str) -> None:
+        super().__init__(fields._schema.entity, path)
+        self._fields = fields
+        if path in fields._schema.computed:
+            self._attr = _ComputedKey(fields, path)
+        elif path in fields._names:
+            self._attr = _KeyAttr(fields, path)
+
+    def __getattr__(self, name: str) -> FieldPath[Any]:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _KeyPath(self._fields, f"{self._path}.{name}")
+
+
+class _KeyAttr(Attr[Any]):
+    """A field that is compared with the key where it is equal to a value."""
+
+    __slots__ = ("_fields", "_last")
+
+    def __init__(self, fields: KeyFields, path: str) -> None:
+        super().__init__(fields._schema.entity, path)
+        self._fields = fields
+        # Programs compare with one value.
+        self._last: tuple[Any, KeyCondition] | None = None
+
+    def _compared(self, operator: str, value: Any) -> FieldCondition:
+        if operator != "=" or isinstance(value, FilterParameter | Attr):
+            return super()._compared(operator, value)
+        if self._last is None or self._last[0] is not value:
+            plain = super()._compared
+            self._last = value, self._fields._condition(self._path, value, lambda: plain(operator, value))
+        return self._last[1]
+
+
+class _ComputedKey:
+    """A computed value, which is in keys only."""
+
+    def __init__(self, fields: KeyFields, name: str) -> None:
+        self._fields = fields
+        self._name = name
+
+    def is_(self, value: Any) -> FieldCondition:
+        if isinstance(value, FilterParameter | Attr):
+            raise self._refused()
+        return self._fields._condition(self._name, value, self._refuse)
+
+    def _refuse(self, *_: Any) -> Any:
+        raise self._refused()
+
+    def _refused(self) -> ModelError:
+        return ModelError(f"{self._name} is computed and not stored: a key has one value of it, and nothing else")
+
+    __eq__ = is_  # type: ignore[assignment]
+    __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __add__ = __sub__ = _refuse
+    __hash__ = None  # type: ignore[assignment]

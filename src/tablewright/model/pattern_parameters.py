@@ -80,7 +80,9 @@ def check_parameters(
     others = []
     for name in signature.names:
         if name in fixed:
-            raise ModelError(f"{place}: {name} is fixed, so it cannot be a parameter; remove one of them")
+            raise ModelError(
+                f"{place}: {name} is compared with a value of the key, so it cannot be a parameter; remove one of them"
+            )
         if name in (*needed, *further, *in_states):
             if name in BOUNDS and is_bounded:
                 raise ModelError(f"{place}: {name} is a field of the key and a bound of the range; rename the field")

@@ -3,12 +3,13 @@
     @Query("byStatus")
     def by_status(self, status: Status, *, since: datetime | None = None) -> None: ...
 
-The function is not called, unless it returns a filter: then its first argument is the entity class, whose fields are
-expressions (``attr(self.price) < price``).
+The function is not called, unless it returns a filter: then its first argument has the fields of the entity class,
+for expressions (``attr(self.price) < price``).
 """
 
 from __future__ import annotations
 
+import dis
 import inspect
 import re
 from collections.abc import Callable
@@ -48,6 +49,19 @@ class PatternSignature:
         # Parameters of a collection that are about one of its members: its name, and what they are of it.
         self.of_members: dict[str, tuple[str, str]] = {}
         self._bound: dict[type, Callable[..., Any]] = {}
+
+    @property
+    def uses_parameters(self) -> bool:
+        """Whether the function uses any of its parameters; one that is wrapped may."""
+        code = getattr(self.declaration, "__code__", None)
+        if code is None or not {*self.names} <= {*code.co_varnames}:
+            return True
+        local = {*dis.haslocal, *dis.hasfree}
+        used = [each.argval for each in dis.get_instructions(code) if each.opcode in local]
+        # Later versions of Python load two at once.
+        return not {*self.names}.isdisjoint(
+            name for each in used for name in ([each] if isinstance(each, str) else each)
+        )
 
     def bound(
         self, owner: type, result: type, make: Callable[[Any, PatternSignature], Callable[[dict[str, Any]], R]]

@@ -3,11 +3,13 @@
     @Get()
     def by_id(self, user_id: str, call_id: str) -> None: ...
 
-    @Query("byUserStatus", fixed={"status": SCHEDULED})
-    def upcoming(self, user_id: str, *, since: datetime | None = None) -> None: ...
+    @Query("byUserStatus")
+    def upcoming(self, user_id: str, *, since: datetime | None = None) -> FieldCondition:
+        return attr(self.status) == SCHEDULED
 
 A pattern is a function that declares its parameters: fields of the key that is read, and bounds. It has no body, or
-returns a filter: a condition on other fields, which may use further parameters.
+returns a condition. A field of the key that is equal to a value belongs to the key that is read, as if it were given
+(``fixed``); everything else is a filter, which may use further parameters.
 
 A pattern is called with values (``Call.upcoming("u-1", since=now)``) and returns a description of the
 read, which a store runs, a document lists, and lint checks. Every field of the partition key must be given or fixed.
@@ -29,7 +31,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
 from pydantic import BaseModel
 
 from tablewright.model.errors import ModelError
-from tablewright.model.field_conditions import FieldCondition
+from tablewright.model.field_conditions import FieldCondition, KeyCondition
 from tablewright.model.pattern_signature import PatternSignature
 
 # What other packages use.
@@ -155,19 +157,18 @@ class Get(Pattern):
 class Query(Pattern):
     """An access pattern that reads items in the order of the sort key.
 
-        @Query("byUserStatus", fixed={"status": SCHEDULED})
-        def upcoming(self, user_id: str, *, since: datetime | None = None) -> None: ...
+        @Query("byUserStatus")
+        def upcoming(self, user_id: str, *, since: datetime | None = None) -> FieldCondition:
+            return attr(self.status) == SCHEDULED
 
         store.query(Call.upcoming("u-1", since=now), limit=20)
 
-    ``fixed`` are field values that belong to the pattern.
     ``project`` lists the fields to read: such an entity lacks the others, and cannot be written. Without ``load_large``
     it lacks large values that are in blobs, which ``store.load`` fetches. ``expected`` is the usual number of items of
     a read, for estimates of cost.
     """
 
     index: str | None = None
-    fixed: Mapping[str, Any] = field(default_factory=dict)
     newest_first: bool = False
     project: Sequence[str] = ()
     consistent: bool = False
@@ -175,6 +176,9 @@ class Query(Pattern):
     expected: int | None = None
     # The field of the sort key that the bounds are of, if the pattern takes some; known once the keys are.
     range: str | None = field(default=None, init=False)
+    # The values of fields of the key that its function compares them with, and what is its ``self`` then.
+    fixed: Mapping[str, Any] = field(default_factory=dict, init=False)
+    key_fields: Any = field(default=None, init=False, compare=False)
 
     def __call__(self, declaration: Callable[Concatenate[Any, P], FieldCondition | None]) -> DeclaredQuery[P]:
         """Declare the pattern with a function, whose parameters are fields of the key, and bounds."""
@@ -208,18 +212,31 @@ class DeclaredQuery(Query, Generic[P]):
         if own is not self:
             assert own.signature is not None
             return own._bound(owner, own.signature)
-        fixed = self.fixed
+        fixed, key_fields = self.fixed, owner if self.key_fields is None else self.key_fields
         bounding = frozenset[str]() if self.range is None else _BOUNDS.intersection(signature.names)
 
         def select(values: dict[str, Any]) -> Selection[E]:
             condition = None
             if signature.returns_filter:
-                condition = signature.declaration(owner, **values)
+                condition = signature.declaration(key_fields, **values)
+                if fixed:
+                    condition = _filter(owner, self, condition)
                 values = {name: value for name, value in values.items() if name not in signature.filtered_by}
             bounds = {} if bounding.isdisjoint(values) else _bounds(owner, self, values)
             return Selection(owner, self, {**fixed, **values} if fixed else values, bounds, condition)
 
         return select
+
+
+def _filter(owner: type, pattern: Query, condition: FieldCondition | None) -> FieldCondition | None:
+    """What a condition has besides the values of the key, which are those that the pattern is declared with."""
+    fixed = condition.fixed if isinstance(condition, KeyCondition) else {}
+    if fixed != pattern.fixed:
+        raise ModelError(
+            f"{owner.__name__}.{pattern.name} reads the key of {dict(pattern.fixed)}, and its function has returned "
+            f"{dict(fixed)}; compare fields of the key with the same values whatever the parameters are"
+        )
+    return condition.filter if isinstance(condition, KeyCondition) else condition
 
 
 def _bounds(owner: type, pattern: Query, values: dict[str, Any]) -> dict[str, Any]:

@@ -113,10 +113,15 @@ class Order(Entity, table=shop):
     def products(self) -> list[Lookup[Product]]:
         return [Product.by_name("c", line.product) for line in self.lines]
 
-    @Query("byStatus", fixed={"status": Status.OPEN})
+    @Query("byStatus", newest_first=True)
+    def open_ones(self, *, since: datetime | None = None) -> FieldCondition:
+        """Open orders, newest first."""
+        return attr(self.status) == Status.OPEN
+
+    @Query("byStatus")
     def large_open(self, at_least: Decimal) -> FieldCondition:
         """Open orders from an amount."""
-        return attr(self.total) >= at_least
+        return (attr(self.status) == Status.OPEN) & (attr(self.total) >= at_least)
 
 
 class Account(Collection):
@@ -166,6 +171,11 @@ class Parcel(Entity, table=depots):
     @Query()
     def of_depot(self, depot: str, initial: str) -> None:
         """The parcels of a depot."""
+
+    @Query()
+    def to_rome(self) -> FieldCondition:
+        """The parcels of the main depot to towns that begin as Rome does."""
+        return (attr(self.depot) == "main") & (attr(self.initial) == "R")
 
 
 class Letter(Parcel, table=depots):

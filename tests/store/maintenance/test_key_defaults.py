@@ -45,9 +45,9 @@ class New(Entity, table=after):
     @Query("byOwner")
     def of_owner(self, owner: str) -> None: ...
 
-    @Query("byState", fixed={"tenant": "t", "state": "open"})
+    @Query("byState")
     def held(self) -> FieldCondition:
-        return attr(self.note) == ""
+        return (attr(self.tenant) == "t") & (attr(self.state) == "open") & (attr(self.note) == "")
 
 
 @pytest.fixture

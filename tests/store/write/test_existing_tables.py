@@ -21,6 +21,7 @@ from tablewright.engine import Engine
 from tablewright.model import (
     Design,
     Entity,
+    FieldCondition,
     Get,
     GlobalIndex,
     ItemWrite,
@@ -89,8 +90,9 @@ class Shop(Entity, table=malls):
     @Query("byCategory")
     def dearest(self, category: str, mall: str, *, since: int | None = None, before: int | None = None) -> None: ...
 
-    @Query("byState", fixed={"tenant": None})
-    def free(self, *, until: int | None = None) -> None: ...
+    @Query("byState")
+    def free(self, *, until: int | None = None) -> FieldCondition:
+        return attr(self.tenant).is_(None)
 
     @Query("byState")
     def let(self, tenant: str, open: bool) -> None: ...

@@ -22,6 +22,7 @@ from pydantic import Field
 from tablewright.model import (
     Design,
     Entity,
+    FieldCondition,
     Get,
     GlobalIndex,
     ItemWrite,
@@ -35,6 +36,7 @@ from tablewright.model import (
     Version,
     Volume,
     Write,
+    attr,
     camel_case,
 )
 from tablewright.runtime import Event
@@ -99,21 +101,27 @@ class Call(Entity, table=calls, naming=camel_case):
     def of_provider(self, provider_id: str, *, since: datetime | None = None, until: datetime | None = None) -> None:
         """The calls of a provider, newest first."""
 
-    @Query("byUserStatus", fixed={"status": Status.SCHEDULED}, expected=10)
-    def upcoming(self, user_id: str, *, since: datetime | None = None, until: datetime | None = None) -> None:
+    @Query("byUserStatus", expected=10)
+    def upcoming(self, user_id: str, *, since: datetime | None = None, until: datetime | None = None) -> FieldCondition:
         """The scheduled calls of a user in order of time."""
+        return attr(self.status) == Status.SCHEDULED
 
-    @Query("byUserStatus", fixed={"status": Status.COMPLETED}, newest_first=True, expected=10)
-    def completed(self, user_id: str, *, since: datetime | None = None, until: datetime | None = None) -> None:
+    @Query("byUserStatus", newest_first=True, expected=10)
+    def completed(
+        self, user_id: str, *, since: datetime | None = None, until: datetime | None = None
+    ) -> FieldCondition:
         """The completed calls of a user, newest first."""
+        return attr(self.status) == Status.COMPLETED
 
-    @Query("byUserStatus", fixed={"status": Status.SCHEDULED}, expected=1)
-    def next_scheduled(self, user_id: str, *, since: datetime | None = None) -> None:
+    @Query("byUserStatus", expected=1)
+    def next_scheduled(self, user_id: str, *, since: datetime | None = None) -> FieldCondition:
         """The next scheduled call of a user."""
+        return attr(self.status) == Status.SCHEDULED
 
-    @Query("byUserStatus", fixed={"status": Status.COMPLETED}, newest_first=True, expected=1)
-    def last_completed(self, user_id: str) -> None:
+    @Query("byUserStatus", newest_first=True, expected=1)
+    def last_completed(self, user_id: str) -> FieldCondition:
         """The last completed call of a user."""
+        return attr(self.status) == Status.COMPLETED
 
     @property
     def duration(self) -> timedelta:

@@ -43,8 +43,12 @@ def found(states: Any, *, fixed: State | None = None, filtered: Sequence[State] 
         keys = Keys(GSI1PK=when("WAITING", state=states), GSI1SK="{order_id}")
 
         waiting = taking(
-            Query("waiting", fixed={} if fixed is None else {"state": fixed}),
-            where=(lambda self: attr(self.state).is_in(*filtered)) if filtered else None,
+            Query("waiting"),
+            where=(lambda self: attr(self.state) == fixed)
+            if fixed is not None
+            else (lambda self: attr(self.state).is_in(*filtered))
+            if filtered
+            else None,
         )
 
     return design_of(Order)

@@ -53,7 +53,11 @@ def programs(*, indexed: bool, by: Sequence[str] = ("marketplace",)) -> Design:
     )
 
 
-def lists(optional: str = "", **arguments: Any) -> Design:
+def is_open(self: Any) -> FieldCondition:
+    return attr(self.status) == Status.OPEN
+
+
+def lists(optional: str = "", where: Callable[[Any], FieldCondition] | None = None, **arguments: Any) -> Design:
     table = Table("tickets", "id", indexes=[GlobalIndex("byCustomer", "customer", "GSI1SK")])
 
     class Ticket(Entity, table=table):
@@ -64,7 +68,12 @@ def lists(optional: str = "", **arguments: Any) -> Design:
 
         keys = Keys(GSI1SK="{status}#{created_at}")
 
-        of_customer = taking(Query("byCustomer", **arguments), "customer", optional=optional)
+        of_customer = taking(
+            Query("byCustomer", **arguments),
+            "customer",
+            optional=optional,
+            where=where,
+        )
 
     return design_of(Ticket)
 
@@ -208,7 +217,7 @@ CASES = [
         "order-within-part",
         "Ticket.of_customer",
         lambda: lists(newest_first=True),
-        lambda: lists(newest_first=True, fixed={"status": Status.OPEN}),
+        lambda: lists(newest_first=True, where=is_open),
     ),
     Case(
         "order-within-part",
