@@ -14,6 +14,11 @@ from typing import Any
 
 import pytest
 
+from tablewright.runtime.settings import Settings
+from tablewright.runtime.system import Runtime
+from tablewright.systems import NAMES, load
+from tests import settings_files
+
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
@@ -128,3 +133,38 @@ def loaded(name: str) -> Any:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.mark.requirement("SH7")
+@pytest.mark.parametrize("with_all", [False, True], ids=["as it is", "with what it shows as comments"])
+@pytest.mark.parametrize("path", sorted(settings_files.FOLDER.iterdir()), ids=lambda path: path.name)
+def test_the_systems_take_a_file_of_settings(
+    path: Path, with_all: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    text = path.read_text("utf-8")
+    monkeypatch.chdir(tmp_path)
+    for name, value in settings_files.variables_of(
+        settings_files.with_all_settings(text) if with_all else text
+    ).items():
+        monkeypatch.setenv(name, value)
+    # There is no such profile here.
+    monkeypatch.delenv("AWS_PROFILE", raising=False)
+    settings = Settings()
+    assert not settings.is_embedded
+    assert (settings.mode == "production") == (with_all and "MODE=production" in text)
+    systems = [system for name in NAMES for system in load(name)]
+    runtime = Runtime.open(settings, systems)
+    try:
+        assert {runtime.store.context.name_of(table)[:4] for table in systems[0].tables} == {"dev-"}
+    finally:
+        runtime.close()
+
+
+@pytest.mark.requirement("SH7")
+@pytest.mark.parametrize("path", sorted(settings_files.FOLDER.iterdir()), ids=lambda path: path.name)
+def test_a_file_of_settings_has_the_commands_that_the_documentation_has(path: Path) -> None:
+    commands = [line.removeprefix("#   ") for line in path.read_text("utf-8").splitlines() if line.startswith("#   ")]
+    page = (ROOT / "docs" / "check.md").read_text("utf-8")
+    assert "```sh\n" + "\n".join(commands) + "\n```" in page
+    assert f"(../examples/settings/{path.name})" in page
+    assert f"(settings/{path.name})" in (ROOT / "examples" / "README.md").read_text("utf-8")

@@ -19,6 +19,7 @@ from tablewright.runtime.settings import Settings, SettingsError
 from tablewright.runtime.system import Runtime
 from tablewright.systems import NAMES, load
 from tablewright.wire import serve_in_thread
+from tests import settings_files
 from tests.runtime.partial_endpoint import ALTERNATOR_LACKS, Answer, error, partial_endpoint
 
 pytestmark = pytest.mark.requirement("SH7")
@@ -77,10 +78,11 @@ def test_nothing_is_named_of_an_endpoint_that_has_everything(
 def test_an_endpoint_without_transactions_is_named_before_tables_are_made(
     server: str, engine: Engine, tmp_path: Path
 ) -> None:
+    text = (settings_files.FOLDER / "scylladb-alternator.env").read_text("utf-8")
     with partial_endpoint(server, ALTERNATOR_LACKS) as (url, _):
         done = subprocess.run(
             [sys.executable, "-m", "tablewright", "up", "--system", "support", "--endpoint", url, "--port", "0"],
-            env={**os.environ, "TABLEWRIGHT_DATA": str(tmp_path / "data")},
+            env={**os.environ, **settings_files.variables_of(text), "TABLEWRIGHT_DATA": str(tmp_path / "data")},
             cwd=tmp_path,
             capture_output=True,
             text=True,
