@@ -276,6 +276,15 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: declared({}, by=taking(Query(), "id", where=lambda self: attr(self.status) == "x")),
         "Row.by, filter: Row has no field 'status'; it has id",
     ),
+    "a parameter whose values share a key": (
+        lambda: declared(
+            {"status": str},
+            keys=Keys(**KEYS, GSI1PK=when("LIVE", status=["new", "held"]), GSI1SK="{id}"),
+            by=taking(Query("GSI1"), "status"),
+        ),
+        "Row.by takes status, and items have the same key for several values of it, so that a read of one would find "
+        "the others; add status to the key, or compare it with a value: return attr(self.status) == ...",
+    ),
     "a value of the key that is a parameter as well": (
         lambda: declared({}, by=taking(Query(), "id", where=lambda self: attr(self.id) == "x")),
         "Row.by: id is compared with a value of the key, so it cannot be a parameter; remove one of them",

@@ -271,6 +271,8 @@ def _check_pattern(schema: Schema, pattern: Get | Query) -> None:
     for rule in (schema.key_rules[name] for name in partition + sort if name in schema.key_rules):
         # Of a key with several templates, a pattern may take what some of them need.
         states += [*rule.state_paths, *(part.name for part in rule.fields if rule.others)]
+    if isinstance(pattern, Query) and pattern.signature is not None:
+        _check_states(schema, place, pattern.signature.names, partition + sort)
     for name in partition:
         # Which template it is depends on the state.
         needed += schema.undecided(name, given)
@@ -301,6 +303,21 @@ def _check_query(schema: Schema, place: str, pattern: Query, partition: tuple[st
         schema.locate(name, f"{place}, project")
     if pattern.expected is not None and pattern.expected < 1:
         raise ModelError(f"{place}: expected is the usual number of items of a read, so it must be at least 1")
+
+
+def _check_states(schema: Schema, place: str, taken: Iterable[str], keys: tuple[str, ...]) -> None:
+    """Check that no parameter is a state whose values share a key: a read of one would find the others."""
+    rules = [schema.key_rules[name] for name in keys if name in schema.key_rules]
+    in_keys = {part.name for rule in rules for part in rule.fields}
+    for rule in rules:
+        for path, values in ({} if rule.others else rule.when).items():
+            name = schema.field_path(path)
+            if len(values) > 1 and path not in in_keys and name in taken:
+                raise ModelError(
+                    f"{place} takes {name}, and items have the same key for several values of it, so that a read of "
+                    f"one would find the others; add {name} to the key, or compare it with a value: "
+                    f"return attr(self.{name}) == ..."
+                )
 
 
 def _settle_values(
