@@ -73,14 +73,19 @@ class _Console:
     async def _send(self) -> None:
         content = (self._editor.value or "").strip()
         operation, body = self._request(content)
+        page, t, reads = self._page, self._page.t, is_read(operation, body)
+        if not reads and not await page.confirm_request(operation, body, title=operation, action=t("observe.send")):
+            return
         began = time.monotonic()
         try:
-            response = await self._answer(operation, body)
+            if reads:
+                response = await page.database.call(operation, **body)
+            else:
+                response = await page.database.write(operation, body, page.user_id, t("observe.console"))
         except Refused as error:
             self._draw(operation, {"__type": error.kind, "message": error.detail}, time.monotonic() - began, "bad")
             return
-        if response is not None:
-            self._draw(operation, response, time.monotonic() - began, "good")
+        self._draw(operation, response, time.monotonic() - began, "good")
 
     def _request(self, content: str) -> tuple[str, dict[str, Any]]:
         if self._operation == _PARTIQL:
@@ -92,13 +97,6 @@ class _Console:
         if not isinstance(body, dict):
             raise Refused(400, "json", self._page.t("observe.no_json", reason="{...}"), {})
         return self._operation, body
-
-    async def _answer(self, operation: str, body: dict[str, Any]) -> dict[str, Any] | None:
-        page = self._page
-        if is_read(operation, body):
-            return await page.database.call(operation, **body)
-        about = page.t("observe.console")
-        return await page.write(operation, body, title=operation, action=page.t("observe.send"), about=about)
 
     def _draw(self, operation: str, response: dict[str, Any], seconds: float, tone: Any) -> None:
         t = self._page.t
