@@ -1,7 +1,7 @@
 """Verification while both places change: every item of either place is compared with the other one.
 
-    page of one place ─▶ the same keys in the other ─▶ what differs: once more, when the stream has been applied
-                                                       └─▶ still different: written again, as the open place has it
+    pages of one place ─▶ the same keys in the other ─▶ what differs, many at once: again, when the stream was applied
+                                                        └─▶ still different: written again, as the open place has it
 
 An item that was changed a moment ago differs, though nothing is wrong with it: the stream is about to apply the change,
 and a change has the whole item. So what differs is looked at again after the stream was applied, and only what is still
@@ -24,6 +24,8 @@ from tablewright.transfer.relocation.stream_following import StreamFollower
 
 # How often an item that differs is looked at, before it is a difference.
 _LOOKS = 3
+# Items that may differ are looked at again together: each time the stream has to be applied, which takes a moment.
+_MANY = 1_000
 
 
 class LiveComparison:
@@ -39,13 +41,17 @@ class LiveComparison:
     async def run(self, tables: Iterable[tuple[str, Sequence[str]]]) -> None:
         """Compare tables, which are given with their keys."""
         for table, key in tables:
-            for here in (self._open, self._other.place):
+            for here, there in ((self._open, self._other.place), (self._other.place, self._open)):
+                unlike: list[Item] = []
                 position = None
                 while True:
                     page = await here.page(table, 0, 1, position)
                     self.compared += len(page.items)
-                    await self._settle(table, key, [_key_of(item, key) for item in page.items])
+                    unlike += await _unlike(page.items, there, table, key)
                     position = page.position
+                    if position is None or len(unlike) >= _MANY:
+                        await self._settle(table, key, unlike)
+                        unlike = []
                     if position is None:
                         break
 
@@ -90,6 +96,17 @@ class LiveComparison:
                 ]
             )
         self.repaired.append(key_bytes(keys, key).decode())
+
+
+async def _unlike(items: Sequence[Item], other: TablePlace, table: str, key: Sequence[str]) -> list[Item]:
+    """The keys of those items that another place does not have, or has otherwise."""
+    keys = [_key_of(item, key) for item in items]
+    others = {key_bytes(each, key): canonical_bytes(each) for each in await other.existing_items(table, keys)}
+    return [
+        each
+        for item, each in zip(items, keys, strict=True)
+        if others.get(key_bytes(each, key)) != canonical_bytes(item)
+    ]
 
 
 def _key_of(item: Item, key: Sequence[str]) -> Item:
