@@ -217,6 +217,6 @@ def test_it_is_the_same_on_an_endpoint_until_the_table_is_deleted_under_it(kind:
         keys = {"aws_access_key_id": "any", "aws_secret_access_key": "any"}
         EndpointBackend("us-east-1", url, keys).call(Request("DeleteTable", {"TableName": "odd"}))
         page.get_by_role("button", name="Run").click()
-        expect(page.locator(".tw-toasts")).to_contain_text("not found")
+        expect(page.locator("#tw-content")).to_contain_text("not found")
         page.goto("/studio/tables/odd")
         expect(page.get_by_role("alert")).to_contain_text("not found")

@@ -73,15 +73,16 @@ class _Console:
     async def _send(self) -> None:
         content = (self._editor.value or "").strip()
         operation, body = self._request(content)
-        page, t, reads = self._page, self._page.t, is_read(operation, body)
-        if not reads and not await page.confirm_request(operation, body, title=operation, action=t("observe.send")):
-            return
+        page, t = self._page, self._page.t
         began = time.monotonic()
         try:
-            if reads:
+            if is_read(operation, body):
                 response = await page.database.call(operation, **body)
-            else:
+            elif await page.confirm_request(operation, body, title=operation, action=t("observe.send")):
+                began = time.monotonic()
                 response = await page.database.write(operation, body, page.user_id, t("observe.console"))
+            else:
+                return
         except Refused as error:
             self._draw(operation, {"__type": error.kind, "message": error.detail}, time.monotonic() - began, "bad")
             return
