@@ -50,7 +50,7 @@ coverage: $(DEV)
 
 # The pictures of the documentation, made of the demo in a browser.
 screenshots: $(DEV)
-	WRITE_SCREENSHOTS=1 $(BIN)/pytest -m slow tests/ui/test_screenshots.py
+	WRITE_SCREENSHOTS=1 $(BIN)/pytest -m slow tests/ui/test_screenshots.py tests/studio/test_studio_pictures.py
 
 check: $(DEV)
 	$(BIN)/ruff format --check

@@ -1,8 +1,4 @@
-"""The pictures of docs/studio.md, of the systems with their demo data.
-
-``STUDIO_PICTURES=docs/images pytest -m slow tests/studio/test_studio_pictures.py`` makes them again; without the
-variable they are made and not kept.
-"""
+"""The pictures of docs/studio.md, of the demo data of the systems: `make screenshots` writes them to docs/images."""
 
 from __future__ import annotations
 
@@ -22,6 +18,7 @@ from tests.studio.studio_browser import studio
 
 pytestmark = [pytest.mark.slow, pytest.mark.requirement("ST1", "ST2", "ST3", "ST4", "ST9")]
 
+DOCS = Path(__file__).parents[2] / "docs"
 DESIGNS = [word for name in ("support", "tasks") for word in ("--design", f"tablewright.systems.{name}")]
 # By the name of the file: the address, and what has to be there before it is taken.
 PICTURES = {
@@ -69,9 +66,7 @@ def take(page: Page, path: Path) -> None:
 @pytest.fixture
 def kept(tmp_path: Path) -> Path:
     """Where pictures are written: those of the documentation only if that is asked for."""
-    folder = Path(os.environ.get("STUDIO_PICTURES", tmp_path))
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
+    return DOCS / "images" if os.environ.get("WRITE_SCREENSHOTS") else tmp_path
 
 
 def test_views_of_tables_and_designs_have_a_picture(tmp_path: Path, kept: Path) -> None:
@@ -135,5 +130,5 @@ def test_views_of_what_happens_have_a_picture(tmp_path: Path, kept: Path) -> Non
 
 
 def test_the_page_shows_the_pictures_that_are_made() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "studio.md").read_text("utf-8")
+    page = (DOCS / "studio.md").read_text("utf-8")
     assert set(re.findall(r"images/(studio-[a-z-]+)\.png", page)) >= {*PICTURES, *OBSERVED}
