@@ -18,22 +18,11 @@ from tablewright.runtime.http.problems import documented
 from tablewright.runtime.idempotency import Responder
 from tablewright.runtime.identity.access import RUNTIME_ADMINS, Caller
 from tablewright.runtime.identity.people import Person, PersonStatus
-from tablewright.runtime.mail.mail_addresses import ADDRESS, MAX_ADDRESS_LENGTH, checked_address
-from tablewright.runtime.parameter_texts import matching
+from tablewright.runtime.mail.mail_addresses import MailAddress
 
 router = APIRouter(route_class=DeferredRoute)
 
 Admin = Annotated[Caller, allow(RUNTIME_ADMINS)]
-Email = Annotated[
-    str,
-    Field(
-        max_length=MAX_ADDRESS_LENGTH,
-        pattern=matching(ADDRESS, "it is no mail address, such as ada@example.org"),
-        json_schema_extra={"format": "email"},
-        examples=["ada@example.org"],
-    ),
-    AfterValidator(checked_address),
-]
 Roles = Annotated[
     list[Annotated[str, Field(max_length=130)]],
     Field(max_length=100, json_schema_extra=UNIQUE, examples=[["tasks:Members"]]),
@@ -47,7 +36,7 @@ class Strict(BaseModel):
 
 class Invitation(Strict):
     person_id: Annotated[Id, Field(description="the `sub` of their tokens", examples=["u-789"])]
-    email: Email | None = None
+    email: MailAddress | None = None
     roles: Roles = Field(description="what they may do, whatever their token says")
 
 

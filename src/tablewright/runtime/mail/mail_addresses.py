@@ -8,16 +8,21 @@ an encoded word. Nothing is looked up.
 from __future__ import annotations
 
 import re
+from typing import Annotated
 
-__all__ = ["ADDRESS", "MAX_ADDRESS_LENGTH", "can_stand_in_header", "checked_address", "is_address"]
+from pydantic import AfterValidator, Field
+
+from tablewright.runtime.parameter_texts import matching
+
+__all__ = ["ADDRESS", "MailAddress", "can_stand_in_header", "is_address"]
 
 _WORD = r"[A-Za-z0-9!#$%&'*+/=^_`{|}~-]+"
 # What the description of a field can say of it.
 ADDRESS = rf"^{_WORD}(\.{_WORD})*@[A-Za-z0-9-]{{1,63}}(\.[A-Za-z0-9-]{{1,63}})*$"
-MAX_ADDRESS_LENGTH = 254
+_MAX_LENGTH = 254
 
 
-def checked_address(text: str) -> str:
+def _checked(text: str) -> str:
     """The same text; ValueError, with the reason, if it is no mail address."""
     if not can_stand_in_header(text):
         raise ValueError("it is no mail address")
@@ -32,11 +37,24 @@ def checked_address(text: str) -> str:
 
 def is_address(text: str) -> bool:
     try:
-        return bool(checked_address(text))
+        return bool(_checked(text))
     except ValueError:
         return False
 
 
 def can_stand_in_header(text: str) -> bool:
     """Whether a text has the form of an address; enough for our own, which may be at ``localhost``."""
-    return len(text) <= MAX_ADDRESS_LENGTH and re.fullmatch(ADDRESS, text) is not None
+    return len(text) <= _MAX_LENGTH and re.fullmatch(ADDRESS, text) is not None
+
+
+# A mail address in the body of a request.
+MailAddress = Annotated[
+    str,
+    Field(
+        max_length=_MAX_LENGTH,
+        pattern=matching(ADDRESS, "it is no mail address, such as ada@example.org"),
+        json_schema_extra={"format": "email"},
+        examples=["ada@example.org"],
+    ),
+    AfterValidator(_checked),
+]

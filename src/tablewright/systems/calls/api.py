@@ -16,7 +16,7 @@ from typing import Annotated, Any, NotRequired
 from urllib.parse import quote
 
 from fastapi import Depends, Path, Query, Request
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, with_config
+from pydantic import BaseModel, ConfigDict, Field, with_config
 from pydantic.alias_generators import to_camel
 from starlette.responses import Response
 from typing_extensions import TypedDict
@@ -38,7 +38,7 @@ from tablewright.runtime import (
     service_of,
 )
 from tablewright.runtime.audit import AuditPage
-from tablewright.runtime.mail.mail_addresses import MAX_ADDRESS_LENGTH, checked_address
+from tablewright.runtime.mail.mail_addresses import MailAddress
 from tablewright.runtime.parameter_texts import matching
 from tablewright.store import TolerantPage
 from tablewright.systems.calls.calendar_settings import SECRET_LENGTH
@@ -192,9 +192,7 @@ class CallPage(TypedDict):
 
 
 class RemindersBody(Body):
-    email: Annotated[str, Field(max_length=MAX_ADDRESS_LENGTH), AfterValidator(checked_address)] | None = Field(
-        examples=["ada@example.org"]
-    )
+    email: MailAddress | None
     remind_minutes: Annotated[int, Field(ge=MIN_REMIND_MINUTES, le=MAX_REMIND_MINUTES)] | None = Field(
         description="how many minutes before a call", examples=[60]
     )

@@ -27,7 +27,7 @@ from tablewright.runtime import (
 from tablewright.runtime.audit import AuditPage
 from tablewright.runtime.http.json_values import UNIQUE, Said, each_once, not_blank
 from tablewright.runtime.http.path_ids import not_dots
-from tablewright.runtime.mail.mail_addresses import ADDRESS, MAX_ADDRESS_LENGTH, checked_address
+from tablewright.runtime.mail.mail_addresses import MailAddress
 from tablewright.runtime.parameter_texts import matching
 from tablewright.runtime.search.search_route import search_route
 from tablewright.systems.response_views import page_end
@@ -77,16 +77,6 @@ Title = Annotated[
     AfterValidator(not_blank),
 ]
 Description = Annotated[Said, Field(max_length=10_000, examples=["It asks for the password twice."])]
-Email = Annotated[
-    str,
-    Field(
-        max_length=MAX_ADDRESS_LENGTH,
-        pattern=matching(ADDRESS, "it is no mail address, such as ada@example.org"),
-        json_schema_extra={"format": "email"},
-        examples=["member@example.org"],
-    ),
-    AfterValidator(checked_address),
-]
 Groups = Annotated[
     list[Group],
     Field(min_length=1, max_length=len(Group), json_schema_extra=UNIQUE, examples=[["Members"]]),
@@ -162,14 +152,14 @@ class NewUser(Strict):
         AfterValidator(not_dots),
         AfterValidator(not_blank),
     ]
-    email: Email
+    email: MailAddress
     groups: Groups
 
 
 class UserChanges(Changes):
     model_config = ConfigDict(json_schema_extra={"minProperties": 1, "examples": [{"groups": ["Members", "Admins"]}]})
 
-    email: Email | None = None
+    email: MailAddress | None = None
     groups: Groups | None = None
 
 
