@@ -115,7 +115,7 @@ def run(folder: Path, lives: int, seed: int) -> None:
 
 
 @pytest.mark.requirement("X1", "TM7", "TM8")
-def test_what_was_acknowledged_survives_kill_9_with_its_events_and_letters(tmp_path: Path) -> None:
+def test_what_was_acknowledged_survives_kill_9_with_its_events_and_mail(tmp_path: Path) -> None:
     run(tmp_path / "data", lives=1, seed=7)
 
 

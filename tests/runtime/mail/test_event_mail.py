@@ -39,7 +39,7 @@ def office(server: MailServer) -> Office:
 
 
 @pytest.mark.requirement("TM8")
-def test_a_letter_arrives_as_it_was_written(office: Office, server: MailServer) -> None:
+def test_a_message_arrives_as_it_was_written(office: Office, server: MailServer) -> None:
     text = "Grüße,\n\n.\n..two dots\n" + "x" * 2000 + "\n"
     office.mailer.send(EVENT, Message("grace@example.org", "Fertig: Prüfung №7", text))
     (mail,) = server.received
@@ -54,7 +54,7 @@ def test_a_letter_arrives_as_it_was_written(office: Office, server: MailServer) 
 
 
 @pytest.mark.requirement("TM8")
-def test_a_letter_is_sent_once_for_an_event_and_a_recipient(office: Office, server: MailServer) -> None:
+def test_a_message_is_sent_once_for_an_event_and_a_recipient(office: Office, server: MailServer) -> None:
     other = EVENT.model_copy(update={"event_id": "e-2"})
     for _ in range(3):
         office.mailer.send(EVENT, MESSAGE)
@@ -118,7 +118,7 @@ def test_a_process_that_is_alone_does_not_wait_for_a_dead_one(server: MailServer
 
 
 @pytest.mark.requirement("TM8")
-def test_two_processes_at_once_send_one_letter(server: MailServer) -> None:
+def test_two_processes_at_once_send_one_message(server: MailServer) -> None:
     store = Store.open(None)
     offices = [Office(SmtpTransport(server.url), store) for _ in range(8)]
     outcomes: list[str] = []

@@ -134,7 +134,7 @@ def test_what_is_refused_for_good_is_sent_again_by_an_admin(office: Office, serv
     assert subjects(server, FULL) == ["No. 1"]
     assert office.dead() == []
     # What was sent is not kept, nor sent once more.
-    assert office.record(1, FULL).letter is None
+    assert office.record(1, FULL).message is None
     with pytest.raises(ResourceNotFound):
         office.mailer.replay(dead.event_id, dead.recipient)
     with pytest.raises(ResourceNotFound):

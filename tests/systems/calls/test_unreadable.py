@@ -83,7 +83,7 @@ def test_the_call_itself_is_refused_and_stays_as_it_is(
 
 @pytest.mark.requirement("CA2")
 @pytest.mark.parametrize(
-    "spoilt",
+    "unreadable",
     [
         {"scheduledFor": {"N": "-1"}},
         {"scheduledFor": {"N": "10000000000000"}},
@@ -94,11 +94,11 @@ def test_the_call_itself_is_refused_and_stays_as_it_is(
     ],
 )
 def test_what_no_call_can_be_cannot_be_read_either(
-    served: Served, staff: httpx.Client, spoilt: dict[str, dict[str, str]]
+    served: Served, staff: httpx.Client, unreadable: dict[str, dict[str, str]]
 ) -> None:
     """No key could be made of it, or no answer."""
     call = schedule(staff)
-    raw.spoil(served, calls, place(call), **spoilt)
+    raw.spoil(served, calls, place(call), **unreadable)
     assert ids(staff.get(f"/users/{call['userId']}/calls")) == []
     assert refused(staff.get(f"/calls/{call['callId']}", params={"consistent": True})) == (409, "conflict")
     assert refused(put(staff, call, "schedule", scheduledFor=NOON + HOUR)) == (409, "conflict")

@@ -59,7 +59,7 @@ def test_a_rebuild_gives_the_same_numbers_while_writes_go_on(served: Served, sta
     admin = served.client("admin", "Admins", path="/support")
     for _ in range(20):
         moved(staff, opened(staff), "PROCESSING")
-    # Somebody has spoilt the numbers.
+    # Somebody has unreadable the numbers.
     served.runtime.sync_store.put(Metric(metric_name="tickets_by_status#PROCESSING", count_value=-7))
     assert admin.post("/metrics/rebuild").status_code == 202
     for _ in range(10):

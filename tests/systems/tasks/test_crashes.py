@@ -136,7 +136,7 @@ def test_a_publisher_that_dies_loses_no_event_and_makes_none_twice() -> None:
 
 
 @pytest.mark.requirement("TM8")
-def test_a_mailer_that_dies_loses_no_letter_and_repeats_one_only_in_the_gap() -> None:
+def test_a_mailer_that_dies_loses_no_message_and_repeats_one_only_in_the_gap() -> None:
     """The gap is between the server's acceptance and the record of it; what is repeated has the same Message-ID."""
     expected = sorted(
         ["Assigned to you: Deploy grace", "Assigned to you: Deploy linus"]

@@ -144,16 +144,16 @@ def test_a_user_whose_profile_cannot_be_read_is_shut_out_and_nobody_else(team: T
 
 @pytest.mark.requirement("TM7")
 def test_events_of_other_tasks_are_published(team: Team) -> None:
-    """Records of what cannot be read are put aside, one at a time; a spoilt user is of no concern to events."""
+    """Records of what cannot be read are put aside, one at a time; a unreadable user is of no concern to events."""
     grace = team.member("grace")
-    spoilt, task_id = team.task(), team.task()
+    unreadable, task_id = team.task(), team.task()
     spoil_user(team.served, grace)
-    spoil_task(team.served, spoilt)
+    spoil_task(team.served, unreadable)
     team.move(task_id, "IN_PROGRESS")
     assert [type_ for type_, _ in told(settled(team, task_id))] == ["TaskCreated", "TaskStatusUpdated"]
     root = team.served.client("root", "Admins")
     letters = root.get("/runtime/consumers/tasks.events/dead-letters", params={"limit": 100}).json()["dead_letters"]
-    assert [spoilt in each["record"] for each in letters].count(True) == 1
+    assert [unreadable in each["record"] for each in letters].count(True) == 1
     assert not any(f"USER#{grace}" in each["record"] for each in letters)
 
 
@@ -164,7 +164,7 @@ def mail() -> Iterator[MailServer]:
 
 
 @pytest.mark.requirement("TM8")
-def test_mail_reaches_the_others_and_the_one_who_cannot_be_read_when_mended(mail: MailServer) -> None:
+def test_mail_reaches_the_others_and_the_one_who_cannot_be_read_once_repaired(mail: MailServer) -> None:
     with serving(load("tasks"), smtp_url=mail.url) as served:
         team = Team(served)
         root = served.client("root", "Admins")

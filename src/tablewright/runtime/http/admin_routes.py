@@ -249,15 +249,15 @@ async def dead_mail(request: Request, _: Admin, limit: Limit = 20, cursor: Curso
             DeadMailView(
                 id=f"{each.event_id}.{each.recipient}",
                 event_id=each.event_id,
-                recipient=each.letter.address,
-                subject=each.letter.subject,
+                recipient=each.message.address,
+                subject=each.message.subject,
                 reason=each.reason,
                 attempts=each.attempts,
                 failed_at=each.failed_at,
             )
             for each in found
             # What was sent since is one no longer.
-            if isinstance(each, MailRecord) and each.letter is not None and each.failed_at is not None
+            if isinstance(each, MailRecord) and each.message is not None and each.failed_at is not None
         ],
         cursor=page.cursor,
         unreadable=[str(error) for error in errors],

@@ -36,11 +36,11 @@ from tablewright.runtime.events.event_log import Event
 from tablewright.runtime.mail.mail_addresses import can_stand_in_header, is_address
 from tablewright.runtime.mail.mail_records import (
     DeadMail,
-    Letter,
     MailCompleted,
     MailRecord,
     MailState,
     QueuedMail,
+    StoredMessage,
     digest,
     queued,
 )
@@ -85,7 +85,7 @@ _WAITS_FOR_MAILBOX = timedelta(days=1)
 # How often the queue is looked at, in seconds.
 _RETRY_EVERY = 1.0
 
-_SENT = (attr(MailRecord.state).set("sent"), attr(MailRecord.letter).set(None), attr(MailRecord.reason).set(None))
+_SENT = (attr(MailRecord.state).set("sent"), attr(MailRecord.message).set(None), attr(MailRecord.reason).set(None))
 
 _log = logging.getLogger(__name__)
 
@@ -170,24 +170,24 @@ class Mailer:
         effects.do(Put(MailCompleted(event_id=event.event_id)))
 
     def _send_or_queue(self, event: Event, message: Message) -> None:
-        letter = _letter(event, message)
-        claim = self._claim(event.event_id, digest(letter.address))
+        stored = _stored(event, message)
+        claim = self._claim(event.event_id, digest(stored.address))
         if claim is None:
             self._count("repeated")
             return
         now = self._clock()
         if self._store.query(QueuedMail.waiting(claim.recipient), limit=1).items:
             # In the order of events: what came before is still waiting.
-            self._settle(claim, _waits(letter), Put(queued(claim, event, now, now, 0)))
+            self._settle(claim, _waits(stored), Put(queued(claim, event, now, now, 0)))
             self._count("queued")
             return
         try:
-            self._transmit(claim, letter)
+            self._transmit(claim, stored)
         except MailRefused as refusal:
-            self._bury(claim, letter, str(refusal), 1)
+            self._bury(claim, stored, str(refusal), 1)
         except Deferred as error:
             place = queued(claim, event, now, now + _pause(1), 1)
-            self._settle(claim, [*_waits(letter), attr(MailRecord.reason).set(str(error))], Put(place))
+            self._settle(claim, [*_waits(stored), attr(MailRecord.reason).set(str(error))], Put(place))
             self._count("queued")
         else:
             self._store.update(claim, attr(MailRecord.state).set("sent"))
@@ -199,13 +199,13 @@ class Mailer:
         Deferred if the mailbox does not accept it now, DeadLettered if that is so a day after the event; a refusal for
         good is in its record, and nowhere else.
         """
-        letter = _letter(event, message)
-        claim = self._claim(event.event_id, digest(letter.address))
+        stored = _stored(event, message)
+        claim = self._claim(event.event_id, digest(stored.address))
         if claim is None:
             self._count("repeated")
             return
         try:
-            self._transmit(claim, letter)
+            self._transmit(claim, stored)
         except MailRefused as refusal:
             self._store.update(claim, attr(MailRecord.state).set("refused"), attr(MailRecord.reason).set(str(refusal)))
             self._refused(claim, str(refusal))
@@ -236,7 +236,7 @@ class Mailer:
     def _retry(self, entry: QueuedMail) -> bool:
         """Try a message that waits; whether those behind it may be tried."""
         record = self._store.get(MailRecord.by_recipient(entry.event_id, entry.recipient))
-        if record is None or record.letter is None or record.state in ("sent", "refused"):
+        if record is None or record.message is None or record.state in ("sent", "refused"):
             self._store.delete(entry)
             return True
         try:
@@ -245,13 +245,13 @@ class Mailer:
             # Another process is at it.
             return False
         try:
-            self._transmit(claim, record.letter, state="queued")
+            self._transmit(claim, record.message, state="queued")
         except MailRefused as refusal:
-            self._bury(claim, record.letter, str(refusal), entry.attempts + 1, Delete(entry))
+            self._bury(claim, record.message, str(refusal), entry.attempts + 1, Delete(entry))
         except Deferred as error:
             now, attempts = self._clock(), entry.attempts + 1
             if now - entry.since >= _WAITS_FOR_MAILBOX:
-                self._bury(claim, record.letter, str(error), attempts, Delete(entry))
+                self._bury(claim, record.message, str(error), attempts, Delete(entry))
                 return True
             later = Update(
                 entry, attr(QueuedMail.attempts).set(attempts), attr(QueuedMail.next_at).set(now + _pause(attempts))
@@ -269,7 +269,7 @@ class Mailer:
     def replay(self, event_id: str, recipient: str) -> None:
         """Send a dead letter again; it is one no longer if that succeeds, and StateConflict says why it did not."""
         record = self._store.get(MailRecord.by_recipient(event_id, recipient))
-        if record is None or record.failed_at is None or record.letter is None or record.state == "sent":
+        if record is None or record.failed_at is None or record.message is None or record.state == "sent":
             raise ResourceNotFound(f"there is no dead letter {event_id}.{recipient}")
         try:
             claim = self._take(record)
@@ -277,7 +277,7 @@ class Mailer:
             raise StateConflict(f"{error}; see whether it is a dead letter still") from error
         place = DeadMail(failed_at=record.failed_at, event_id=event_id, recipient=recipient)
         try:
-            self._transmit(claim, record.letter, state="refused")
+            self._transmit(claim, record.message, state="refused")
         except (MailRefused, Deferred) as error:
             refused = [
                 attr(MailRecord.state).set("refused"),
@@ -289,7 +289,7 @@ class Mailer:
         self._settle(claim, [*_SENT, attr(MailRecord.failed_at).set(None)], Delete(place))
         self._count("sent")
 
-    def _bury(self, claim: MailRecord, letter: Letter, reason: str, attempts: int, *others: Operation) -> None:
+    def _bury(self, claim: MailRecord, stored: StoredMessage, reason: str, attempts: int, *others: Operation) -> None:
         """Make a message a dead letter."""
         now = self._clock()
         place = DeadMail(failed_at=now, event_id=claim.event_id, recipient=claim.recipient)
@@ -298,7 +298,7 @@ class Mailer:
             attr(MailRecord.reason).set(reason),
             attr(MailRecord.failed_at).set(now),
             attr(MailRecord.attempts).set(attempts),
-            attr(MailRecord.letter).set(letter),
+            attr(MailRecord.message).set(stored),
         ]
         self._settle(claim, refused, Put(place), *others)
         self._refused(claim, reason)
@@ -355,16 +355,16 @@ class Mailer:
             return False
         return claim.claimed_until > self._clock()
 
-    def _transmit(self, claim: MailRecord, letter: Letter, state: MailState = "sending") -> None:
+    def _transmit(self, claim: MailRecord, stored: StoredMessage, state: MailState = "sending") -> None:
         """Hand a message to the transport; MailRefused or Deferred leave the claim to the caller.
 
         After anything else it was not accepted, as far as is known: the record is what it was, and the next try need
         not wait for the claim to expire.
         """
         try:
-            if not is_address(letter.address):
+            if not is_address(stored.address):
                 raise MailRefused("no address")
-            self._transport.send(self._compose(claim, letter))
+            self._transport.send(self._compose(claim, stored))
         except (MailRefused, Deferred):
             raise
         except Exception:
@@ -384,19 +384,19 @@ class Mailer:
                 raise Unavailable("another process has begun to send this message") from None
             raise
 
-    def _compose(self, record: MailRecord, letter: Letter) -> EmailMessage:
+    def _compose(self, record: MailRecord, stored: StoredMessage) -> EmailMessage:
         mail = EmailMessage(policy=_POLICY)
         mail["From"] = self._sender
-        mail["To"] = Address(addr_spec=letter.address)
-        mail["Subject"] = _line(letter.subject)
-        mail["Date"] = format_datetime(letter.at)
+        mail["To"] = Address(addr_spec=stored.address)
+        mail["Subject"] = _line(stored.subject)
+        mail["Date"] = format_datetime(stored.at)
         mail["Message-ID"] = f"<{record.event_id}.{record.recipient}@{self._sender.domain}>"
-        if letter.unsubscribe_url is not None and len(letter.unsubscribe_url) <= _MAX_LINK_LENGTH:
-            mail[_LIST_UNSUBSCRIBE] = f"<{letter.unsubscribe_url}>"
+        if stored.unsubscribe_url is not None and len(stored.unsubscribe_url) <= _MAX_LINK_LENGTH:
+            mail[_LIST_UNSUBSCRIBE] = f"<{stored.unsubscribe_url}>"
             mail["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
         # So that no out-of-office reply is sent.
         mail["Auto-Submitted"] = "auto-generated"
-        mail.set_content(_CONTROLS.sub("\ufffd", letter.text))
+        mail.set_content(_CONTROLS.sub("\ufffd", stored.text))
         return mail
 
 
@@ -413,8 +413,8 @@ class MailRetries(PeriodicThread):
         self._mailer.retry(is_stopped)
 
 
-def _letter(event: Event, message: Message) -> Letter:
-    return Letter(
+def _stored(event: Event, message: Message) -> StoredMessage:
+    return StoredMessage(
         address=message.recipient,
         subject=message.subject,
         text=message.text,
@@ -428,9 +428,9 @@ def _unclaimed_since(record: MailRecord) -> list[FieldCondition]:
     return [attr(MailRecord.state) == record.state, attr(MailRecord.claimed_until) == record.claimed_until]
 
 
-def _waits(letter: Letter) -> list[FieldChange]:
+def _waits(stored: StoredMessage) -> list[FieldChange]:
     """That a message waits for its mailbox."""
-    return [attr(MailRecord.state).set("queued"), attr(MailRecord.letter).set(letter)]
+    return [attr(MailRecord.state).set("queued"), attr(MailRecord.message).set(stored)]
 
 
 def _pause(attempts: int) -> timedelta:

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Literal
 from uuid import uuid4
 
-from tablewright.runtime.mail.mail_records import Letter, MailRecord, QueuedMail, digest
+from tablewright.runtime.mail.mail_records import MailRecord, QueuedMail, StoredMessage, digest
 from tablewright.store import Create, Operation
 
 Language = Literal["en", "it"]
@@ -50,9 +50,9 @@ def queue_invitation(
     """What is written with an invitation, so that its mail is sent."""
     subject, text = _TEXTS[language]
     text = text.format(invited_by=invited_by, app_url=app_url, person_id=person_id)
-    letter = Letter(address=email, subject=subject, text=text, at=now)
+    message = StoredMessage(address=email, subject=subject, text=text, at=now)
     # An id of its own: who is erased and invited again gets another mail.
     event_id, recipient = uuid4().hex, digest(email)
-    record = MailRecord(event_id=event_id, recipient=recipient, state="queued", claimed_until=now, letter=letter)
+    record = MailRecord(event_id=event_id, recipient=recipient, state="queued", claimed_until=now, message=message)
     place = QueuedMail(recipient=recipient, at=now, sequence="", event_id=event_id, attempts=0, next_at=now, since=now)
     return [Create(record), Create(place)]

@@ -29,7 +29,7 @@ __all__ = ["CLAIM_MAIL", "COMPLETE_MAIL", "QUEUE_MAIL", "RECORD_MAIL", "SETTLE_M
 MailState = Literal["sending", "sent", "queued", "refused"]
 
 
-class Letter(BaseModel):
+class StoredMessage(BaseModel):
     """A message that may have to be sent later, with what its headers have of its event."""
 
     address: str
@@ -52,7 +52,7 @@ class MailRecord(Entity, table=internal_table):
     # When it became a dead letter, and after how many attempts.
     failed_at: datetime | None = None
     attempts: int = 0
-    letter: Letter | None = None
+    message: StoredMessage | None = None
     ttl: Annotated[EpochSeconds | None, Retain(days=KEPT_FOR.days)] = None
 
     keys = Keys(PK="MAIL#{event_id}", SK="TO#{recipient}")
@@ -126,7 +126,7 @@ RECORD_MAIL = Write(
 )
 QUEUE_MAIL = Write(
     "queue mail",
-    ItemWrite(MailRecord, "update", sets=[MailRecord.state, MailRecord.reason, MailRecord.letter]),
+    ItemWrite(MailRecord, "update", sets=[MailRecord.state, MailRecord.reason, MailRecord.message]),
     ItemWrite(QueuedMail, "put"),
 )
 SETTLE_MAIL = Write(
@@ -134,7 +134,7 @@ SETTLE_MAIL = Write(
     ItemWrite(
         MailRecord,
         "update",
-        sets=[MailRecord.state, MailRecord.reason, MailRecord.letter, MailRecord.failed_at, MailRecord.attempts],
+        sets=[MailRecord.state, MailRecord.reason, MailRecord.message, MailRecord.failed_at, MailRecord.attempts],
     ),
     ItemWrite(QueuedMail, "delete"),
     ItemWrite(DeadMail, "put"),

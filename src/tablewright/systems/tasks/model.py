@@ -323,7 +323,7 @@ design = Design(
             "create user",
             ItemWrite(User, "create"),
             AUDITED,
-            ItemWrite(MailRecord, "create", sets=[MailRecord.letter]),
+            ItemWrite(MailRecord, "create", sets=[MailRecord.message]),
             ItemWrite(QueuedMail, "create"),
         ),
         Write(

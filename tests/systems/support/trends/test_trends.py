@@ -104,7 +104,7 @@ def test_metrics_that_are_others_than_the_table_are_found_and_rebuilt(quiet: Ser
         return wait_for(lambda: not (found := admin.get(path).json())["running"] and found)
 
     assert ended("/maintenance/verify-metrics")["outcome"].endswith("numbers of the metrics are what 1 items come to")
-    # Somebody has spoilt a number.
+    # Somebody has unreadable a number.
     day = datetime.now(UTC).date()
     quiet.runtime.sync_store.put(OperatorDay(day=day, operator_id=f"op_{uuid4().hex}", resolved=7))
     assert "1 numbers of the metrics are others" in ended("/maintenance/verify-metrics")["failed"]

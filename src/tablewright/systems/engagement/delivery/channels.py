@@ -125,7 +125,7 @@ class WebhookSettings(_Settings):
 
 
 class EmailAdapter:
-    """Letters, each once: the mailer keeps a record of its own for that."""
+    """Mail, each message once: the mailer keeps a record of its own for that."""
 
     def __init__(self, store: Store, mailer: event_mail.Mailer, links: UnsubscribeLinks | None) -> None:
         self._store = store
@@ -175,14 +175,14 @@ class EmailAdapter:
 
     def send(self, message: ChannelMessage) -> None:
         candidate = message.candidate
-        letter = self.rendered(message)
-        address = letter["to"]
+        rendered = self.rendered(message)
+        address = rendered["to"]
         # What was refused has a record by which it is never sent again; so it is another message by then.
         event_id = f"{message.delivery_id}.{message.retries}" if message.retries else message.delivery_id
         event = Event(event_id=event_id, source="engagement", type="Delivery", at=message.at, sequence="", detail={})
         try:
             link = _unsubscribe_url(self._links, candidate)
-            self._mailer.send(event, event_mail.Message(address, letter["subject"], letter["text"], link))
+            self._mailer.send(event, event_mail.Message(address, rendered["subject"], rendered["text"], link))
         except DeadLettered as error:
             raise AddressRefused(str(error)) from error
         lookup = event_mail.MailRecord.by_recipient(event_id=event_id, recipient=event_mail.digest(address))
