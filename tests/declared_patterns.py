@@ -1,12 +1,14 @@
-"""Access patterns of designs that tests generate, declared without writing a function for each."""
+"""Access patterns and rules of designs that tests generate, declared without writing a function for each."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from inspect import Parameter, Signature, signature
+from operator import attrgetter
 from typing import Any, TypeVar
 
-from tablewright.model import CollectionQuery, FieldCondition, Get, Query, Template
+from tablewright.model import CollectionQuery, FieldCondition, Get, Numbered, Query, Template, Unique, attr
+from tablewright.model.declarations import GroupRule
 from tablewright.model.keys.key_rules import KeyRule
 
 P = TypeVar("P", Get, Query, CollectionQuery)
@@ -15,6 +17,11 @@ P = TypeVar("P", Get, Query, CollectionQuery)
 def fields_in(rule: str | KeyRule) -> list[str]:
     """The fields that a key attribute is made of, in their order."""
     return [field.name for field in (Template(rule) if isinstance(rule, str) else rule.template).fields]
+
+
+def grouped(marker: Unique | Numbered, field: str, *per: str) -> GroupRule:
+    """A field that is unique or numbered within the items that have the same values of other fields."""
+    return marker(lambda self: attr(attrgetter(field)(self)).per(*(attrgetter(each)(self) for each in per)))
 
 
 def taking(pattern: P, *required: str, optional: str = "", where: Callable[..., FieldCondition] | None = None) -> P:

@@ -16,6 +16,7 @@ from tablewright.model import (
     Design,
     Entity,
     FieldCondition,
+    FieldGroup,
     Get,
     GlobalIndex,
     ItemWrite,
@@ -110,7 +111,7 @@ class Repository(Entity, table=hub):
 class Issue(Entity, table=hub):
     owner: str
     repo: str
-    number: Annotated[int, Numbered("owner", "repo", sequence="tickets")] = 0
+    number: int = 0
     title: str
     state: State = State.OPEN
 
@@ -120,6 +121,10 @@ class Issue(Entity, table=hub):
         GSI4PK="REPO#{owner}#{repo}",
         GSI4SK=first_of(when("ISSUE#OPEN#{number:-08}", state=State.OPEN), "ISSUE#CLOSED#{number:08}"),
     )
+
+    @Numbered(sequence="tickets")
+    def number_per_owner_and_repo(self) -> FieldGroup[int]:
+        return attr(self.number).per(self.owner, self.repo)
 
     @Get()
     def by_number(self, owner: str, repo: str, number: int) -> None:
@@ -139,7 +144,7 @@ class Issue(Entity, table=hub):
 class PullRequest(Entity, table=hub):
     owner: str
     repo: str
-    number: Annotated[int, Numbered("owner", "repo", sequence="tickets")] = 0
+    number: int = 0
     title: str
 
     keys = Keys(
@@ -148,6 +153,10 @@ class PullRequest(Entity, table=hub):
         GSI1PK="REPO#{owner}#{repo}",
         GSI1SK="PR#{number:08}",
     )
+
+    @Numbered(sequence="tickets")
+    def number_per_owner_and_repo(self) -> FieldGroup[int]:
+        return attr(self.number).per(self.owner, self.repo)
 
     @Get()
     def by_number(self, owner: str, repo: str, number: int) -> None:

@@ -11,6 +11,7 @@ from tablewright.model import (
     Design,
     Entity,
     FieldCondition,
+    FieldGroup,
     Get,
     GlobalIndex,
     ItemWrite,
@@ -118,10 +119,14 @@ class Line(Entity, table=orders):
 
     customer_id: str
     order_id: str
-    position: Annotated[int, Numbered("customer_id", "order_id")] = 0
+    position: int = 0
     product: str
 
     keys = Keys(PK="CUSTOMER#{customer_id}", SK="LINE#{order_id}#{position:04}")
+
+    @Numbered()
+    def position_per_customer_and_order(self) -> FieldGroup[int]:
+        return attr(self.position).per(self.customer_id, self.order_id)
 
     @Query(expected=3)
     def of_order(self, customer_id: str, *, order_id: str | None = None) -> None: ...

@@ -19,6 +19,7 @@ from tablewright.model import (
     ExpiresAt,
     Expiry,
     FieldCondition,
+    FieldGroup,
     Get,
     GlobalIndex,
     Keys,
@@ -209,10 +210,14 @@ class Ticket(Entity, table=TICKETS):
 class Event(Entity, table=TICKETS):
     ticket_id: str
     day: date
-    number: Annotated[int, Numbered("ticket_id")] = 0
+    number: int = 0
     kind: str
 
     keys = Keys(PK="TICKET#{ticket_id}", SK="EVENT#{day}#{number:04}")
+
+    @Numbered()
+    def number_per_ticket(self) -> FieldGroup[int]:
+        return attr(self.number).per(self.ticket_id)
 
     @Query(newest_first=True)
     def of_ticket(self, ticket_id: str, *, since: date | None = None, before: date | None = None) -> None: ...

@@ -36,7 +36,7 @@ from tablewright.model import (
     when,
 )
 from tablewright.model.declarations import VersionMarker
-from tests.declared_patterns import taking
+from tests.declared_patterns import grouped, taking
 from tests.model.declaring import KEYS, declared, table
 
 
@@ -232,15 +232,15 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
         "partition key text, or remove unique and numbered fields",
     ),
     "numbered text": (
-        lambda: declared({"n": Annotated[str, Numbered("id")]}),
+        lambda: declared({"n": str}, numbered=grouped(Numbered(), "n", "id")),
         "Row.n is numbered, so it must be an int",
     ),
     "numbered per nothing known": (
-        lambda: declared({"n": Annotated[int, Numbered("ticket")]}),
-        "Row.n, Numbered: Row has no field 'ticket'; it has id, n",
+        lambda: declared({"n": int}, numbered=grouped(Numbered(), "n", "ticket")),
+        "Row.numbered: Row has no field 'ticket'; it has id, n",
     ),
     "numbered per itself": (
-        lambda: declared({"n": Annotated[int, Numbered("n")]}),
+        lambda: declared({"n": int}, numbered=grouped(Numbered(), "n", "n")),
         "Row.n cannot be numbered per itself",
     ),
     "a large key": (

@@ -16,16 +16,11 @@ import pytest
 from mypy import api
 from pydantic import ValidationError
 
+import tablewright.model
 from tablewright.model import (
-    CollectionSelection,
-    Design,
     Entity,
-    FieldChange,
-    FieldCondition,
-    ItemWrite,
     Lookup,
     ModelError,
-    RequiredRead,
     Selection,
     Table,
     attr,
@@ -46,7 +41,8 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import assert_type
 from tablewright.model import CollectionSelection, Design, FieldChange, FieldCondition, ItemWrite, Lookup
-from tablewright.model import Query, RequiredRead, Selection, attr, present
+from tablewright.model import FieldGroup, Numbered, Query, RequiredRead, Selection, Unique, attr, count_of, present
+from tablewright.model import sum_of
 from tablewright.store import Check, Page, Scan, Store, Update, WriteResult
 from tests.model.typed.orders import Account, Address, Customer, LatestOrders, Letter, Line, Mail, Order
 from tests.model.typed.orders import OrderSummary, Parcel, Product, Status, shop
@@ -115,20 +111,17 @@ def names() -> Iterator[dict[str, Any]]:
         order = Order(customer_id="c", number=1, placed_at=NOW, address=Address(city="Rome"))
         store.put(order)
         store.put(Customer(customer_id="c", name="Ada"))
-        known = dict(vars(orders), store=store, order=order, NOW=NOW, Lookup=Lookup, Selection=Selection, Page=Page)
-        known |= {"CollectionSelection": CollectionSelection, "FieldChange": FieldChange, "Update": Update}
-        known |= {
-            "FieldCondition": FieldCondition,
-            "Check": Check,
-            "attr": attr,
-            "present": present,
-            "assert_type": assert_type,
-            "Scan": Scan,
-            "Design": Design,
-            "ItemWrite": ItemWrite,
-            "RequiredRead": RequiredRead,
-            "WriteResult": WriteResult,
-        }
+        known = dict(
+            vars(tablewright.model) | vars(orders),
+            store=store,
+            order=order,
+            NOW=NOW,
+            Lookup=Lookup,
+            Selection=Selection,
+            Page=Page,
+        )
+        known |= {"Update": Update, "Check": Check, "Scan": Scan, "WriteResult": WriteResult}
+        known["assert_type"] = assert_type
         yield known | {"Account": Account, "Line": Line, "Status": Status, "Decimal": Decimal}
 
 

@@ -6,7 +6,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Annotated
 
-from tablewright.model import CountOf, Entity, Get, GlobalIndex, Keys, Query, SumOf, Table, Unique, attr
+from tablewright.model import Entity, Get, GlobalIndex, Keys, Query, Table, Unique, attr, count_of, sum_of
 
 ledger = Table("ledger", "PK", "SK", indexes=[GlobalIndex("byKind", "GSI1PK", "SK")], stream="NEW_AND_OLD_IMAGES")
 totals = Table("totals", "PK", "SK", ttl="ttl")
@@ -43,9 +43,9 @@ class Booking(Entity, table=ledger):
 
 class AccountTotals(Entity, table=ledger):
     account: str
-    bookings: Annotated[int, CountOf(Booking)] = 0
-    paid: Annotated[int, CountOf(Booking, where=attr(Booking.kind) == Kind.PAID)] = 0
-    revenue: Annotated[Decimal, SumOf(Booking.amount, where=attr(Booking.kind) == Kind.PAID)] = Decimal(0)
+    bookings: int = count_of(Booking)
+    paid: int = count_of(Booking, where=attr(Booking.kind) == Kind.PAID)
+    revenue: Decimal = sum_of(Booking.amount, where=attr(Booking.kind) == Kind.PAID)
 
     keys = Keys(PK="ACCOUNT#{account}", SK="TOTALS")
 
@@ -56,9 +56,9 @@ class AccountTotals(Entity, table=ledger):
 
 class OwnerTotals(Entity, table=totals):
     name: str
-    bookings: Annotated[int, CountOf(Booking, by={"name": Booking.owner})] = 0
-    streamed: Annotated[int, CountOf(Booking, by={"name": Booking.owner}, kept_by="stream")] = 0
-    amount: Annotated[Decimal, SumOf(Booking.amount, by={"name": Booking.owner}, kept_by="stream")] = Decimal(0)
+    bookings: int = count_of(Booking, by=[Booking.owner])
+    streamed: int = count_of(Booking, by=[Booking.owner], kept_by="stream")
+    amount: Decimal = sum_of(Booking.amount, by=[Booking.owner], kept_by="stream")
 
     keys = Keys(PK="OWNER#{name}", SK="TOTALS")
 

@@ -13,6 +13,7 @@ from tablewright.model import (
     Entity,
     EpochMillis,
     EpochSeconds,
+    FieldGroup,
     Get,
     GlobalIndex,
     Keys,
@@ -22,6 +23,7 @@ from tablewright.model import (
     Unique,
     UpdatedAt,
     Version,
+    attr,
     schemas_of,
     sharded,
     when,
@@ -158,10 +160,14 @@ class Line(Entity, table=people):
     """Numbered within its order."""
 
     order_id: str
-    number: Annotated[int, Numbered("order_id")] = 0
+    number: int = 0
     text: str = ""
 
     keys = Keys(PK="ORDER#{order_id}", SK="LINE#{number:06}")
+
+    @Numbered()
+    def number_per_order(self) -> FieldGroup[int]:
+        return attr(self.number).per(self.order_id)
 
     @Get()
     def itself(self, order_id: str, number: int) -> None: ...

@@ -7,7 +7,7 @@ declarations  AttributeName, KeyOnly, Unique, Version, CreatedAt, UpdatedAt, Exp
 naming        camel_case, pascal_case, snake_case
 patterns      Get, Query and what they give: Lookup, Selection
 field_expressions  attr, present: fields in conditions, filters and changes
-derived/      Projection: some fields of an entity, for reads; CountOf, SumOf: counters of its items
+derived/      Projection: some fields of an entity, for reads; count_of, sum_of: counters of its items
 collection    Collection, CollectionQuery, MemberRead, and what a query gives: CollectionSelection
 schema        Schema: a declaration, compiled; schema_of
 design        Design: a whole system, with what is written, by whom, how often: Write, ItemWrite, RequiredRead,
@@ -35,7 +35,7 @@ from tablewright.model.declarations import (
     Version,
     computed,
 )
-from tablewright.model.derived.counters import CountOf, SumOf
+from tablewright.model.derived.counters import count_of, sum_of
 from tablewright.model.derived.projections import Projection
 from tablewright.model.design import (
     AcceptedFinding,
@@ -50,7 +50,7 @@ from tablewright.model.design import (
 )
 from tablewright.model.entity import Entity, RetiredEntity
 from tablewright.model.errors import ModelError, TemplateError
-from tablewright.model.field_conditions import FieldChange, FieldCondition
+from tablewright.model.field_conditions import FieldChange, FieldCondition, FieldGroup
 from tablewright.model.field_expressions import Attr, attr, present
 from tablewright.model.keys.key_rules import Keys, first_of, raw, sharded, when
 from tablewright.model.keys.key_template import Template
@@ -69,7 +69,6 @@ __all__ = [
     "CollectionQuery",
     "CollectionSelection",
     "CostClaim",
-    "CountOf",
     "CreatedAt",
     "Design",
     "Entity",
@@ -79,6 +78,7 @@ __all__ = [
     "Expiry",
     "FieldChange",
     "FieldCondition",
+    "FieldGroup",
     "Get",
     "GlobalIndex",
     "Index",
@@ -101,7 +101,6 @@ __all__ = [
     "Schema",
     "Selection",
     "Stamp",
-    "SumOf",
     "Table",
     "Template",
     "TemplateError",
@@ -115,6 +114,7 @@ __all__ = [
     "attr",
     "camel_case",
     "computed",
+    "count_of",
     "first_of",
     "pascal_case",
     "personal_fields",
@@ -126,5 +126,6 @@ __all__ = [
     "schemas_of",
     "sharded",
     "snake_case",
+    "sum_of",
     "when",
 ]

@@ -18,6 +18,7 @@ from tablewright.model.declarations import (
     BLOB_REFERENCES,
     AttributeName,
     Expiry,
+    GroupRule,
     KeyOnly,
     Large,
     Numbered,
@@ -68,6 +69,8 @@ def _check_field(place: str, info: FieldInfo, strict: bool) -> None:
         raise ModelError(
             f'{place} has an alias; to store it under another name use Annotated[..., AttributeName("name")]'
         )
+    if isinstance(info.default, GroupRule):
+        raise ModelError(f"{place} is a field and a function of the class; give the function another name")
     for marker in info.metadata:
         # It would have no effect, and nobody would notice.
         if isinstance(marker, type) and issubclass(marker, _MARKERS):
@@ -182,7 +185,7 @@ def _check_markers(schema: Schema) -> None:
     for spec in schema.unique:
         if spec.types - {"NULL", None} not in (set(), {"S"}, {"N"}, {"B"}):
             raise ModelError(f"{entity}.{spec.name} is unique, so it must be text, a number or bytes")
-        for name in spec.marker(Unique).together:
+        for name in spec.marker(Unique).per:
             if name == spec.name:
                 raise ModelError(f"{entity}.{spec.name} cannot be unique together with itself")
             location = schema.locate(name, f"{entity}.{spec.name}, Unique")

@@ -4,13 +4,19 @@ Markers on fields, in ``Annotated``:
 
     call_id:  Annotated[str, Unique()]                                 no two items have the same
     user_id:  Annotated[str, AttributeName("uid")]                              the attribute it is stored in
-    number:   Annotated[int, Numbered("ticket_id")] = 0                1, 2, 3, ... for each ticket, without gaps
+    number:   Annotated[int, Numbered()] = 0                           1, 2, 3, ..., without gaps
     shop_id:  Annotated[str, KeyOnly()]                                in keys, and not in an attribute of its own
     body:     Annotated[str, Large()] = ""                             in a blob once the item is large
     email:    Annotated[str, Personal()]                               exported, erased, replaced in copies
     version:  Version = 0                                              optimistic lock
     created_at: CreatedAt = None      updated_at: UpdatedAt = None     set by the store
     ttl:      Annotated[ExpiresAt, Expiry(timedelta(hours=24))] = None when the item expires; by default, in a day
+
+Rules for the items of a group, by a function:
+
+    @Unique()
+    def one_number(self) -> FieldGroup[int]:
+        return attr(self.number).per(self.tenant)                      no two items of a tenant have the same number
 
 Schema versions: ``upgrades = Upgrades(one_to_two, two_to_three)``; each step takes the values of a stored item, by
 attribute, and returns those of the next version. Items carry their schema version; one that does not has the first.
@@ -20,7 +26,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Generic, Literal, Self, TypeVar, overload
 
@@ -28,6 +35,7 @@ from pydantic import Field
 
 from tablewright.dynamo.limits import MAX_ITEM_SIZE
 from tablewright.model.errors import ModelError
+from tablewright.model.field_conditions import FieldGroup
 from tablewright.model.values.attribute_codec import EpochSeconds
 
 # What other packages use.
@@ -112,30 +120,58 @@ def computed(function: Callable[..., T]) -> Computed[T]:
     return Computed(function)
 
 
-@dataclass(frozen=True, slots=True)
+class GroupRule:
+    """What a marker says of a field within groups of items, as a function of the class declares it."""
+
+    def __init__(self, marker: Unique | Numbered, declaration: Callable[[Any], FieldGroup[Any]]) -> None:
+        self.marker = marker
+        self.declaration = declaration
+        self.__doc__ = declaration.__doc__
+
+    def of(self, fields: Any, place: str) -> tuple[FieldGroup[Any], Unique | Numbered]:
+        """The field and its group, and the marker that the field has because of it."""
+        group = self.declaration(fields)
+        if not isinstance(group, FieldGroup):
+            raise ModelError(
+                f"{place} returns {group!r}; return a field and what it is grouped by, such as "
+                "attr(self.number).per(self.tenant)"
+            )
+        marker = copy(self.marker)
+        object.__setattr__(marker, "per", group.per)
+        return group, marker
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Unique:
     """No two items of the entity may have the same value.
 
     Each value has a guard item, which is written in the same transaction and names the item that has the value.
 
         email: Annotated[str, Unique()]
-        number: Annotated[int, Unique("tenant")]                   together with another field: for each tenant
         handle: Annotated[str, Unique(scope="handles")]            among all entities of the table with this scope
         login: Annotated[str, Unique(ignore_case=True)]            Ada and ada are the same
+
+    Together with other fields it is declared by a function:
+
+        @Unique()
+        def one_number(self) -> FieldGroup[int]:
+            return attr(self.number).per(self.tenant)              no two items of a tenant have the same number
 
     An item that lacks one of the fields has no such value.
     """
 
-    together: tuple[str, ...]
-    scope: str | None
-    ignore_case: bool
+    scope: str | None = None
+    ignore_case: bool = False
+    # The fields that it is unique together with; set by a function.
+    per: tuple[str, ...] = field(default=(), init=False)
 
-    def __init__(self, *together: str, scope: str | None = None, ignore_case: bool = False) -> None:
-        if scope == "":
+    def __post_init__(self) -> None:
+        if self.scope == "":
             raise ModelError("Unique(scope=''): name what the entities share")
-        object.__setattr__(self, "together", together)
-        object.__setattr__(self, "scope", scope)
-        object.__setattr__(self, "ignore_case", ignore_case)
+
+    def __call__(self, declaration: Callable[[Any], FieldGroup[Any]]) -> GroupRule:
+        """Declare it for a field together with others: the function returns ``attr(self.number).per(self.tenant)``."""
+        return GroupRule(self, declaration)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,25 +201,34 @@ class Expiry:
             raise ModelError(f"Expiry({self.after!r}): the item would expire at once; use at least one second")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Numbered:
-    """A number that the store assigns at creation: 1, 2, 3, ... among items with the same values of the fields ``per``.
+    """A number that the store assigns at creation: 1, 2, 3, ...
 
     The sequence is an item of its own, updated in the same transaction, so there are neither gaps nor duplicates.
     Fields of several entities of a table share one by its name.
 
-        number: Annotated[int, Numbered("ticket_id")] = 0
-        number: Annotated[int, Numbered("repository", sequence="tickets")] = 0     of issues and pull requests
+        number: Annotated[int, Numbered()] = 0
+        number: Annotated[int, Numbered(sequence="papers")] = 0       of invoices and receipts
+
+    Each group of items has a sequence of its own where a function says so:
+
+        @Numbered(sequence="tickets")
+        def number_in_repository(self) -> FieldGroup[int]:
+            return attr(self.number).per(self.owner, self.repository)
     """
 
-    per: tuple[str, ...]
-    sequence: str | None
+    sequence: str | None = None
+    # The fields that it is numbered per; set by a function.
+    per: tuple[str, ...] = field(default=(), init=False)
 
-    def __init__(self, *per: str, sequence: str | None = None) -> None:
-        if sequence == "":
+    def __post_init__(self) -> None:
+        if self.sequence == "":
             raise ModelError("Numbered(sequence=''): name what the entities share")
-        object.__setattr__(self, "per", per)
-        object.__setattr__(self, "sequence", sequence)
+
+    def __call__(self, declaration: Callable[[Any], FieldGroup[int]]) -> GroupRule:
+        """Declare it for the items of each group: the function returns ``attr(self.number).per(self.ticket_id)``."""
+        return GroupRule(self, declaration)
 
 
 # The attribute with the references to an item's large values that are in blobs.

@@ -29,7 +29,7 @@ from pydantic import BaseModel, ConfigDict
 
 from tablewright.dynamo import Item
 from tablewright.model.declaration_checks import check_fields, check_schema
-from tablewright.model.declarations import Computed, Upgrades
+from tablewright.model.declarations import Computed, GroupRule, Upgrades
 from tablewright.model.derived.counters import attach_counters, counters_of
 from tablewright.model.errors import ModelError
 from tablewright.model.field_conditions import FieldPath
@@ -80,7 +80,7 @@ class Entity(_WithFieldPaths):
     """
 
     model_config = ConfigDict(
-        ignored_types=(Keys, Get, Query, Upgrades, Computed), validate_assignment=True, extra="forbid"
+        ignored_types=(Keys, Get, Query, Upgrades, Computed, GroupRule), validate_assignment=True, extra="forbid"
     )
 
     schema_: ClassVar[Schema]
@@ -113,6 +113,7 @@ class Entity(_WithFieldPaths):
             schema = Schema(cls, table, naming, type_name or cls.__name__)
             # The functions of patterns use its fields.
             cls.schema_ = schema
+            schema.settle_groups()
             check_schema(schema)
             counters = counters_of(schema)
             schema.filters = filters_of(schema)

@@ -22,6 +22,7 @@ __all__ = [
     "ChangeKind",
     "FieldChange",
     "FieldCondition",
+    "FieldGroup",
     "FieldPath",
     "FilterParameter",
     "KeyAlternative",
@@ -88,6 +89,15 @@ def path_of(field: object, entity: type[BaseModel], place: str) -> str:
         raise ModelError(f"{place} takes fields of {name}, and {field!r} is not one")
     # An element of a list is a part of the list.
     return field._path.partition("[")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class FieldGroup(Generic[T_co]):
+    """A field, and those that the items are grouped by in which it is unique or numbered: made by ``Attr.per``."""
+
+    entity: type[BaseModel]
+    field: str
+    per: tuple[str, ...]
 
 
 class UnknownValue(Exception):

@@ -44,7 +44,15 @@ from tablewright.dynamo.expressions import (
 from tablewright.dynamo.expressions import Literal as LiteralValue
 from tablewright.dynamo.expressions.builder import exists, holds, missing
 from tablewright.model.errors import ModelError
-from tablewright.model.field_conditions import ChangeKind, FieldChange, FieldCondition, FieldPath, FilterParameter
+from tablewright.model.field_conditions import (
+    ChangeKind,
+    FieldChange,
+    FieldCondition,
+    FieldGroup,
+    FieldPath,
+    FilterParameter,
+    path_of,
+)
 from tablewright.model.items.field_layout import encode_value, invalid_value
 from tablewright.model.items.field_paths import markers_of, place_of
 from tablewright.model.schema import schema_of
@@ -302,6 +310,10 @@ class Attr(Generic[T]):
     def __rsub__(self: Attr[float], amount: float) -> Sum[float]: ...
     def __rsub__(self: Any, amount: Any) -> Any:
         return Sum(amount, "-", self)
+
+    def per(self, *fields: object) -> FieldGroup[T]:
+        """The field within the items that have the same values of other fields, for ``Unique`` and ``Numbered``."""
+        return FieldGroup(self._entity, self._path, tuple(path_of(each, self._entity, "per") for each in fields))
 
     # -- helpers ------------------------------------------------------------------------------------------------
 

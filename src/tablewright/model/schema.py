@@ -20,8 +20,18 @@ from pydantic import BaseModel
 from typing_extensions import TypeVar
 
 from tablewright.dynamo import AttributeValue, Item, non_null_at
-from tablewright.model.declarations import Expiry, Large, Numbered, Retain, Stamp, Unique, Upgrades, VersionMarker
-from tablewright.model.errors import ModelError
+from tablewright.model.declarations import (
+    Expiry,
+    GroupRule,
+    Large,
+    Numbered,
+    Retain,
+    Stamp,
+    Unique,
+    Upgrades,
+    VersionMarker,
+)
+from tablewright.model.errors import ModelError, no_field
 from tablewright.model.field_conditions import FieldCondition, FieldPath
 from tablewright.model.items.field_spec import FieldSpec
 from tablewright.model.items.item_decoding import Decoder, partial_entity_error, unknown_attributes
@@ -62,6 +72,7 @@ class Schema(KeyLayout, Generic[E_co]):
         self.expiry = self._marked(Expiry)
         self.created = self._marked(Stamp, "created")
         self.updated = self._marked(Stamp, "updated")
+        # Those that functions mark are added by ``settle_groups``.
         self.unique = self._all_marked(Unique)
         self.numbered = self._all_marked(Numbered)
         self.large = self._all_marked(Large)
@@ -101,6 +112,35 @@ class Schema(KeyLayout, Generic[E_co]):
             from_keys=self.unstored.from_keys if self.unstored.homes else None,
         )
         self.decode, self.decode_all = self.decoder.decode, self.decoder.decode_all
+
+    def settle_groups(self) -> None:
+        """Mark the fields that functions of the class declare as unique or numbered within groups of items."""
+        for name, rule in _members(self.entity, GroupRule).items():
+            place = f"{self.entity.__name__}.{name}"
+            try:
+                group, marker = rule.of(self.entity, place)
+            except AttributeError as error:
+                raise ModelError(f"{place}: {no_field(self.entity.__name__, str(error.name), self.fields)}") from None
+            spec, kind = self.fields.get(group.field), type(marker).__name__
+            if spec is None:
+                raise ModelError(f"{place}: {group.field} is a part of a field; take a field of the entity itself")
+            if not group.per:
+                raise ModelError(
+                    f"{place} has no group; write attr(self.{spec.name}).per(self.some_field), or mark the field: "
+                    f"Annotated[..., {kind}()]"
+                )
+            inherited = spec.marker(type(marker))
+            if inherited == marker:
+                continue
+            if inherited is not None:
+                raise ModelError(f"{place}: {spec.name} is {kind} already; declare it once")
+            info = self.entity.model_fields[spec.name]
+            # From here on it is as if it stood in the annotation.
+            info.metadata = [*info.metadata, marker]
+            object.__setattr__(spec, "markers", (*spec.markers, marker))
+        self.unique = self._all_marked(Unique)
+        self.numbered = self._all_marked(Numbered)
+        self.needs_upkeep = bool(self.unique)
 
     def join_table(self) -> None:
         """Make the entity known to its table, once its declaration has been checked."""
@@ -240,14 +280,14 @@ class Schema(KeyLayout, Generic[E_co]):
         """The unique value of an item: that of the field, or a list of those that are unique together."""
         value = non_null_at(item, spec.attribute)
         marker: Unique = spec.marker(Unique)
-        if value is None or not (marker.together or marker.ignore_case):
+        if value is None or not (marker.per or marker.ignore_case):
             return value
-        values = [value, *(non_null_at(item, self.path(name)) for name in marker.together)]
+        values = [value, *(non_null_at(item, self.path(name)) for name in marker.per)]
         if marker.ignore_case:
             values = [{"S": each["S"].casefold()} if each is not None and "S" in each else each for each in values]
         if None in values:
             return None
-        return {"L": values} if marker.together else values[0]
+        return {"L": values} if marker.per else values[0]
 
     def guard_key(self, spec: FieldSpec, value: AttributeValue) -> Item:
         """The key of the guard of a unique value."""
@@ -259,7 +299,7 @@ class Schema(KeyLayout, Generic[E_co]):
     @cached_property
     def guarded_attributes(self) -> frozenset[str]:
         """The attributes that guards follow from, without the expiry."""
-        together = (self.path(name) for spec in self.unique for name in spec.marker(Unique).together)
+        together = (self.path(name) for spec in self.unique for name in spec.marker(Unique).per)
         return frozenset([*(spec.attribute for spec in self.unique), *(path.partition(".")[0] for path in together)])
 
     def sequence_key(self, spec: FieldSpec, item: Item) -> Item:
@@ -308,8 +348,13 @@ class Schema(KeyLayout, Generic[E_co]):
 
 
 def _patterns(entity: type[BaseModel]) -> dict[str, Get | Query]:
+    return {name: pattern.for_owner() for name, pattern in _members(entity, (Get, Query)).items()}
+
+
+def _members(entity: type[BaseModel], kinds: Any) -> dict[str, Any]:
+    """What a class declares or inherits of some kinds, by name."""
     members = {name: member for base in reversed(entity.__mro__) for name, member in vars(base).items()}
-    return {name: member.for_owner() for name, member in members.items() if isinstance(member, Get | Query)}
+    return {name: member for name, member in members.items() if isinstance(member, kinds)}
 
 
 def schema_of(entity: type[E]) -> Schema[E]:

@@ -30,7 +30,7 @@ from tablewright.model import (
     sharded,
     when,
 )
-from tests.declared_patterns import taking
+from tests.declared_patterns import grouped, taking
 from tests.design.diff.versions import INDEX, INDEXED, KEYS, difference, only, version
 
 
@@ -315,9 +315,6 @@ def test_an_attribute_is_the_same_field_whatever_it_is_called() -> None:
     [
         (str, Annotated[str, Unique()], "backfill"),
         (Annotated[str, Unique()], str, "free"),
-        ((int, 0), (Annotated[int, Numbered("shop")], 0), "backfill"),
-        ((Annotated[int, Numbered("shop")], 0), (int, 0), "free"),
-        ((Annotated[int, Numbered("shop")], 0), (Annotated[int, Numbered()], 0), "unsafe"),
         ((int, 0), (Version, 0), "free"),
         (str, Annotated[str, Large()], "free"),
         (Annotated[str, Large()], Annotated[str, Large(threshold=1000)], "free"),
@@ -326,6 +323,17 @@ def test_an_attribute_is_the_same_field_whatever_it_is_called() -> None:
 )
 def test_what_the_store_does_with_a_field(old: Any, new: Any, kind: str) -> None:
     assert difference(version({"extra": old}), version({"extra": new})) == [(kind, "Order.extra")]
+
+
+def test_how_a_field_is_numbered() -> None:
+    plain, of_shop = (
+        version({"extra": (int, 0)}),
+        version({"extra": (int, 0), "rule": grouped(Numbered(), "extra", "shop")}),
+    )
+    of_all = version({"extra": (Annotated[int, Numbered()], 0)})
+    assert difference(plain, of_shop) == [("backfill", "Order.extra")]
+    assert difference(of_shop, plain) == [("free", "Order.extra")]
+    assert difference(of_shop, of_all) == [("unsafe", "Order.extra")]
 
 
 def test_another_lifetime_is_for_what_is_written_from_now_on() -> None:

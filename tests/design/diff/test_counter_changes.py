@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from decimal import Decimal
 from types import new_class
-from typing import Annotated, Any
+from typing import Any
 
 from tablewright.design.diff import DesignChange, Impact, changes
 from tablewright.design.diff.design_snapshot import snapshot
-from tablewright.model import CountOf, Design, Entity, Get, Keys, SumOf, Table, attr
+from tablewright.model import Design, Entity, Get, Keys, Table, attr, count_of, sum_of
 from tablewright.store import Store
 
 
@@ -32,8 +32,8 @@ def version(counters: Any) -> tuple[dict[str, Any], Table, Any, Any]:
         given = counters(Sale)
         namespace = {
             "__module__": __name__,
-            "__annotations__": {"shop": str, **given},
-            **dict.fromkeys(given, 0),
+            "__annotations__": {"shop": str, **{name: kind for name, (kind, _) in given.items()}},
+            **{name: default for name, (_, default) in given.items()},
             "keys": Keys(PK="SHOP#{shop}", SK="TOTALS"),
         }
         totals = new_class("Totals", (Entity,), {"table": table}, lambda space: space.update(namespace))
@@ -45,19 +45,19 @@ def found(old: Any, new: Any) -> list[DesignChange]:
 
 
 def counted(sale: Any) -> Any:
-    return {"sales": Annotated[int, CountOf(sale)]}
+    return {"sales": (int, count_of(sale))}
 
 
 def summed(sale: Any) -> Any:
-    return {**counted(sale), "revenue": Annotated[Decimal, SumOf(sale.total)]}
+    return {**counted(sale), "revenue": (Decimal, sum_of(sale.total))}
 
 
 def paid(sale: Any) -> Any:
-    return {"sales": Annotated[int, CountOf(sale, where=attr(sale.paid).is_(True))]}
+    return {"sales": (int, count_of(sale, where=attr(sale.paid).is_(True)))}
 
 
 def streamed(sale: Any) -> Any:
-    return {"sales": Annotated[int, CountOf(sale, kept_by="stream")]}
+    return {"sales": (int, count_of(sale, kept_by="stream"))}
 
 
 def test_a_new_counter_has_not_counted_what_is_stored() -> None:
@@ -65,7 +65,7 @@ def test_a_new_counter_has_not_counted_what_is_stored() -> None:
         (None, counted, "Totals.sales", "now counts Sale"),
         (counted, summed, "Totals.revenue", "now counts Sale.total"),
         (counted, paid, "Totals.sales", "otherwise counts Sale"),
-        (lambda _: {"sales": int}, counted, "Totals.sales", "now counts Sale"),
+        (lambda _: {"sales": (int, 0)}, counted, "Totals.sales", "now counts Sale"),
     ]:
         (change,) = found(old, new)
         assert (change.impact, change.place) == (Impact.BACKFILL, place)
@@ -78,7 +78,7 @@ def test_a_new_counter_has_not_counted_what_is_stored() -> None:
 def test_what_stays_or_goes_needs_nothing() -> None:
     assert found(summed, summed) == []
     assert found(summed, counted) == []
-    assert found(counted, lambda _: {"sales": int}) == []
+    assert found(counted, lambda _: {"sales": (int, 0)}) == []
 
 
 def test_the_step_makes_it_true() -> None:

@@ -25,10 +25,17 @@ from tablewright.model import (
     sharded,
 )
 from tablewright.store import NotUnique, Store
+from tests.declared_patterns import grouped
 from tests.design.diff.versions import INDEX, INDEXED, difference, version
 
 MAIL = {"mail": Annotated[str, Unique()]}
-NUMBER = {"number": (Annotated[int, Numbered("shop")], 0)}
+
+
+def number_per(group: str) -> dict[str, Any]:
+    return {"number": (int, 0), "numbered": grouped(Numbered(), "number", group)}
+
+
+NUMBER = number_per("shop")
 
 
 def moved(values: dict[str, Any]) -> dict[str, Any]:
@@ -90,12 +97,12 @@ def test_guards_and_counters_have_the_attribute_in_their_keys() -> None:
     upgrades = {"upgrades": Upgrades(moved)}
     elsewhere: dict[str, Any] = {"mail": Annotated[str, Unique(), AttributeName("m")]}
     assert kinds(version(MAIL), version(elsewhere, members=upgrades))["Order.mail"] == "backfill"
-    elsewhere = {"number": (Annotated[int, Numbered("shop"), AttributeName("n")], 0)}
+    elsewhere = {**NUMBER, "number": (Annotated[int, AttributeName("n")], 0)}
     assert kinds(version(NUMBER), version(elsewhere, members=upgrades))["Order.number"] == "backfill"
 
 
 def test_a_numbered_field_that_an_upgrade_fills_has_counters_of_its_own() -> None:
-    other = {"position": (Annotated[int, Numbered("shop")], 0)}
+    other = {"position": (int, 0), "numbered": grouped(Numbered(), "position", "shop")}
     found = kinds(version(NUMBER), version(other, members={"upgrades": Upgrades(moved)}))
     assert found["Order.position"] == "backfill"
     # Without one there is nothing that could have been numbered before.
@@ -103,16 +110,16 @@ def test_a_numbered_field_that_an_upgrade_fills_has_counters_of_its_own() -> Non
 
 
 def test_what_is_counted_for_may_be_called_otherwise() -> None:
-    old = version({"seller": str, "number": (Annotated[int, Numbered("seller")], 0)})
-    new = {"vendor": Annotated[str, AttributeName("seller")], "number": (Annotated[int, Numbered("vendor")], 0)}
+    old = version({"seller": str, **number_per("seller")})
+    new = {"vendor": Annotated[str, AttributeName("seller")], **number_per("vendor")}
     assert kinds(old, version(new)) == {"Order.seller": "free"}
-    other = {"seller": str, "number": (Annotated[int, Numbered("shop")], 0)}
+    other = {"seller": str, **number_per("shop")}
     assert kinds(old, version(other)) == {"Order.number": "unsafe"}
 
 
 def test_what_is_counted_for_is_not_stored_otherwise() -> None:
-    old = version({"seller": str, "number": (Annotated[int, Numbered("seller")], 0)})
-    new = {"vendor": Annotated[int, AttributeName("seller")], "number": (Annotated[int, Numbered("vendor")], 0)}
+    old = version({"seller": str, **number_per("seller")})
+    new = {"vendor": Annotated[int, AttributeName("seller")], **number_per("vendor")}
     assert kinds(old, version(new))["Order.number"] == "unsafe"
 
 

@@ -25,6 +25,8 @@ from tablewright.model import (
     Upgrades,
     schema_of,
 )
+from tablewright.model.declarations import GroupRule
+from tests.declared_patterns import grouped
 
 DAY, NOON = date(2026, 1, 15), datetime(2026, 1, 15, 12, tzinfo=UTC)
 
@@ -36,11 +38,12 @@ class Colour(StrEnum):
 def version(fields: dict[str, Any], keys: dict[str, str] | None = None, **table: Any) -> Any:
     """An entity of some fields: in a table with an index on GSI1PK, unless the table is another one."""
     settings = {"partition": "id", "sort": "SK", "indexes": [GlobalIndex("byPart", "GSI1PK")], **table}
+    members = {name: given for name, given in fields.items() if isinstance(given, Upgrades | GroupRule)}
     namespace = {
         "__module__": __name__,
-        "__annotations__": {"id": str, **{name: given for name, given in fields.items() if name != "upgrades"}},
+        "__annotations__": {"id": str, **{name: given for name, given in fields.items() if name not in members}},
         "keys": Keys(keys or {}),
-        **{name: given for name, given in fields.items() if name == "upgrades"},
+        **members,
     }
     return new_class("Thing", (Entity,), {"table": Table("things", **settings)}, lambda given: given.update(namespace))
 
@@ -147,7 +150,7 @@ def test_guards_and_counters_are_found_by_values() -> None:
     }
 
     def numbered(kind: Any) -> Any:
-        return version({"day": kind, "number": Annotated[int, Numbered("day")]}, keys)
+        return version({"day": kind, "number": int, "numbered": grouped(Numbered(), "number", "day")}, keys)
 
     assert found(numbered(date), numbered(datetime)) == {("unsafe", "Thing.day"), ("unsafe", "Thing.number")}
 

@@ -17,6 +17,7 @@ from tablewright.engine import Engine
 from tablewright.model import (
     Design,
     Entity,
+    FieldGroup,
     Get,
     GlobalIndex,
     Keys,
@@ -27,6 +28,7 @@ from tablewright.model import (
     Table,
     Unique,
     Upgrades,
+    attr,
     sharded,
 )
 from tablewright.store import NotUnique, Store, offloaded_sizes
@@ -124,9 +126,13 @@ def numbered() -> Model:
     class Order(Entity, table=table):
         order_id: str
         shop: str = "s"
-        number: Annotated[int, Numbered("shop")] = 0
+        number: int = 0
 
         keys = Keys(PK="ORDER#{order_id}", SK="METADATA")
+
+        @Numbered()
+        def number_per_shop(self) -> FieldGroup[int]:
+            return attr(self.number).per(self.shop)
 
         @Get()
         def by_id(self, order_id: str) -> None: ...

@@ -13,6 +13,7 @@ from tablewright.model import (
     Keys,
     Table,
 )
+from tablewright.model.declarations import GroupRule
 
 KEYS = {"PK": "ORDER#{order_id}", "SK": "METADATA"}
 INDEXED = {**KEYS, "GSI1PK": "SHOP#{shop}", "GSI1SK": "{order_id}"}
@@ -30,16 +31,19 @@ def version(
     entity: Mapping[str, Any] | None = None,
     **table: Any,
 ) -> dict[str, Any]:
-    """The snapshot of a version: ``fields`` beside ``order_id`` and ``shop``, settings of the table."""
+    """The snapshot of a version: ``fields`` and rules beside ``order_id`` and ``shop``, settings of the table."""
     settings = {"name": "Orders", "partition": "PK", "sort": "SK", **table}
     orders = Table(settings.pop("name"), settings.pop("partition"), settings.pop("sort"), **settings)
-    annotations = {"order_id": str, "shop": str, **(fields or {})}
+    given_fields = {"order_id": str, "shop": str, **(fields or {})}
+    rules = {name: each for name, each in given_fields.items() if isinstance(each, GroupRule)}
+    annotations = {name: each for name, each in given_fields.items() if name not in rules}
     for number in range(entities):
         namespace = {
             "__module__": __name__,
             "__annotations__": {field: _annotation(given) for field, given in annotations.items()},
             **{field: given[1] for field, given in annotations.items() if isinstance(given, tuple)},
             "keys": Keys({**keys, **({"SK": f"PART{number}"} if number else {})}),
+            **rules,
             **(members or {}),
         }
         arguments = {"table": orders, **(entity or {})}

@@ -41,7 +41,7 @@ from tablewright.model import (
     Write,
     schemas_of,
 )
-from tablewright.model.declarations import Computed
+from tablewright.model.declarations import Computed, GroupRule
 from tablewright.model.keys.key_rules import KeyRule
 from tablewright.model.patterns import BOUNDS
 from tablewright.store import MemoryBlobStore, Store
@@ -55,6 +55,7 @@ class Edits:
     """What the code of a repair changes."""
 
     fields: dict[str, tuple[Any, Any]] = dataclasses.field(default_factory=dict)
+    rules: dict[str, GroupRule] = dataclasses.field(default_factory=dict)
     keys: dict[str, KeyRule] = dataclasses.field(default_factory=dict)
     # Parts of templates by field: {score:number}
     parts: dict[str, str] = dataclasses.field(default_factory=dict)
@@ -95,12 +96,22 @@ def edits_of(design: Design, finding: LintFinding) -> Edits:
         for kind in getattr(info.annotation, "__args__", (info.annotation,)):
             known.setdefault(getattr(kind, "__name__", "?"), kind)
     edits = Edits()
+    decorator = ""
     for code in code_in(finding):
+        if code.startswith("@"):
+            decorator = f"{code}\n"
+            continue
         if code.startswith("{"):
             (part,) = Template(code).fields
             edits.parts[part.name] = code
             continue
-        (statement,) = ast.parse(code).body
+        (statement,) = ast.parse(decorator + code).body
+        if isinstance(statement, ast.FunctionDef):
+            made: dict[str, Any] = {}
+            exec(decorator + code, known, made)
+            edits.rules |= made
+            decorator = ""
+            continue
         if isinstance(statement, ast.AnnAssign):
             default = ... if statement.value is None else eval(ast.unparse(statement.value), known)
             edits.fields[ast.unparse(statement.target)] = eval(ast.unparse(statement.annotation), known), default
@@ -174,7 +185,8 @@ def _entity(schema: Schema, table: Table, edits: Edits) -> type[Entity]:
             annotations[name], namespace[name] = _declared(info)
     for name, (annotation, default) in edits.fields.items():
         annotations[name], namespace[name] = annotation, Field() if default is ... else default
-    namespace |= {name: each for name, each in vars(entity).items() if isinstance(each, Computed | Upgrades)}
+    kept = (Computed, GroupRule, Upgrades)
+    namespace |= {name: each for name, each in vars(entity).items() if isinstance(each, kept)} | edits.rules
     for name, pattern in schema.patterns.items():
         namespace[name] = _pattern(schema, pattern, table, keys, removed, edits)
     namespace["__annotations__"] = annotations

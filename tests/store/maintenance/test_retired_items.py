@@ -15,6 +15,7 @@ from tablewright.engine import Engine
 from tablewright.model import (
     AttributeName,
     Entity,
+    FieldGroup,
     Get,
     GlobalIndex,
     Keys,
@@ -62,13 +63,17 @@ class Customer(Entity, table=shop):
 
 class Address(Entity, table=shop):
     customer_id: str
-    number: Annotated[int, Numbered("customer_id")] = 0
+    number: int = 0
     street: str
     city: str
 
     keys = Keys(
         PK="CUSTOMER#{customer_id}", SK="ADDRESS#{number:03}", GSI1PK="CITY#{city}", GSI1SK="{customer_id}#{number:03}"
     )
+
+    @Numbered()
+    def number_per_customer(self) -> FieldGroup[int]:
+        return attr(self.number).per(self.customer_id)
 
     @Query()
     def of_customer(self, customer_id: str) -> None: ...
@@ -376,16 +381,24 @@ def test_another_type_name_is_written_in_place(store: Store) -> None:
     class OldNote(Entity, table=old, type_name="NOTE"):
         note_id: str
         topic: str = "t"
-        number: Annotated[int, Numbered("topic")] = 0
+        number: int = 0
         version: Version = 0
         keys = Keys(PK="NOTE#{note_id}")
+
+        @Numbered()
+        def number_per_topic(self) -> FieldGroup[int]:
+            return attr(self.number).per(self.topic)
 
     class Remark(Entity, table=new):
         note_id: str
         topic: str = "t"
-        number: Annotated[int, Numbered("topic")] = 0
+        number: int = 0
         version: Version = 0
         keys = Keys(PK="NOTE#{note_id}")
+
+        @Numbered()
+        def number_per_topic(self) -> FieldGroup[int]:
+            return attr(self.number).per(self.topic)
 
     class RemarkBefore(RetiredEntity, Remark, type_name="NOTE"):
         pass

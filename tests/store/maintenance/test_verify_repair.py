@@ -15,6 +15,7 @@ from tablewright.engine import Engine
 from tablewright.model import (
     Entity,
     ExpiresAt,
+    FieldGroup,
     Get,
     GlobalIndex,
     Keys,
@@ -22,6 +23,7 @@ from tablewright.model import (
     Table,
     Unique,
     Version,
+    attr,
     schema_of,
     sharded,
     when,
@@ -68,9 +70,13 @@ class Ticket(Entity, table=desk):
 
 class Note(Entity, table=desk):
     ticket_id: str
-    sequence: Annotated[int, Numbered("ticket_id")] = 0
+    sequence: int = 0
 
     keys = Keys(PK="TICKET#{ticket_id}", SK="NOTE#{sequence:06}")
+
+    @Numbered()
+    def sequence_per_ticket(self) -> FieldGroup[int]:
+        return attr(self.sequence).per(self.ticket_id)
 
 
 class Still(random.Random):

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Annotated
 
 import pytest
 
-from tablewright.model import CountOf, Entity, Keys, ModelError, Table, attr
+from tablewright.model import Entity, Keys, ModelError, Table, attr, count_of
 from tablewright.store import Consumer, Store, counter_handler
 from tests.store.ledger import AccountTotals, Booking, OwnerTotals, ledger, totals
 
@@ -51,7 +50,7 @@ def test_the_handler_needs_counters_of_the_stream_and_both_images() -> None:
 
     class Shelf(Entity, table=Table("shelf-totals", "PK")):
         shelf: str
-        notes: Annotated[int, CountOf(Note, kept_by="stream")] = 0
+        notes: int = count_of(Note, kept_by="stream")
 
         keys = Keys(PK="S#{shelf}")
 

@@ -11,18 +11,18 @@ from typing import Annotated, Any
 import pytest
 
 from tablewright.model import (
-    CountOf,
     Entity,
     ExpiresAt,
     FieldChange,
     Get,
     Keys,
     ModelError,
-    SumOf,
     Table,
     Unique,
     Version,
     attr,
+    count_of,
+    sum_of,
 )
 from tablewright.store import (
     AlreadyExists,
@@ -273,7 +273,7 @@ def test_a_batch_does_not_count() -> None:
 
     class Groups(Entity, table=table):
         group: str
-        members: Annotated[int, CountOf(Plain)] = 0
+        members: int = count_of(Plain)
 
         keys = Keys(PK="G#{group}")
 
@@ -301,7 +301,7 @@ def test_a_counter_may_be_declared_after_its_entity_was_used() -> None:
 
         class Places(Entity, table=table):
             place: str
-            visits: Annotated[int, CountOf(Visit)] = 0
+            visits: int = count_of(Visit)
 
             keys = Keys(PK="P#{place}")
 
@@ -339,36 +339,40 @@ class Elsewhere(Entity, table=Table("elsewhere", "PK")):
 @pytest.mark.parametrize(
     ("declare", "message"),
     [
-        (declared(n=(Annotated[str, CountOf(Booking)], "")), "n is a CountOf, so it must be a number"),
-        (declared(n=(Annotated[int, CountOf(Booking)], 1)), "n is a counter, so its default is 0"),
-        (declared(n=(Annotated[int, SumOf(Booking.note)], 0)), "the sum of Booking.note, which is not a number"),
+        (declared(n=(str, count_of(Booking))), "n is a counter, so it must be a number"),
         (
-            declared(n=(Annotated[int, SumOf(5)], 0)),
-            r"SumOf takes a field of an entity class, such as SumOf\(Order.total\)",
+            declared(n=(int, count_of(Booking, by=[Booking.account, Booking.owner]))),
+            "the primary key of Wrong is made of account; give a field of Booking for each of them, in this order",
         ),
-        (declared(n=(Annotated[int, CountOf(Elsewhere)], 0)), "Elsewhere has no field 'account' to be grouped by"),
-        (declared(n=(Annotated[int, CountOf(Expiring)], 0)), "Expiring has a time to live"),
+        (declared(n=(int, count_of(Booking, by=["owner"]))), "by takes fields of Booking, such as Booking.owner"),
+        (declared(n=(int, sum_of(Booking.note))), "the sum of Booking.note, which is not a number"),  # type: ignore[type-var]
         (
-            declared(n=(Annotated[int, CountOf(Booking, by={"account": Elsewhere.other})], 0)),
+            lambda: declared(n=(int, sum_of(5)))(),
+            r"sum_of takes a field of an entity class, such as sum_of\(Order.total\)",
+        ),
+        (declared(n=(int, count_of(Elsewhere))), "Elsewhere has no field 'account' to be grouped by"),
+        (declared(n=(int, count_of(Expiring))), "Expiring has a time to live"),
+        (
+            declared(n=(int, count_of(Booking, by=[Elsewhere.other]))),
             "by takes fields of Booking",
         ),
         (
-            declared(n=(Annotated[int, CountOf(Booking, where=attr(Elsewhere.other) == "x")], 0)),
+            declared(n=(int, count_of(Booking, where=attr(Elsewhere.other) == "x"))),
             "the condition is on Elsewhere, and Booking is counted",
         ),
         (
-            declared(n=(Annotated[int, CountOf(Booking, kept_by="hand")], 0)),  # type: ignore[arg-type]
+            declared(n=(int, count_of(Booking, kept_by="hand"))),  # type: ignore[arg-type]
             "kept_by is one of transaction, stream, not 'hand'",
         ),
         (
-            declared(n=(Annotated[int, CountOf(Booking)], 0), version=(Version, 0)),
+            declared(n=(int, count_of(Booking)), version=(Version, 0)),
             "version is set by the store",
         ),
         (
-            declared(n=(Annotated[int, CountOf(Booking)], 0), code=(Annotated[str, Unique()], "")),
+            declared(n=(int, count_of(Booking)), code=(Annotated[str, Unique()], "")),
             "code is unique",
         ),
-        (declared(n=(Annotated[int, CountOf(Booking)], 0), name=(str, ...)), "name has no default"),
+        (declared(n=(int, count_of(Booking)), name=(str, ...)), "name has no default"),
     ],
 )
 def test_a_wrong_declaration_is_refused(declare: Any, message: str) -> None:

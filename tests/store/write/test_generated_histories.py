@@ -35,6 +35,7 @@ from tablewright.model import (
     when,
 )
 from tablewright.store import AlreadyExists, Cancelled, Create, Delete, NotFound, NotUnique, Store, Update
+from tests.declared_patterns import grouped
 from tests.examples import examples
 
 STATES = ["open", "held", "gone"]
@@ -85,12 +86,14 @@ def design(first: str, second: str, sort: str, *, later: bool, unique: bool, ver
         "id": str,
         "group": Annotated[str, KeyOnly()],
         "state": str,
-        "owner": Annotated[str | None, Unique("state", ignore_case=True)] if unique else str | None,
+        "owner": str | None,
         "n": int,
         "flag": bool,
         "at": datetime,
     }
     body: dict[str, Any] = {"owner": None, "state": "open", "flag": False, "label": label, "by_id": Get()(get_by_id)}
+    if unique:
+        body["unique_owner"] = grouped(Unique(ignore_case=True), "owner", "state")
     if versioned:
         fields["version"], body["version"] = Version, 0
     if later:

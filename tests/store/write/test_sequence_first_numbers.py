@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated
 
 import pytest
 from pydantic import BaseModel
 
 from tablewright.engine import Engine
-from tablewright.model import Entity, Keys, ModelError, Numbered, Query, Table, schema_of
+from tablewright.model import Entity, FieldGroup, Keys, ModelError, Numbered, Query, Table, attr, schema_of
 from tablewright.store import AlreadyExists, Cancelled, Create, Put, Store
 from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.store.flow.driver import Request, Response
@@ -25,9 +24,13 @@ class Book(Entity, table=ledger):
 
 class Entry(Entity, table=ledger):
     book_id: str
-    number: Annotated[int, Numbered("book_id")] = 0
+    number: int = 0
 
     keys = Keys(PK="BOOK#{book_id}", SK="ENTRY#{number:06}")
+
+    @Numbered()
+    def number_per_book(self) -> FieldGroup[int]:
+        return attr(self.number).per(self.book_id)
 
     @Query()
     def of_book(self, book_id: str) -> None: ...
@@ -41,16 +44,24 @@ class Owner(BaseModel):
 class Receipt(Entity, table=ledger):
     receipt_id: str
     owner: Owner
-    number: Annotated[int, Numbered("owner.name", "owner.town")] = 0
+    number: int = 0
 
     keys = Keys(PK="RECEIPT#{receipt_id}", SK="RECEIPT")
+
+    @Numbered()
+    def number_per_owner_name_and_owner_town(self) -> FieldGroup[int]:
+        return attr(self.number).per(self.owner.name, self.owner.town)
 
 
 class Page(Entity, table=ledger):
     book_id: str
-    number: Annotated[int, Numbered("book_id", "book_id")] = 0
+    number: int = 0
 
     keys = Keys(PK="BOOK#{book_id}", SK="PAGE#{number:06}")
+
+    @Numbered()
+    def number_per_book(self) -> FieldGroup[int]:
+        return attr(self.number).per(self.book_id, self.book_id)
 
 
 class Told(EmbeddedBackend):

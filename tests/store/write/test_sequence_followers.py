@@ -8,7 +8,7 @@ from typing import Annotated
 
 import pytest
 
-from tablewright.model import Entity, Get, Keys, ModelError, Numbered, Query, Table, attr
+from tablewright.model import Entity, FieldGroup, Get, Keys, ModelError, Numbered, Query, Table, attr
 from tablewright.store import AlreadyExists, Cancelled, Check, Create, NotFound, Operation, Put, Store, Update
 from tests.store.bench import Bench
 
@@ -39,10 +39,14 @@ class Line(Entity, table=books):
     """Numbered itself, for each invoice."""
 
     invoice: int
-    line: Annotated[int, Numbered("invoice")] = 0
+    line: int = 0
     text: str = ""
 
     keys = Keys(PK="INVOICE#{invoice:06}", SK="LINE#{line:03}")
+
+    @Numbered()
+    def line_per_invoice(self) -> FieldGroup[int]:
+        return attr(self.line).per(self.invoice)
 
     @Query()
     def of_invoice(self, invoice: int) -> None: ...

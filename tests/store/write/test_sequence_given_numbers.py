@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated
 
 import pytest
 
-from tablewright.model import Entity, Get, Keys, Numbered, Query, Table, Version, attr
+from tablewright.model import Entity, FieldGroup, Get, Keys, Numbered, Query, Table, Version, attr
 from tablewright.store import Create, Put, Store, Update
 from tests.store.bench import Bench
 
@@ -18,10 +17,14 @@ class Card(Entity, table=board):
     """Its number is part of its key."""
 
     list_id: str
-    number: Annotated[int, Numbered("list_id")] = 0
+    number: int = 0
     text: str = ""
 
     keys = Keys(PK="LIST#{list_id}", SK="CARD#{number:04}")
+
+    @Numbered()
+    def number_per_list(self) -> FieldGroup[int]:
+        return attr(self.number).per(self.list_id)
 
     @Get()
     def itself(self, list_id: str, number: int) -> None: ...
@@ -35,10 +38,14 @@ class Bug(Entity, table=board):
 
     bug_id: str
     project: str
-    number: Annotated[int, Numbered("project")] = 0
+    number: int = 0
     version: Version = 0
 
     keys = Keys(PK="BUG#{bug_id}", SK="BUG")
+
+    @Numbered()
+    def number_per_project(self) -> FieldGroup[int]:
+        return attr(self.number).per(self.project)
 
     @Get()
     def by_id(self, bug_id: str) -> None: ...

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import pytest
+from pydantic import BaseModel
 
 from tablewright.engine import Engine
-from tablewright.model import Entity, Get, GlobalIndex, Keys, ModelError, Numbered, Table, Unique, attr
+from tablewright.model import Entity, FieldGroup, Get, GlobalIndex, Keys, ModelError, Numbered, Table, Unique, attr
 from tablewright.store import Create, NotUnique, Store, Update
 from tablewright.store.maintenance.findings import Fault
+from tests.declared_patterns import grouped
 
 accounts = Table("Accounts", "PK", indexes=[GlobalIndex("byName", "GSI1PK")])
 
@@ -17,11 +20,19 @@ accounts = Table("Accounts", "PK", indexes=[GlobalIndex("byName", "GSI1PK")])
 class User(Entity, table=accounts):
     id: str
     tenant: str = "t"
-    desk: Annotated[int | None, Unique("tenant")] = None
+    desk: int | None = None
     name: Annotated[str | None, Unique(scope="names", ignore_case=True)] = None
-    number: Annotated[int, Numbered("tenant", sequence="members")] = 0
+    number: int = 0
 
     keys = Keys(PK="USER#{id}", GSI1PK="NAME#{name:lower}")
+
+    @Unique()
+    def one_desk_per_tenant(self) -> FieldGroup[int | None]:
+        return attr(self.desk).per(self.tenant)
+
+    @Numbered(sequence="members")
+    def number_per_tenant(self) -> FieldGroup[int]:
+        return attr(self.number).per(self.tenant)
 
     @Get()
     def by_id(self, id: str) -> None: ...
@@ -34,9 +45,13 @@ class Robot(Entity, table=accounts):
     id: str
     tenant: str = "t"
     name: Annotated[str | None, Unique(scope="names", ignore_case=True)] = None
-    number: Annotated[int, Numbered("tenant", sequence="members")] = 0
+    number: int = 0
 
     keys = Keys(PK="ROBOT#{id}")
+
+    @Numbered(sequence="members")
+    def number_per_tenant(self) -> FieldGroup[int]:
+        return attr(self.number).per(self.tenant)
 
     @Get()
     def by_id(self, id: str) -> None: ...
@@ -116,22 +131,36 @@ def test_entities_share_a_sequence(store: Store) -> None:
     assert store.verify(accounts).is_clean
 
 
+class Address(BaseModel):
+    city: str
+
+
 @pytest.mark.parametrize(
-    ("marker", "message"),
+    ("rule", "message"),
     [
-        (lambda: Unique("value"), "Row.value cannot be unique together with itself"),
-        (lambda: Unique("missing"), "Row.value, Unique: Row has no field 'missing'"),
-        (lambda: Unique("tags"), "Row.value is unique together with tags, which must be stored as text, a number"),
+        (lambda: grouped(Unique(), "value", "value"), "Row.value cannot be unique together with itself"),
+        (lambda: grouped(Unique(), "value", "missing"), "Row.group: Row has no field 'missing'"),
+        (lambda: grouped(Unique(), "value", "tags"), "Row.value is unique together with tags, which must be stored as"),
+        (
+            lambda: grouped(Unique(), "value"),
+            r"Row.group has no group; write attr\(self.value\).per\(self",
+        ),
+        (lambda: grouped(Unique(), "address.city", "id"), "Row.group: address.city is a part of a field; take a field"),
+        (lambda: Unique()(lambda self: self.value), "Row.group returns Row.value; return a field and what it is"),
+        (lambda: grouped(Unique(), "email", "id"), "Row.group: email is Unique already; declare it once"),
         (lambda: Unique(scope=""), "name what the entities share"),
         (lambda: Numbered(sequence=""), "name what the entities share"),
     ],
 )
-def test_uniqueness_that_cannot_be_kept_is_refused(marker: object, message: str) -> None:
+def test_uniqueness_that_cannot_be_kept_is_refused(rule: Callable[[], Any], message: str) -> None:
     with pytest.raises(ModelError, match=message):
 
         class Row(Entity, table=Table("Rows", "PK")):
             id: str
             tags: list[str]
-            value: Annotated[str, marker()]
+            value: str
+            email: Annotated[str, Unique()]
+            address: Address
 
             keys = Keys(PK="{id}")
+            group = rule()

@@ -224,7 +224,7 @@ def _may_be_consistent(schema: Schema, pattern: Get | Query) -> bool:
 def _has_guard(schema: Schema, pattern: Get) -> bool:
     """Whether a read by an index is by a unique value, so that it can be consistent all the same."""
     by = frozenset[str]() if pattern.signature is None else pattern.signature.required
-    unique = [{spec.name, *spec.marker(Unique).together} for spec in schema.unique]
+    unique = [{spec.name, *spec.marker(Unique).per} for spec in schema.unique]
     return pattern.index is not None and by in unique
 
 

@@ -95,7 +95,7 @@ def internal_items(write: Write) -> list[InternalItems]:
         # A guard expires with its owner.
         outlives = schema.expiry is not None and schema.expiry.attribute in changed
         for spec in schema.unique:
-            sources = {spec.attribute, *(schema.path(name) for name in spec.marker(Unique).together)}
+            sources = {spec.attribute, *(schema.path(name) for name in spec.marker(Unique).per)}
             replaced = item_write.action == "update" and not sources.isdisjoint(changed)
             if item_write.action == "update" and not (replaced or outlives or is_move(item_write)):
                 continue

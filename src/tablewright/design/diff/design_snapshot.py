@@ -20,7 +20,6 @@ from tablewright.design.design_loading import DesignError
 from tablewright.design.diff.value_types import Type, Types, absence
 from tablewright.model import (
     CollectionQuery,
-    CountOf,
     Design,
     Expiry,
     Get,
@@ -30,13 +29,14 @@ from tablewright.model import (
     Query,
     Schema,
     Stamp,
-    SumOf,
     Table,
     Unique,
     retired_schemas_of,
     schemas_of,
 )
 from tablewright.model.declarations import VersionMarker
+from tablewright.model.derived.counters import CounterMarker
+from tablewright.model.field_conditions import path_of
 from tablewright.model.items.field_spec import FieldSpec
 from tablewright.model.keys.key_rules import KeyRule
 from tablewright.model.values.attribute_codec import encode
@@ -255,16 +255,16 @@ def _marks(info: FieldInfo) -> dict[str, Any]:
         if isinstance(mark, Unique):
             found["unique"] = True
             # Which guard a value has.
-            if mark.together or mark.scope is not None or mark.ignore_case:
-                found["guard"] = [*mark.together, mark.scope, mark.ignore_case]
+            if mark.per or mark.scope is not None or mark.ignore_case:
+                found["guard"] = [*mark.per, mark.scope, mark.ignore_case]
         elif isinstance(mark, Numbered):
             found["numbered"] = [*mark.per, *([] if mark.sequence is None else [f"sequence {mark.sequence}"])]
-        elif isinstance(mark, CountOf | SumOf):
-            summed = f".{mark.of._path}" if isinstance(mark, SumOf) else ""
+        elif isinstance(mark, CounterMarker):
+            summed = "" if mark.summed is None else f".{mark.summed}"
             found["counter"] = {
                 "of": f"{mark.entity.__name__}{summed}",
                 "where": None if mark.where is None else mark.where.text,
-                "by": {name: path._path for name, path in sorted(mark.by.items())},
+                "by": [path_of(each, mark.entity, "by") for each in mark.by],
                 "kept_by": mark.kept_by,
             }
         elif isinstance(mark, VersionMarker):

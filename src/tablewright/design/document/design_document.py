@@ -193,7 +193,7 @@ def _meaning(schema: Schema, spec: FieldSpec) -> str:
 
 
 def _uniqueness(marker: Unique) -> str:
-    together = f" together with {' and '.join(marker.together)}" if marker.together else ""
+    together = f" together with {' and '.join(marker.per)}" if marker.per else ""
     scope = "" if marker.scope is None else f" among {marker.scope}"
     return f"unique{together}{scope}{' in any case' if marker.ignore_case else ''}"
 

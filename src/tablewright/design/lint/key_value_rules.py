@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from tablewright.design.lint.field_traits import words
@@ -14,6 +14,7 @@ from tablewright.design.lint.repair_code import (
     declared_template,
     field_code,
     free_key_attributes,
+    group_code,
     identity_template,
     index_code,
     keys_code,
@@ -197,9 +198,8 @@ def counted_by_hand(context: LintContext) -> Iterator[Occurrence]:
                     if _refers_to_another(context, schema, attribute, name):
                         continue
                     seen.add((schema, name))
-                    per = [repr(other) for other in context.fields_of(schema, schema.table.key[:1]) if other != name]
-                    marker = f"Numbered({', '.join(per)})"
-                    code = _numbered(context, schema, name, marker)
+                    per = [other for other in context.fields_of(schema, schema.table.key[:1]) if other != name]
+                    code = _numbered(context, schema, name, per)
                     yield Occurrence(
                         _place(schema, name),
                         f"{name} numbers the items of {schema.entity.__name__} in {template}, and a writer has "
@@ -212,12 +212,13 @@ def counted_by_hand(context: LintContext) -> Iterator[Occurrence]:
                     )
 
 
-def _numbered(context: LintContext, schema: Schema, name: str, marker: str) -> str | None:
+def _numbered(context: LintContext, schema: Schema, name: str, per: Sequence[str]) -> str | None:
     """A number that the store assigns, where nothing else has to change for that."""
-    plain = field_code(schema, name, marker=marker)
-    if plain is None or context.traits(schema, name).types != {int} or "." in marker:
+    if field_code(schema, name, marker="Numbered()") is None or context.traits(schema, name).types != {int}:
         return None
-    return f"`{name}: Annotated[int, {marker}] = 0`"
+    if not per:
+        return f"`{name}: Annotated[int, Numbered()] = 0`"
+    return f"`{name}: int = 0` with {group_code(schema, 'Numbered', name, per)}"
 
 
 def _refers_to_another(context: LintContext, schema: Schema, attribute: str, name: str) -> bool:

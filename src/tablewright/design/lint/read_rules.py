@@ -16,6 +16,7 @@ from tablewright.design.lint.repair_code import (
     field_code,
     free_index_name,
     free_key_attributes,
+    group_code,
     identity_template,
     index_code,
     keys_code,
@@ -99,7 +100,9 @@ def _unique(schema: Schema, fields: Sequence[str]) -> str | None:
     """The last of some fields, unique together with the others."""
     if not fields or any("." in name for name in fields):
         return None
-    return field_code(schema, fields[-1], marker=f"Unique({', '.join(map(repr, fields[:-1]))})")
+    if len(fields) == 1:
+        return field_code(schema, fields[0], marker="Unique()")
+    return group_code(schema, "Unique", fields[-1], fields[:-1])
 
 
 @rule("filter-reads-most", "A filter that discards most of what it reads", "warning")

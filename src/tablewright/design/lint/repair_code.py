@@ -29,6 +29,7 @@ __all__ = [
     "field_code",
     "free_index_name",
     "free_key_attributes",
+    "group_code",
     "identity_template",
     "index_code",
     "keys_code",
@@ -72,6 +73,18 @@ def _plain_type(annotation: Any) -> tuple[str | None, bool]:
     if len(kinds) != 1 or not isinstance(kinds[0], type) or get_args(kinds[0]):
         return None, False
     return kinds[0].__name__, len(kinds) < len(choices)
+
+
+def group_code(schema: Schema, marker: str, name: str, per: Sequence[str]) -> str | None:
+    """A function that declares a field unique or numbered within the items that have the same values of others."""
+    own, optional = _plain_type(schema.entity.model_fields[name].annotation)
+    if own is None:
+        return None
+    kind = f"{own} | None" if optional else own
+    others = ", ".join(f"self.{each}" for each in per)
+    function = f"{name}_per_{'_and_'.join(each.replace('.', '_') for each in per)}"
+    head = f"def {function}(self) -> FieldGroup[{kind}]:"
+    return f"`@{marker}()` on `{head} return attr(self.{name}).per({others})`"
 
 
 # -- keys -------------------------------------------------------------------------------------------------------------

@@ -2,34 +2,37 @@
 
     class CustomerTotals(Entity, table=shop):
         customer_id: str
-        orders: Annotated[int, CountOf(Order)] = 0
-        open_orders: Annotated[int, CountOf(Order, where=attr(Order.status) == Status.OPEN)] = 0
-        revenue: Annotated[Decimal, SumOf(Order.total)] = Decimal(0)
+        orders: int = count_of(Order)
+        open_orders: int = count_of(Order, where=attr(Order.status) == Status.OPEN)
+        revenue: Decimal = sum_of(Order.total)
 
         keys = Keys(PK="CUSTOMER#{customer_id}", SK="TOTALS")
 
 There is an item for each group: the fields of its primary key are fields of the counted entity, by the same names
-unless ``by`` says otherwise. A counter is kept by the ``transaction`` of each write, and exact at any moment, or by a
-consumer of the ``stream`` (``counter_handler``), and exact a moment later.
+unless ``by`` says otherwise: ``count_of(Order, by=[Order.shop_id])``, in the order of the key. A counter is kept by the
+``transaction`` of each write, and exact at any moment, or by a consumer of the ``stream`` (``counter_handler``), and
+exact a moment later.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from tablewright.dynamo import Item, non_null_at
 from tablewright.dynamo.expressions.builder import attributes_in, holds
 from tablewright.model.errors import ModelError
-from tablewright.model.field_conditions import FieldCondition, FieldPath
+from tablewright.model.field_conditions import FieldCondition, FieldPath, path_of
 from tablewright.model.items.field_spec import FieldSpec
 from tablewright.model.schema import Schema, schema_of
 
-__all__ = ["COUNTER_CHANGES", "CountOf", "Counter", "SumOf", "attach_counters", "counters_of"]
+__all__ = ["COUNTER_CHANGES", "Counter", "CounterMarker", "attach_counters", "count_of", "counters_of", "sum_of"]
+
+N = TypeVar("N", int, Decimal, float)
 
 KeptBy = Literal["transaction", "stream"]
 
@@ -38,34 +41,56 @@ COUNTER_CHANGES = "~changes"
 
 
 @dataclass(frozen=True, slots=True)
-class CountOf:
-    """A field that counts the items of an entity, or those that a condition holds of.
-
-        orders: Annotated[int, CountOf(Order)] = 0
-
-    ``by`` has fields of the counted entity for fields of the key with other names: ``by={"seller": Order.shop_id}``.
-    """
+class CounterMarker:
+    """What ``count_of`` and ``sum_of`` say of a field."""
 
     entity: type[BaseModel]
-    where: FieldCondition | None = None
-    by: Mapping[str, Any] = field(default_factory=dict)
-    kept_by: KeptBy = "transaction"
+    # The path of the number that is summed; None: each item counts 1.
+    summed: str | None
+    where: FieldCondition | None
+    by: tuple[object, ...]
+    kept_by: KeptBy
+
+    def default(self) -> Any:
+        """The default of the field, which has the marker because of it."""
+        info = Field(default=0, validate_default=True)
+        info.metadata.append(self)
+        return info
 
 
-@dataclass(frozen=True, slots=True)
-class SumOf:
-    """A field that sums a number of the items of an entity: ``revenue: Annotated[Decimal, SumOf(Order.total)]``."""
+def count_of(
+    entity: type[BaseModel],
+    *,
+    where: FieldCondition | None = None,
+    by: Sequence[object] = (),
+    kept_by: KeptBy = "transaction",
+) -> int:
+    """The default of a field that counts the items of an entity, or those that a condition holds of.
 
-    of: Any
-    where: FieldCondition | None = None
-    by: Mapping[str, Any] = field(default_factory=dict)
-    kept_by: KeptBy = "transaction"
+        orders: int = count_of(Order)
 
-    @property
-    def entity(self) -> type[BaseModel]:
-        if not isinstance(self.of, FieldPath):
-            raise ModelError(f"SumOf takes a field of an entity class, such as SumOf(Order.total), not {self.of!r}")
-        return self.of._entity
+    ``by`` has fields of the counted entity for those of the primary key, in their order: ``by=[Order.shop_id]``; by
+    default they are the ones of the same names.
+    """
+    default: int = CounterMarker(entity, None, where, tuple(by), kept_by).default()
+    return default
+
+
+def sum_of(
+    field: N | None,
+    *,
+    where: FieldCondition | None = None,
+    by: Sequence[object] = (),
+    kept_by: KeptBy = "transaction",
+) -> N:
+    """The default of a field that sums a number of the items of an entity: ``revenue: Decimal = sum_of(Order.total)``.
+
+    The further arguments are those of ``count_of``.
+    """
+    if not isinstance(field, FieldPath):
+        raise ModelError(f"sum_of takes a field of an entity class, such as sum_of(Order.total), not {field!r}")
+    default: N = CounterMarker(field._entity, field._path, where, tuple(by), kept_by).default()
+    return default
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,7 +136,7 @@ def counters_of(schema: Schema) -> list[Counter]:
     """The counters that an entity declares."""
     found = []
     for spec in schema.fields.values():
-        marker = spec.marker(CountOf) or spec.marker(SumOf)
+        marker = spec.marker(CounterMarker)
         if marker is not None:
             found.append(_compiled(schema, spec, marker))
     if found:
@@ -127,11 +152,10 @@ def attach_counters(schema: Schema, counters: Sequence[Counter]) -> None:
         counter.source.needs_upkeep |= counter.kept_by == "transaction"
 
 
-def _compiled(schema: Schema, spec: FieldSpec, marker: CountOf | SumOf) -> Counter:
+def _compiled(schema: Schema, spec: FieldSpec, marker: CounterMarker) -> Counter:
     place = f"{schema.entity.__name__}.{spec.name}"
-    kind = type(marker).__name__
     if spec.types != {"N"}:
-        raise ModelError(f"{place} is a {kind}, so it must be a number, with a default of 0")
+        raise ModelError(f"{place} is a counter, so it must be a number")
     if marker.kept_by not in get_args(KeptBy):
         raise ModelError(f"{place}: kept_by is one of {', '.join(get_args(KeptBy))}, not {marker.kept_by!r}")
     source = schema_of(marker.entity)
@@ -146,32 +170,46 @@ def _compiled(schema: Schema, spec: FieldSpec, marker: CountOf | SumOf) -> Count
             "use kept_by='stream'"
         )
     amount = None
-    if isinstance(marker, SumOf):
-        location = source.locate(marker.of._path, place)
+    if marker.summed is not None:
+        location = source.locate(marker.summed, place)
         if location.types - {"NULL", None} != {"N"}:
-            raise ModelError(f"{place} is the sum of {counted}.{marker.of._path}, which is not a number")
+            raise ModelError(f"{place} is the sum of {counted}.{marker.summed}, which is not a number")
         amount = ".".join(location.parts)
-    for name in marker.by:
-        if name not in schema.identity_fields:
-            schema.locate(name, f"{place}, by")
-            keyed = ", ".join(sorted(schema.identity_fields))
-            raise ModelError(f"{place}: {name} in by is not part of the primary key, which groups by {keyed}")
+    keyed = _key_fields(schema)
+    paths = [path_of(each, source.entity, f"{place}, by") for each in marker.by]
+    if paths and len(paths) != len(keyed):
+        raise ModelError(
+            f"{place}, by: the primary key of {schema.entity.__name__} is made of {', '.join(keyed)}; give a field of "
+            f"{counted} for each of them, in this order"
+        )
     group = []
-    for name in sorted(schema.identity_fields):
-        given = marker.by.get(name)
-        if given is not None and not (isinstance(given, FieldPath) and given._entity is source.entity):
-            raise ModelError(f"{place}: by takes fields of {counted}: by={{{name!r}: {counted}.some_field}}")
-        path = name if given is None else given._path
+    for name, path in sorted(zip(keyed, paths or keyed, strict=True)):
         if path.partition(".")[0] not in source.fields:
             raise ModelError(
-                f"{place}: {counted} has no field {path!r} to be grouped by; say which one is, by={{{name!r}: "
-                f"{counted}.some_field}}"
+                f"{place}: {counted} has no field {path!r} to be grouped by; say which ones are, in the order of the "
+                f"key: by=[{', '.join(f'{counted}.{each}' for each in _guessed(source, keyed))}]"
             )
         location, mine = source.locate(path, place), schema.locate(name, place)
         if not (location.types & mine.types - {"NULL"}):
             raise ModelError(f"{place}: {counted}.{path} is stored as another type than {name}")
         group.append((".".join(mine.parts), ".".join(location.parts)))
     return Counter(schema, spec, source, tuple(group), amount, marker.where, marker.kept_by)
+
+
+def _key_fields(schema: Schema) -> list[str]:
+    """The fields of the primary key, in the order in which they stand in it."""
+    found = []
+    for attribute in schema.table.key:
+        rule = schema.key_rules.get(attribute)
+        found += [attribute] if rule is None else [part.name for part in rule.fields]
+    named = [schema.field_path(path) for path in found]
+    in_order = [name for name in dict.fromkeys(named) if name in schema.identity_fields]
+    # What a computed value in it is made of.
+    return in_order + sorted(schema.identity_fields - {*in_order})
+
+
+def _guessed(source: Schema, names: Sequence[str]) -> list[str]:
+    return [name if name.partition(".")[0] in source.fields else "some_field" for name in names]
 
 
 def _check_kept(schema: Schema, counted: set[str]) -> None:
@@ -190,5 +228,3 @@ def _check_kept(schema: Schema, counted: set[str]) -> None:
             raise ModelError(f"{name}.{field_name} has no default, and the items of {name} are made by counting")
         if field_name in counted and attribute in keyed:
             raise ModelError(f"{name}.{field_name} is a counter, so it cannot be part of a key")
-        if field_name in counted and info.default != 0:
-            raise ModelError(f"{name}.{field_name} is a counter, so its default is 0")

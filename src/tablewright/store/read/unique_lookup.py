@@ -26,7 +26,7 @@ _ATTEMPTS = 10
 def unique_field(lookup: Lookup[Any]) -> FieldSpec | None:
     """The unique field that a lookup is by, if by nothing else."""
     for spec in schema_of(lookup.entity).unique:
-        if set(lookup.values) == {spec.name, *spec.marker(Unique).together}:
+        if set(lookup.values) == {spec.name, *spec.marker(Unique).per}:
             return spec
     return None
 

@@ -2,7 +2,7 @@
 
     class PlaceTotals(Entity, table=totals):
         place: str
-        visits: Annotated[int, CountOf(Visit, kept_by="stream")] = 0
+        visits: int = count_of(Visit, kept_by="stream")
 
         keys = Keys(PK="PLACE#{place}", SK="TOTALS")
 

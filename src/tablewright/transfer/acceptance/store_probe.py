@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Annotated, Any
 
-from tablewright.model import Entity, Get, GlobalIndex, Keys, Numbered, Query, Table, Unique, Version, attr
+from tablewright.model import Entity, FieldGroup, Get, GlobalIndex, Keys, Numbered, Query, Table, Unique, Version, attr
 from tablewright.store import AsyncStore, NotUnique, VersionConflict
 from tablewright.transfer.acceptance.probe_tables import ProbeTables, Unmet, expect
 
@@ -32,10 +32,14 @@ class _Case(Entity, table=_table):
 
 class _Note(Entity, table=_table):
     case_id: str
-    number: Annotated[int, Numbered("case_id")] = 0
+    number: int = 0
     text: str = ""
 
     keys = Keys(PK="CASE#{case_id}", SK="NOTE#{number:06}")
+
+    @Numbered()
+    def number_per_case(self) -> FieldGroup[int]:
+        return attr(self.number).per(self.case_id)
 
     @Query()
     def of_case(self, case_id: str) -> None: ...

@@ -3,10 +3,9 @@
 from datetime import date, datetime
 from enum import StrEnum
 from types import new_class
-from typing import Annotated, Any
+from typing import Any
 
 from tablewright.model import (
-    CountOf,
     Design,
     Entity,
     GlobalIndex,
@@ -17,6 +16,7 @@ from tablewright.model import (
     Traffic,
     Volume,
     Write,
+    count_of,
     sharded,
     when,
 )
@@ -72,9 +72,9 @@ def counted(traffic: Traffic, *, group: str = "status", kept_by: Any = "transact
         "__module__": __name__,
         "__annotations__": {
             group: Ticket.model_fields[group].annotation,
-            "tickets": Annotated[int, CountOf(Ticket, kept_by=kept_by)],
+            "tickets": int,
         },
-        "tickets": 0,
+        "tickets": count_of(Ticket, kept_by=kept_by),
         "keys": Keys(PK=f"TOTALS#{{{group}}}"),
     }
     new_class("Totals", (Entity,), {"table": table}, lambda body: body.update(namespace))

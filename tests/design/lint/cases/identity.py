@@ -103,7 +103,7 @@ CASES = [
         "key-not-unique",
         "Note.SK",
         lambda: notes(int, "{title}"),
-        lambda: notes(Annotated[int, Numbered("owner_id")], "{title}#{id:06}"),
+        lambda: notes(Annotated[int, Numbered()], "{title}#{id:06}"),
     ),
     Case("key-not-unique", "OrderLine.SK", lambda: lines("LINE#{product_id}"), lambda: lines("PRODUCT#{product_id}")),
     # Nothing takes it for the name of one of them, and they have ids.

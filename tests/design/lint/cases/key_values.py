@@ -23,7 +23,7 @@ from tablewright.model import (
     sharded,
     when,
 )
-from tests.declared_patterns import fields_in, taking
+from tests.declared_patterns import fields_in, grouped, taking
 from tests.design.lint.cases.case import Case, design_of, entity
 
 
@@ -139,13 +139,13 @@ def one_a_day() -> Design:
 
 
 def events(*, counted: bool) -> Design:
-    number = Annotated[int, Numbered("ticket_id")] if counted else int
-
     class Event(Entity, table=Table("events", "PK", "SK")):
         ticket_id: str
-        sequence: number = 0  # type: ignore[valid-type]
+        sequence: int = 0
 
         keys = Keys(PK="TICKET#{ticket_id}", SK="EVENT#{sequence:04}")
+        if counted:
+            numbered = grouped(Numbered(), "sequence", "ticket_id")
 
         @Query()
         def of_ticket(self, ticket_id: str) -> None: ...
@@ -284,13 +284,13 @@ def sparse_queue() -> Design:
 
 
 def issues(*, numbered: bool) -> Design:
-    kind = Annotated[int, Numbered("repo")] if numbered else int
-
     class Issue(Entity, table=Table("issues", "PK", "SK")):
         repo: str
-        issue_number: kind = 0  # type: ignore[valid-type]
+        issue_number: int = 0
 
         keys = Keys(PK="REPO#{repo}", SK="ISSUE#{issue_number:08}")
+        if numbered:
+            number_per_repo = grouped(Numbered(), "issue_number", "repo")
 
         @Query()
         def of_repo(self, repo: str) -> None: ...

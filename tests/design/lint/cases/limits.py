@@ -28,6 +28,7 @@ from tablewright.model import (
     Write,
     schema_of,
 )
+from tests.declared_patterns import grouped
 from tests.design.lint.cases.case import Case, design_of
 
 
@@ -116,8 +117,9 @@ def transaction(count: int, *, unique: bool = False, size: int = 100, checked: b
 
     class Line(Entity, table=Table("lines", "order", "number", types={"number": "N"})):
         order: str
-        number: Annotated[int, Numbered("order")] = 0
+        number: int = 0
         code: kind  # type: ignore[valid-type]
+        number_of_order = grouped(Numbered(), "number", "order")
 
     class Order(Entity, table=Table("orders", "id")):
         id: str

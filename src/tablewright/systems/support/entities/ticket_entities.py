@@ -13,6 +13,7 @@ from tablewright.model import (
     CollectionQuery,
     CreatedAt,
     Entity,
+    FieldGroup,
     Get,
     Keys,
     Large,
@@ -22,6 +23,7 @@ from tablewright.model import (
     Unique,
     UpdatedAt,
     Version,
+    attr,
     sharded,
     when,
 )
@@ -186,7 +188,7 @@ class Event(Entity, table=tickets, type_name="event"):
 
     ticket_id: Annotated[str, Personal("part")]
     day: date
-    number: Annotated[int, Numbered("ticket_id")] = 0
+    number: int = 0
     timestamp: datetime
     event_type: str
     old_status: Status | None = None
@@ -198,6 +200,10 @@ class Event(Entity, table=tickets, type_name="event"):
     customer_id: Annotated[str | None, Personal("reference")] = None
 
     keys = Keys(PK="TICKET#{ticket_id}", SK="EVENT#{day}#{number:06}")
+
+    @Numbered()
+    def number_per_ticket(self) -> FieldGroup[int]:
+        return attr(self.number).per(self.ticket_id)
 
     @Get(many=True)
     def by_id(self, ticket_id: str, day: date, number: int) -> None:
