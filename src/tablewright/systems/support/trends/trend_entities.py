@@ -4,7 +4,7 @@
     OPERATORS      <day>#<operator>    OperatorDay
 
 Hours and days are parts of times, and no fields of a ticket, so these are no counters that a model can declare
-(``CountOf``): the consumer of the metrics adds to them, as it does to the metrics, by what each item is worth.
+(``count_of``): the consumer of the metrics adds to them, as it does to the metrics, by what each item is worth.
 """
 
 from __future__ import annotations
