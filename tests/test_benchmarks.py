@@ -217,32 +217,42 @@ def test_the_longest_hold_of_all_rounds_decides() -> None:
     assert rows[relocation.LAG] == ["0.60 s", "1.20 s", "", ""]
 
 
-# -- the part `studio` ----------------------------------------------------------------------------------------------
+# -- the parts in a browser: `studio`, `screens` ---------------------------------------------------------------------
 
 STUDIO = "from benchmarks import studio; print(studio.measured(3_000, 1).render())"
+SCREENS = "from benchmarks import screens; print(screens.measured(300, 1).render())"
 
 
-def run_studio_part(**settings: str) -> str:
+def run_part(part: str, **settings: str) -> str:
     """In a process of its own: Playwright has one event loop in a thread."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"} | settings
-    command = [sys.executable, "-c", STUDIO]
+    command = [sys.executable, "-c", part]
     return subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT, env=environment).stdout
 
 
-def test_without_a_browser_the_part_studio_says_that_it_is_missing(tmp_path: Path) -> None:
-    shown = run_studio_part(PATH=str(tmp_path), PLAYWRIGHT_BROWSERS_PATH=str(tmp_path))
-    assert "not measured here: no Chromium starts; `playwright install chromium` gets one" in shown
+def test_without_a_browser_these_parts_say_that_it_is_missing(tmp_path: Path) -> None:
+    shown = run_part(f"{STUDIO}; {SCREENS}", PATH=str(tmp_path), PLAYWRIGHT_BROWSERS_PATH=str(tmp_path))
+    assert shown.count("not measured here: no Chromium starts; `playwright install chromium` gets one") == 2
 
 
 @pytest.mark.slow
 @pytest.mark.requirement("ST2")
 def test_the_studio_is_measured_in_a_browser() -> None:
-    shown = run_studio_part()
+    shown = run_part(STUDIO)
     if "not measured here" in shown:
         pytest.skip(shown)
     assert [name for name in studio.FIGURES if re.search(rf"{name} \| [1-9]\d* ms \| [1-9]\d* ms", shown)] == [
         *studio.FIGURES
     ]
+
+
+@pytest.mark.slow
+@pytest.mark.requirement("AP2")
+def test_the_first_screens_are_measured_in_a_browser() -> None:
+    shown = run_part(SCREENS)
+    if "not measured here" in shown:
+        pytest.skip(shown)
+    assert len(re.findall(r"^\| [A-Z].*: .* \| \d+ ms \| \d+ ms \|", shown, re.MULTILINE)) == 5
 
 
 # -- the part `store` -----------------------------------------------------------------------------------------------

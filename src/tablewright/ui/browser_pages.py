@@ -12,6 +12,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
@@ -19,6 +20,7 @@ from importlib.resources import files
 from fastapi import FastAPI, Request
 from nicegui import app as nicegui_app
 from nicegui import ui
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import Response
 
 from tablewright.ui.texts import Texts, language_of, zone_of
@@ -35,6 +37,7 @@ _LOGO = (
 )
 # How long a view may take until it is drawn, on an endpoint that is slow.
 _DRAWN_WITHIN = 30.0
+_PAGE_COMPRESSION = 3
 
 
 class _Root:
@@ -67,6 +70,8 @@ class BrowserPages:
             binding_refresh_interval=None,
             reconnect_timeout=20.0,
             message_history_length=200,
+            # A page is made for one browser at one moment: most of its size goes at the first level.
+            gzip_middleware_factory=partial(GZipMiddleware, compresslevel=_PAGE_COMPRESSION),
             tailwind=False,
             show_welcome_message=False,
         )

@@ -14,13 +14,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Generic, Literal, TypeVar
+from functools import partial
+from typing import Any, Generic, Literal, TypeVar, cast
 from zlib import crc32
 
 from nicegui import ui
 
 from tablewright.ui.feedback import Handler, guarded
 from tablewright.ui.icons import icon_svg
+from tablewright.ui.markup import Markup, draw_markup, open_markup
 from tablewright.ui.texts import Texts
 
 __all__ = [
@@ -60,7 +62,8 @@ Kind = Literal["plain", "primary", "danger", "quiet"]
 
 def box(classes: str = "", tag: str = "div", **attributes: Any) -> ui.element:
     """An element that others are put into; attributes as in HTML, with ``_`` for ``-`` (``aria_label``)."""
-    made = ui.element(tag).classes(classes)
+    # Markup does what rows do with an element (``markup``).
+    made = cast(ui.element, Markup(tag, classes)) if open_markup() else ui.element(tag).classes(classes)
     for name, value in attributes.items():
         if value is not None and value is not False:
             made.props[name.strip("_").replace("_", "-")] = value
@@ -80,15 +83,22 @@ def set_attribute(element: ui.element, name: str, value: Any) -> None:
 
 def text(content: object, classes: str = "", tag: str = "span", **attributes: Any) -> ui.label:
     """Text, never HTML; ``.set_text`` changes it."""
-    made = ui.label(str(content)).classes(classes)
-    made.tag = tag
+    if open_markup():
+        made = cast(ui.label, Markup(tag, classes, text=str(content)))
+    else:
+        made = ui.label(str(content)).classes(classes)
+        made.tag = tag
     for name, value in attributes.items():
         made.props[name.strip("_").replace("_", "-")] = value
     return made
 
 
-def icon(name: str, classes: str = "") -> ui.html:
-    return ui.html(icon_svg(name), sanitize=False, tag="span").classes(f"tw-i {classes}")
+def icon(name: str, classes: str = "") -> ui.element:
+    if open_markup():
+        return cast(ui.element, Markup("span", f"tw-i {classes}", trusted_html=icon_svg(name)))
+    made = ui.element("span").classes(f"tw-i {classes}")
+    made.props["innerHTML"] = icon_svg(name)
+    return made
 
 
 def button(
@@ -109,8 +119,7 @@ def button(
         made.props["aria-label"] = made.props["title"] = label
     if key is not None:
         made.props["data-key"] = key
-    with made:
-        _button_content(label, icon_name, only_icon)
+    draw_markup(made, lambda: _button_content(label, icon_name, only_icon))
     made.on("click", guarded(on_click, made), [])
     return made
 
@@ -120,8 +129,7 @@ def link_button(
 ) -> ui.element:
     """A link that looks like a button."""
     made = box(_button_classes(kind, small, False, ""), "a", href=path, data_go=True, **attributes)
-    with made:
-        _button_content(label, icon_name, False)
+    draw_markup(made, lambda: _button_content(label, icon_name, False))
     return made
 
 
@@ -140,27 +148,28 @@ def _button_content(label: str, icon_name: str | None, only_icon: bool) -> None:
 def link(label: str, path: str, classes: str = "tw-link") -> ui.element:
     """A link to another view; ``path`` begins with ``/app/``."""
     made = box(classes, "a", href=path, data_go=True)
-    with made:
-        text(label)
+    draw_markup(made, lambda: text(label))
     return made
 
 
 def tab_link(label: str, path: str, *, is_current: bool) -> ui.element:
     """One of the tabs above a list or a panel (``tw-list-tabs``), which have addresses of their own."""
     made = box("tw-list-tab", "a", href=path, data_go=True, aria_current="page" if is_current else None)
-    with made:
-        text(label)
+    draw_markup(made, lambda: text(label))
     return made
 
 
 def pill(label: str, tone: Tone = "neutral", icon_name: str | None = None) -> ui.element:
     """A status: a colour and a word, never the colour alone."""
     made = box(f"tw-pill tw-tone-{tone}", "span")
-    with made:
-        if icon_name is not None:
-            icon(icon_name)
-        text(label)
+    draw_markup(made, lambda: _label(label, icon_name))
     return made
+
+
+def _label(label: str, icon_name: str | None) -> None:
+    if icon_name is not None:
+        icon(icon_name)
+    text(label)
 
 
 def avatar(name: str, *, large: bool = False) -> ui.element:
@@ -171,20 +180,26 @@ def avatar(name: str, *, large: bool = False) -> ui.element:
     initials = (words[0][0] + words[1][0] if len(words) > 1 else (words[0][:2] if words else "?")).upper()
     tone = crc32(name.encode("utf-8", "replace")) % 6
     made = box(f"tw-avatar tw-avatar-{tone} {'tw-avatar-large' if large else ''}", "span", title=name)
-    with made:
+
+    def draw() -> None:
         text(initials, aria_hidden="true")
         text(name, "tw-hidden")
+
+    draw_markup(made, draw)
     return made
 
 
 def avatars(names: Sequence[str], most: int = 3) -> ui.element:
     """Some people, side by side; how many more there are, if there are more."""
     made = box("tw-avatars", "span")
-    with made:
+
+    def draw() -> None:
         for name in names[:most]:
             avatar(name)
         if len(names) > most:
             text(f"+{len(names) - most}", "tw-avatar tw-avatar-5", title=", ".join(names[most:]))
+
+    draw_markup(made, draw)
     return made
 
 
@@ -266,21 +281,22 @@ def menu(label: str, icon_name: str = "more", classes: str = "tw-btn tw-btn-icon
 
 def menu_item(label: str, on_click: Handler, icon_name: str | None = None) -> ui.element:
     made = box("tw-menu-item", "button", type="button")
-    with made:
-        if icon_name is not None:
-            icon(icon_name)
-        text(label)
+    draw_markup(made, lambda: _label(label, icon_name))
     made.on("click", guarded(on_click, made), [])
     return made
 
 
 @dataclass(frozen=True, slots=True)
 class Column(Generic[T]):
-    """A column of a table: its title, and what it shows of a row, as text or drawn."""
+    """A column of a table: its title, and what it shows of a row, as text or drawn.
+
+    ``controls`` if that has buttons or fields.
+    """
 
     title: str
     show: Callable[[T], object]
     end: bool = False
+    controls: bool = False
 
 
 def table(
@@ -289,26 +305,39 @@ def table(
     """A table of rows that fit on a page; on a phone each row is a card. ``path`` makes a link of the first column."""
     with box("tw-table-box") as made, box("tw-table tw-table-cards", "table"):
         text(caption, "tw-hidden", "caption")
-        with box("", "thead"), box("", "tr"):
-            for column in columns:
-                text(column.title, "tw-end" if column.end else "", "th", scope="col")
+        draw_markup(box("", "thead"), lambda: _head(columns))
         with box("", "tbody"):
             for row in rows:
                 with box("", "tr"):
                     for number, column in enumerate(columns):
-                        with box("tw-end tw-num" if column.end else "", "td", data_label=column.title):
-                            if number == 0 and path is not None:
-                                with box("tw-link", "a", href=path(row), data_go=True, data_row=True):
-                                    _shown(column, row)
-                            else:
-                                _shown(column, row)
+                        cell = box("tw-end tw-num" if column.end else "", "td", data_label=column.title)
+                        leads_to = path(row) if number == 0 and path is not None else None
+                        if column.controls:
+                            with cell:
+                                _cell(column, row, leads_to)
+                        else:
+                            draw_markup(cell, partial(_cell, column, row, leads_to))
     return made
+
+
+def _head(columns: Sequence[Column[Any]]) -> None:
+    with box("", "tr"):
+        for column in columns:
+            text(column.title, "tw-end" if column.end else "", "th", scope="col")
+
+
+def _cell(column: Column[T], row: T, path: str | None) -> None:
+    if path is None:
+        _shown(column, row)
+    else:
+        with box("tw-link", "a", href=path, data_go=True, data_row=True):
+            _shown(column, row)
 
 
 def _shown(column: Column[T], row: T) -> None:
     # What draws itself returns its element, which is there already.
     found = column.show(row)
-    if not isinstance(found, ui.element):
+    if not isinstance(found, ui.element | Markup):
         text("" if found is None else found)
 
 
@@ -349,9 +378,13 @@ def failed(title: str, about: str, retry: tuple[str, Handler] | None = None) -> 
 def loading(rows: int = 4) -> ui.element:
     """Where something is about to be."""
     widths = ("72%", "48%", "86%", "60%", "38%")
-    with box("tw-body", aria_busy="true") as made:
+    made = box("tw-body", aria_busy="true")
+
+    def draw() -> None:
         for number in range(rows):
             with box("tw-stack-tight"):
                 box("tw-skeleton").style(f"width: {widths[number % 5]}")
                 box("tw-skeleton").style(f"width: {widths[(number + 2) % 5]}; opacity: .6")
+
+    draw_markup(made, draw)
     return made

@@ -7,7 +7,8 @@
     await tasks.refresh()             read again, and drawn only where it is another
 
 ``read`` is given a cursor (None at first) and returns items and the next cursor. The next page is read when its place
-comes into view. A row is drawn into an element of its own, so that one that changes does not move the others.
+comes into view. A row is drawn into an element of its own, so that one that changes does not move the others. It is
+markup (``markup``), unless its rows have buttons or fields: ``controls=True``.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from nicegui import ui
 
 from tablewright.ui.components import box, button, failed, set_attribute, text
 from tablewright.ui.feedback import error_text
+from tablewright.ui.markup import draw_markup
 from tablewright.ui.texts import Texts
 
 __all__ = ["DataList"]
@@ -40,11 +42,13 @@ class DataList(Generic[T]):
         nothing: Callable[[], object],
         words: Callable[[T], str] = str,
         classes: str = "",
+        controls: bool = False,
     ) -> None:
         self._t = t
         self._read = read
         self._key = key
         self._row = row
+        self._has_controls = controls
         self._nothing = nothing
         self._words = words
         self._cursor: str | None = None
@@ -161,6 +165,9 @@ class DataList(Generic[T]):
         self._draw(element, item)
 
     def _draw(self, element: ui.element, item: T) -> None:
+        if not self._has_controls:
+            draw_markup(element, lambda: self._row(item))
+            return
         element.clear()
         with element:
             self._row(item)

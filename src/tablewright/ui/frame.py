@@ -10,12 +10,14 @@ It is drawn once for each browser tab; going to another view changes what differ
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from nicegui import ui
 
 from tablewright.ui.applications import Application, View
 from tablewright.ui.components import avatar, box, icon, pill, set_attribute, text
 from tablewright.ui.identity.session_cookie import Session
+from tablewright.ui.markup import draw_markup
 from tablewright.ui.texts import LANGUAGES, Texts
 
 __all__ = ["Columns", "Frame"]
@@ -79,8 +81,8 @@ class Frame:
                 for each in tabs:
                     path = f"{self._root}/{application.name}{each.paths[0]}".rstrip("/")
                     current = "page" if each is view else None
-                    with box("tw-tab", "a", href=path, data_go=True, aria_current=current):
-                        text(self._t(each.title))
+                    tab = box("tw-tab", "a", href=path, data_go=True, aria_current=current)
+                    draw_markup(tab, partial(text, self._t(each.title)))
 
     def show_live(self, is_live: bool) -> None:
         self._live.set_text(self._t("shell.live" if is_live else "shell.not_live"))
@@ -89,8 +91,8 @@ class Frame:
 
     def _draw_rail(self, applications: Sequence[Application]) -> None:
         with box("tw-rail", "nav", aria_label=self._t("shell.applications")):
-            with box("tw-logo", "a", href=f"{self._root}/", data_go=True, aria_label=self._t("shell.start")):
-                text("T", aria_hidden="true")
+            logo = box("tw-logo", "a", href=f"{self._root}/", data_go=True, aria_label=self._t("shell.start"))
+            draw_markup(logo, lambda: text("T", aria_hidden="true"))
             self._rail_item("", "home", self._t("shell.start"), f"{self._root}/")
             for each in applications:
                 if each.name != "runtime":
@@ -100,18 +102,14 @@ class Frame:
                 if each.name == "runtime":
                     self._rail_item(each.name, each.icon, self._t(each.title), f"{self._root}/{each.name}")
             label = self._t("shell.apis")
-            with box("tw-rail-item", "a", href="/api", aria_label=label):
-                icon("code")
-                text(label, "tw-rail-name", aria_hidden="true")
+            draw_markup(box("tw-rail-item", "a", href="/api", aria_label=label), lambda: _rail_content("code", label))
 
     def _draw_place(self) -> None:
         """Beside the title; the studio says there what it looks at."""
 
     def _rail_item(self, name: str, icon_name: str, label: str, path: str) -> None:
-        with box("tw-rail-item", "a", href=path, data_go=True, aria_label=label) as item:
-            icon(icon_name)
-            text(label, "tw-rail-name", aria_hidden="true")
-        self._items[name] = item
+        item = self._items[name] = box("tw-rail-item", "a", href=path, data_go=True, aria_label=label)
+        draw_markup(item, lambda: _rail_content(icon_name, label))
 
     @property
     def search_label(self) -> str:
@@ -135,63 +133,73 @@ class Frame:
             text("/", "", "kbd", aria_hidden="true")
 
     def _draw_person(self, session: Session) -> None:
+        """The menu of the person; the browser's script presses what is chosen in it (``shell.js``)."""
+        draw_markup(box("tw-menu", "details"), lambda: self._draw_menu(session))
+
+    def _draw_menu(self, session: Session) -> None:
         t, caller = self._t, session.caller
-        with box("tw-menu", "details"):
-            with box("", "summary", aria_label=t("shell.you")):
+        with box("", "summary", aria_label=t("shell.you")):
+            avatar(session.name, large=True)
+        with box("tw-menu-panel"):
+            with box("tw-menu-head"):
                 avatar(session.name, large=True)
-            with box("tw-menu-panel"):
-                with box("tw-menu-head"):
-                    avatar(session.name, large=True)
-                    with box("tw-stack-tight"):
-                        text(session.name, "tw-strong")
-                        if caller.email:
-                            text(caller.email, "tw-mute tw-small")
-                        with box("tw-row tw-wrap").style("gap: 4px"):
-                            for role in sorted(caller.roles):
-                                pill(role)
-                text(t("shell.theme"), "tw-menu-label", "div")
-                with box("tw-menu-group"):
-                    for choice in ("light", "dark", "auto"):
-                        with box("tw-choice", "button", type="button", data_theme_choice=choice):
-                            text(t(f"shell.{choice}"))
-                text(t("shell.language"), "tw-menu-label", "div")
-                with box("tw-menu-group"):
-                    for language in LANGUAGES:
-                        pressed = str(language == t.language).lower()
-                        with box(
-                            "tw-choice",
-                            "button",
-                            type="button",
-                            data_language_choice=language,
-                            aria_pressed=pressed,
-                            lang=language,
-                        ):
-                            text(_LANGUAGE_NAMES[language])
-                with box("tw-menu-item", "button", type="button", data_help=True):
-                    icon("help")
-                    text(t("shell.help"))
-                with box("tw-menu-item", "a", href="/api"):
-                    icon("code")
-                    text(t("shell.apis"))
-                with (
-                    box("", "form", method="post", action=f"{self._root}/sign-out"),
-                    box("tw-menu-item", "button", type="submit"),
-                ):
-                    icon("sign-out")
-                    text(t("shell.sign_out"))
+                with box("tw-stack-tight"):
+                    text(session.name, "tw-strong")
+                    if caller.email:
+                        text(caller.email, "tw-mute tw-small")
+                    with box("tw-row tw-wrap").style("gap: 4px"):
+                        for role in sorted(caller.roles):
+                            pill(role)
+            text(t("shell.theme"), "tw-menu-label", "div")
+            with box("tw-menu-group"):
+                for choice in ("light", "dark", "auto"):
+                    with box("tw-choice", "button", type="button", data_theme_choice=choice):
+                        text(t(f"shell.{choice}"))
+            text(t("shell.language"), "tw-menu-label", "div")
+            with box("tw-menu-group"):
+                for language in LANGUAGES:
+                    pressed = str(language == t.language).lower()
+                    with box(
+                        "tw-choice",
+                        "button",
+                        type="button",
+                        data_language_choice=language,
+                        aria_pressed=pressed,
+                        lang=language,
+                    ):
+                        text(_LANGUAGE_NAMES[language])
+            with box("tw-menu-item", "button", type="button", data_help=True):
+                icon("help")
+                text(t("shell.help"))
+            with box("tw-menu-item", "a", href="/api"):
+                icon("code")
+                text(t("shell.apis"))
+            with (
+                box("", "form", method="post", action=f"{self._root}/sign-out"),
+                box("tw-menu-item", "button", type="submit"),
+            ):
+                icon("sign-out")
+                text(t("shell.sign_out"))
 
     def _draw_help(self) -> None:
+        draw_markup(box("tw-dialog tw-help", "dialog", aria_label=self._t("shell.help")), self._draw_keys)
+
+    def _draw_keys(self) -> None:
         t = self._t
-        with box("tw-dialog tw-help", "dialog", aria_label=t("shell.help")):
-            text(t("shell.help"), "", "h2")
-            with box("tw-keys"):
-                for key, about in _KEYS:
-                    with box("tw-row", "span"):
-                        for part in key.split():
-                            text(part, "", "kbd")
-                    text(t(about))
-            with box("tw-form-foot", "form", method="dialog"), box("tw-btn", "button", type="submit"):
-                text(t("shell.close"))
+        text(t("shell.help"), "", "h2")
+        with box("tw-keys"):
+            for key, about in _KEYS:
+                with box("tw-row", "span"):
+                    for part in key.split():
+                        text(part, "", "kbd")
+                text(t(about))
+        with box("tw-form-foot", "form", method="dialog"), box("tw-btn", "button", type="submit"):
+            text(t("shell.close"))
+
+
+def _rail_content(icon_name: str, label: str) -> None:
+    icon(icon_name)
+    text(label, "tw-rail-name", aria_hidden="true")
 
 
 class Columns:

@@ -22,6 +22,18 @@ def test_a_task_is_assigned(team: Team) -> None:
     assert team.admin.get(f"/tasks/{task_id}/assignments").json() == listed
 
 
+@pytest.mark.requirement("TM2", "AP8")
+def test_a_list_of_tasks_has_who_has_them_where_that_is_asked_for(team: Team) -> None:
+    people = [team.member("grace"), team.member("linus")]
+    has_two, has_none = team.task(), team.task()
+    for each in people:
+        team.assign(has_two, each)
+    listed: dict[str, str | bool | int] = {"status": "OPEN", "newestFirst": True, "limit": 2}
+    found = team.admin.get("/tasks", params={**listed, "assignees": True}).json()["tasks"]
+    assert {each["taskId"]: each["assignedTo"] for each in found} == {has_two: sorted(people), has_none: []}
+    assert all("assignedTo" not in each for each in team.admin.get("/tasks", params=listed).json()["tasks"])
+
+
 @pytest.mark.requirement("TM4")
 def test_what_stands_in_the_way_of_an_assignment_is_named(team: Team) -> None:
     task_id, grace, gone = team.task(), team.member("grace"), team.member("gone")

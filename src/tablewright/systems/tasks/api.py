@@ -35,7 +35,7 @@ from tablewright.systems.system_router import SystemRouter, UnreadableList
 from tablewright.systems.tasks.additions_api import additions_router
 from tablewright.systems.tasks.model import Assignment, Group, Priority, Status, Task, User, UserStatus
 from tablewright.systems.tasks.roles import ADMINS, MEMBERS
-from tablewright.systems.tasks.service import Tasks
+from tablewright.systems.tasks.service import MOST_LISTED, Tasks
 from tablewright.systems.unreadable_log import UnreadableItem, unreadable_items
 
 tasks_router = SystemRouter("tasks", tags=["tasks"])
@@ -178,6 +178,12 @@ class TaskView(TypedDict):
     updatedAt: When
 
 
+class ListedTaskView(TaskView):
+    """A task as one of a list, with `assignees`."""
+
+    assignedTo: Annotated[list[str], Field(description=f"the first {MOST_LISTED} users who have it")]
+
+
 class AssignmentView(TypedDict):
     """That a task is assigned to a user."""
 
@@ -216,7 +222,7 @@ _More = Annotated[str | None, Field(description="for the next page; null when th
 
 
 class TaskPage(TypedDict):
-    tasks: list[TaskView]
+    tasks: list[ListedTaskView | TaskView]
     cursor: NotRequired[_More]
     unreadable: list[UnreadableItem]
 
@@ -255,12 +261,16 @@ async def list_tasks(
     tasks: Service,
     _: Member,
     newest_first: Annotated[bool, Query(alias="newestFirst", description="newest first, not oldest")] = False,
+    assignees: Annotated[bool, Query(description="with the users who have each of them")] = False,
     limit: Limit = 25,
     cursor: Cursor = None,
 ) -> TaskPage:
     """The tasks of a status, in the order of their creation."""
     page = await tasks.by_status(status, newest_first=newest_first, limit=limit, cursor=cursor)
-    found = [_task(task) for task in page.items]
+    found: list[ListedTaskView | TaskView] = [_task(task) for task in page.items]
+    if assignees:
+        users = await tasks.assigned_to(page.items)
+        found = [_listed(task, each) for task, each in zip(page.items, users, strict=True)]
     return {"tasks": found, **page_end(page)}
 
 
@@ -482,6 +492,10 @@ def _task(task: Task) -> TaskView:
         # To tell that a time is the same takes a tenth of writing it once more.
         "updatedAt": created if task.updated_at == task.created_at else _time(task.updated_at),
     }
+
+
+def _listed(task: Task, assigned_to: list[str]) -> ListedTaskView:
+    return {**_task(task), "assignedTo": assigned_to}
 
 
 def _assignment(assignment: Assignment) -> AssignmentView:

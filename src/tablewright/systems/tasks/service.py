@@ -16,6 +16,7 @@ What cannot be read is left out of lists, and is changed by nobody (Unreadable).
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -77,6 +78,8 @@ SYSTEM = "tasks"
 
 # How often a change of a user is tried again, when somebody else was faster.
 _ATTEMPTS = 5
+# Users of a task that a list of tasks has.
+MOST_LISTED = 25
 # The groups of an admin: those of which one is enough for a check.
 _ADMIN_GROUPS = frozenset({Group.ADMINS}), frozenset({Group.ADMINS, Group.MEMBERS})
 # What cannot be read is none of them.
@@ -312,6 +315,13 @@ class Tasks:
         if not page.items and not page.unreadable and cursor is None:
             await self.get(task_id)
         return page
+
+    async def assigned_to(self, tasks: Sequence[Task]) -> list[list[str]]:
+        """The users of each of some tasks, as a list shows them: the first few, read at once for all."""
+        pages = await asyncio.gather(
+            *(self._reader.page(Assignment.of_task(task.task_id), limit=MOST_LISTED) for task in tasks)
+        )
+        return [[each.assigned_to for each in page.items] for page in pages]
 
     async def of_user(
         self, user_id: str, *, limit: int = 25, cursor: str | None = None

@@ -87,6 +87,7 @@ class _Consumers:
                 row=lambda each: self._draw_letter(each, letters),
                 nothing=lambda: empty(t("admin.no_dead_letters"), t("admin.no_dead_letters_about"), "check"),
                 classes="tw-stack",
+                controls=True,
             )
             await letters.load()
 

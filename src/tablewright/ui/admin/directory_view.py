@@ -75,7 +75,7 @@ class _Directory:
             Column(t("admin.status"), lambda each: pill(t(f"admin.{each['status']}"), _TONES[each["status"]])),
             Column(t("admin.roles"), self._draw_roles),
             Column(t("admin.signed_in"), self._draw_signed_in),
-            Column("", self._draw_actions, end=True),
+            Column("", self._draw_actions, end=True, controls=True),
         ]
 
     def _draw_name(self, person: Body) -> object:

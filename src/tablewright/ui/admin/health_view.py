@@ -78,7 +78,7 @@ class _Health:
             Column(t("admin.system"), lambda each: system_title(self._page, each["system"])),
             Column(t("admin.documents"), lambda each: t.number(each["documents"]), end=True),
             Column(t("admin.behind"), self._draw_behind),
-            Column("", self._draw_rebuild, end=True),
+            Column("", self._draw_rebuild, end=True, controls=True),
         ]
 
     def _draw_behind(self, each: Body) -> object:

@@ -93,7 +93,7 @@ async def refused_mail(page: Page) -> None:
         Column(t("admin.subject"), lambda each: each["subject"]),
         Column(t("admin.reason"), lambda each: each["reason"] or ""),
         Column(t("admin.failed_at"), lambda each: time(t, parsed_time(each["failed_at"]))),
-        Column("", lambda each: button(t("admin.send_again"), lambda: send(each), small=True), end=True),
+        Column("", lambda each: button(t("admin.send_again"), lambda: send(each), small=True), end=True, controls=True),
     ]
     await load()
 

@@ -1,1 +1,1 @@
-"""The views of the frame itself: the start page, and results of a search."""
+"""The views of the frame itself: the start page, results of a search, the gallery."""

@@ -9,8 +9,8 @@ from tablewright.ui.api_calls import Refused
 from tablewright.ui.applications import Application, Waiting
 from tablewright.ui.components import box, card, empty, failed, icon, link, link_button, pill, text
 from tablewright.ui.feedback import error_text
+from tablewright.ui.frame_views.gallery import gallery
 from tablewright.ui.frame_views.search_view import search_results
-from tablewright.ui.gallery import gallery
 from tablewright.ui.screen_page import Page
 from tablewright.ui.shell_texts import texts
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from typing import Protocol
 
 from nicegui import ui
@@ -20,6 +21,7 @@ from tablewright.systems.calls.app.calendar_days import Axis, Placed, Span, days
 from tablewright.systems.calls.app.call_parts import CallBody, Times, begins, ends, people_in, status_pill
 from tablewright.systems.calls.model import Status
 from tablewright.ui.components import box, icon, text
+from tablewright.ui.markup import draw_markup
 from tablewright.ui.texts import Texts
 
 __all__ = ["Agenda", "DayGrid", "Grid", "Look", "MonthGrid"]
@@ -106,30 +108,39 @@ class DayGrid:
         columns = f"grid-template-columns: var(--tw-gutter) repeat({len(days)}, minmax(0, 1fr))"
         wide = "tw-cal-wide" if len(days) > 1 else ""
         with box("tw-cal-scroll", tabindex="0", data_scroll_to=_WORK_BEGINS, role="region", aria_label=zone_name):
-            with box(f"tw-cal-head {wide}").style(columns):
-                text(zone_name, "tw-cal-zone", title=look.times.zone.key)
-                for day in days:
-                    with box(
-                        "tw-cal-day",
-                        "a",
-                        href=look.day_path(day),
-                        data_go=True,
-                        data_today=day == today,
-                        aria_label=look.times.long_day(day),
-                    ):
-                        text(look.t.weekday(day))
-                        text(day.day, "", "b")
+            head = box(f"tw-cal-head {wide}").style(columns)
+            draw_markup(head, lambda: self._draw_head(zone_name, today))
             with box(f"tw-cal-grid {wide}").style(columns):
-                with box("tw-cal-hours").style(f"height: {axis.length}px"):
-                    for position, label in axis.hours():
-                        text(label, "tw-cal-hour", data_hour=position).style(f"top: {position}px")
-                for position, _ in axis.hours():
-                    if position:
-                        box("tw-cal-line").style(f"top: {position}px")
-                    box("tw-cal-line tw-cal-line-half").style(f"top: {position + 30}px")
+                draw_markup(box("tw-cal-hours").style(f"height: {axis.length}px"), self._draw_hours)
+                draw_markup(box("tw-cal-lines"), self._draw_lines)
                 for day in days:
                     self._draw_column(day, day == today, bookable)
         self.tick()
+
+    def _draw_head(self, zone_name: str, today: date) -> None:
+        look = self._look
+        text(zone_name, "tw-cal-zone", title=look.times.zone.key)
+        for day in self._days:
+            with box(
+                "tw-cal-day",
+                "a",
+                href=look.day_path(day),
+                data_go=True,
+                data_today=day == today,
+                aria_label=look.times.long_day(day),
+            ):
+                text(look.t.weekday(day))
+                text(day.day, "", "b")
+
+    def _draw_hours(self) -> None:
+        for position, label in self._axis.hours():
+            text(label, "tw-cal-hour", data_hour=position).style(f"top: {position}px")
+
+    def _draw_lines(self) -> None:
+        for position, _ in self._axis.hours():
+            if position:
+                box("tw-cal-line").style(f"top: {position}px")
+            box("tw-cal-line tw-cal-line-half").style(f"top: {position + 30}px")
 
     def _draw_column(self, day: date, is_today: bool, bookable: bool) -> None:
         t, axis = self._look.t, self._axis
@@ -168,10 +179,11 @@ class DayGrid:
             if self._drawn.get(day) == state:
                 continue
             self._drawn[day] = state
-            self._layers[day].clear()
-            with self._layers[day]:
-                for each in placed:
-                    self._draw_event(day, each, each.thing["callId"] == open_id)
+            draw_markup(self._layers[day], partial(self._draw_events, day, placed, open_id))
+
+    def _draw_events(self, day: date, placed: Sequence[Placed[CallBody]], open_id: str) -> None:
+        for each in placed:
+            self._draw_event(day, each, each.thing["callId"] == open_id)
 
     def _draw_event(self, day: date, placed: Placed[CallBody], is_open: bool) -> None:
         look, call = self._look, placed.thing
@@ -215,15 +227,15 @@ class MonthGrid:
                 text(look.t.weekday(day), "tw-cal-month-head")
             for day in self._days:
                 with box("tw-cal-cell", data_cell=day.isoformat(), data_other=day.month != month.month):
-                    with box(
+                    number = box(
                         "tw-cal-number",
                         "a",
                         href=look.day_path(day),
                         data_go=True,
                         data_today=day == today,
                         aria_label=look.times.long_day(day),
-                    ):
-                        text(day.day)
+                    )
+                    draw_markup(number, partial(text, day.day))
                     self._cells[day] = box("tw-stack-tight")
 
     def tick(self) -> None:
@@ -235,9 +247,7 @@ class MonthGrid:
             if self._drawn.get(day, []) == state:
                 continue
             self._drawn[day] = state
-            self._cells[day].clear()
-            with self._cells[day]:
-                self._draw_cell(day, found, open_id)
+            draw_markup(self._cells[day], partial(self._draw_cell, day, found, open_id))
 
     def _draw_cell(self, day: date, calls: Sequence[CallBody], open_id: str) -> None:
         look = self._look
@@ -271,21 +281,22 @@ class Agenda:
         if state == self._drawn:
             return
         self._drawn = state
+        draw_markup(self._list, lambda: self._draw_days(calls, open_id))
+
+    def _draw_days(self, calls: Sequence[CallBody], open_id: str) -> None:
         look, today = self._look, self._look.times.today()
-        self._list.clear()
-        with self._list:
-            for day, found in _of_days(calls, self._axis, self._days).items():
-                with box("tw-cal-agenda-day", "section", data_today=day == today, data_free=not found):
-                    with box("tw-cal-agenda-date", "a", href=look.day_path(day), data_go=True):
-                        text(look.t.weekday(day))
-                        text(day.day, "", "b")
-                        if found:
-                            text(look.t.month(day)[:3])
-                    with box("tw-stack-tight"):
-                        if not found:
-                            text(look.t("calls.free"), "tw-mute tw-small")
-                        for call in found:
-                            self._draw_event(call, call["callId"] == open_id)
+        for day, found in _of_days(calls, self._axis, self._days).items():
+            with box("tw-cal-agenda-day", "section", data_today=day == today, data_free=not found):
+                with box("tw-cal-agenda-date", "a", href=look.day_path(day), data_go=True):
+                    text(look.t.weekday(day))
+                    text(day.day, "", "b")
+                    if found:
+                        text(look.t.month(day)[:3])
+                with box("tw-stack-tight"):
+                    if not found:
+                        text(look.t("calls.free"), "tw-mute tw-small")
+                    for call in found:
+                        self._draw_event(call, call["callId"] == open_id)
 
     def _draw_event(self, call: CallBody, is_open: bool) -> None:
         look = self._look

@@ -16,6 +16,7 @@ from tablewright.ui.api_calls import Refused
 from tablewright.ui.components import box, button, icon, text
 from tablewright.ui.feedback import dialog
 from tablewright.ui.forms import Form, select
+from tablewright.ui.markup import draw_markup
 from tablewright.ui.screen_page import Page
 
 __all__ = ["MOST_CALENDARS", "TONES", "CalendarSide"]
@@ -75,7 +76,7 @@ class CalendarSide:
         self._path = path
         self._known = known
         self._me = Whose(Side.USER, page.user_id)
-        self._draw_month()
+        draw_markup(box("tw-stack-tight", "section"), self._draw_month)
         if page.may("calls_of_provider"):
             self._draw_people()
         self._draw_zone()
@@ -86,66 +87,69 @@ class CalendarSide:
         t, today = self._page.t, self._times.today()
         shown = set() if self._span is Span.MONTH else set(days_of(self._span, self._day))
         days = days_of(Span.MONTH, self._day)
-        with box("tw-stack-tight", "section"):
-            month = t.month(self._day)
-            with box("tw-row-between"):
-                text(f"{month[:1].upper()}{month[1:]} {self._day.year}", "tw-strong", "h3")
-                with box("tw-row").style("gap: 0"):
-                    for by, name, symbol in ((-1, "earlier", "back"), (1, "later", "forward")):
-                        with box(
-                            "tw-btn tw-btn-quiet tw-btn-small tw-btn-icon",
-                            "a",
-                            href=self._path(day=step(Span.MONTH, self._day, by)),
-                            data_go=True,
-                            aria_label=f"{t('calls.' + name)}: {t('calls.month')}",
-                        ):
-                            icon(symbol)
-            with box("tw-mini"):
-                for day in days[:7]:
-                    text(t.weekday(day)[:1].upper(), aria_hidden="true")
-                for day in days:
+        month = t.month(self._day)
+        with box("tw-row-between"):
+            text(f"{month[:1].upper()}{month[1:]} {self._day.year}", "tw-strong", "h3")
+            with box("tw-row").style("gap: 0"):
+                for by, name, symbol in ((-1, "earlier", "back"), (1, "later", "forward")):
                     with box(
-                        "",
+                        "tw-btn tw-btn-quiet tw-btn-small tw-btn-icon",
                         "a",
-                        href=self._path(day=day),
+                        href=self._path(day=step(Span.MONTH, self._day, by)),
                         data_go=True,
-                        data_other=day.month != self._day.month,
-                        data_shown=day in shown,
-                        data_today=day == today,
-                        aria_label=self._times.long_day(day),
+                        aria_label=f"{t('calls.' + name)}: {t('calls.month')}",
                     ):
-                        text(day.day)
+                        icon(symbol)
+        with box("tw-mini"):
+            for day in days[:7]:
+                text(t.weekday(day)[:1].upper(), aria_hidden="true")
+            for day in days:
+                with box(
+                    "",
+                    "a",
+                    href=self._path(day=day),
+                    data_go=True,
+                    data_other=day.month != self._day.month,
+                    data_shown=day in shown,
+                    data_today=day == today,
+                    aria_label=self._times.long_day(day),
+                ):
+                    text(day.day)
 
     def _draw_people(self) -> None:
         t = self._page.t
         with box("tw-stack-tight", "section"):
             text(t("calls.calendars"), "tw-section-title", "h3")
-            for number, each in enumerate(self._who):
-                with box("tw-cal-person"):
-                    box(f"tw-swatch tw-cal-tone-{number % TONES if len(self._who) > 1 else TONES - 1}", "span")
-                    with box(
-                        "tw-grow tw-clip",
-                        "a",
-                        href=self._path(who=[each]),
-                        data_go=True,
-                        title=t("calls.only", who=each.person_id),
-                    ):
-                        text(t("calls.my_calls") if each == self._me else each.person_id, "tw-strong")
-                        text(f" {t(f'calls.{each.side}').lower()}", "tw-mute tw-small")
-                    left = [other for other in self._who if other != each]
-                    with box(
-                        "tw-btn tw-btn-quiet tw-btn-small tw-btn-icon",
-                        "a",
-                        href=self._path(who=left),
-                        data_go=True,
-                        aria_label=t("calls.remove", who=each.person_id),
-                    ):
-                        icon("close")
+            draw_markup(box("tw-stack-tight"), self._draw_shown_people)
             button(t("calls.add_calendar"), self.add_dialog, kind="quiet", icon_name="plus", small=True)
             if self._me not in self._who and len(self._who) < MOST_CALENDARS:
                 with box("tw-btn tw-btn-quiet tw-btn-small", "a", href=self._path(who=[self._me]), data_go=True):
                     icon("user")
                     text(t("calls.my_calls"))
+
+    def _draw_shown_people(self) -> None:
+        t = self._page.t
+        for number, each in enumerate(self._who):
+            with box("tw-cal-person"):
+                box(f"tw-swatch tw-cal-tone-{number % TONES if len(self._who) > 1 else TONES - 1}", "span")
+                with box(
+                    "tw-grow tw-clip",
+                    "a",
+                    href=self._path(who=[each]),
+                    data_go=True,
+                    title=t("calls.only", who=each.person_id),
+                ):
+                    text(t("calls.my_calls") if each == self._me else each.person_id, "tw-strong")
+                    text(f" {t(f'calls.{each.side}').lower()}", "tw-mute tw-small")
+                left = [other for other in self._who if other != each]
+                with box(
+                    "tw-btn tw-btn-quiet tw-btn-small tw-btn-icon",
+                    "a",
+                    href=self._path(who=left),
+                    data_go=True,
+                    aria_label=t("calls.remove", who=each.person_id),
+                ):
+                    icon("close")
 
     def _draw_zone(self) -> None:
         t, here, zone = self._page.t, self._page.t.zone.key, self._times.zone.key

@@ -52,6 +52,7 @@ class DeliveryList:
                 key=lambda each: f"{each['deliveryId']}",
                 row=self._draw,
                 nothing=lambda: empty(t("engagement.no_deliveries"), icon_name="mail"),
+                controls=True,
             )
 
     async def load(self, program: Body) -> None:

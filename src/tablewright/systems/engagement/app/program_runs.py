@@ -42,6 +42,7 @@ class RunList:
                 row=self._draw,
                 nothing=lambda: empty(t("engagement.no_runs"), t("engagement.no_runs_about"), "play"),
                 classes="tw-stack",
+                controls=True,
             )
 
     async def _read(self, cursor: str | None) -> tuple[list[Body], str | None]:

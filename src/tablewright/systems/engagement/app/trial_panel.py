@@ -8,9 +8,9 @@ from typing import Any
 from nicegui import ui
 
 from tablewright.systems.engagement.app.engagement_parts import Body, number, subject_name
+from tablewright.ui.charts.funnel import Step, funnel
 from tablewright.ui.components import Column, Tone, box, button, card, icon, loading, meter, pill, table, text
 from tablewright.ui.feedback import guarded
-from tablewright.ui.funnel import Step, funnel
 from tablewright.ui.screen_page import Page
 
 __all__ = ["TrialPanel", "draw_scores", "funnel_steps"]

@@ -22,7 +22,7 @@ from tablewright.ui.texts import parsed_time
 
 __all__ = ["queue"]
 
-_PAGE = 50
+_PAGE = 20
 
 
 async def queue(page: Page, ticket_id: str = "") -> None:

@@ -13,7 +13,7 @@ from tablewright.ui.screen_page import Page
 
 __all__ = ["inbox"]
 
-_PAGE = 30
+_PAGE = 20
 # Lists that have a tab; the others are those of a status, chosen beside the tabs.
 _TABS = ("all", "mine", "unanswered")
 _STATUSES = {"new": "NEW", "processing": "PROCESSING", "escalated": "ESCALATED", "failed": "FAILED", "ready": "READY"}

@@ -23,7 +23,8 @@ from tablewright.ui.screen_page import Page
 
 __all__ = ["board"]
 
-_PAGE = 25
+# More than a screen shows; the next page is read when its place comes into view.
+_PAGE = 15
 # Changes that are drawn card by card; more of them, and the board is read again.
 _MOST = 40
 
@@ -82,10 +83,14 @@ class _Board:
         self._count()
 
     async def _read(self, status: Status, cursor: str | None) -> tuple[list[TaskBody], str | None]:
-        answer = await self._page.api.call("list_tasks", status=status, newestFirst=True, limit=_PAGE, cursor=cursor)
+        # Who had a closed task is in the task, not on its card.
+        is_assigned = status is not Status.CLOSED
+        answer = await self._page.api.call(
+            "list_tasks", status=status, newestFirst=True, assignees=is_assigned, limit=_PAGE, cursor=cursor
+        )
         tasks = answer.body["tasks"]
-        if status is not Status.CLOSED:
-            await asyncio.gather(*(self._read_assignees(task["taskId"]) for task in tasks))
+        for task in tasks:
+            self._assignees[task["taskId"]] = task.pop("assignedTo", [])
         return tasks, answer.body.get("cursor")
 
     async def _read_assignees(self, task_id: str) -> None:

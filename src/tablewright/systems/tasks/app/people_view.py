@@ -75,7 +75,7 @@ class _People:
             Column(t("tasks.email"), lambda user: user["email"]),
             Column(t("tasks.groups"), self._draw_groups),
             Column(t("tasks.since"), lambda user: time(t, parsed_time(user["createdAt"]))),
-            Column("", self._draw_actions, end=True),
+            Column("", self._draw_actions, end=True, controls=True),
         ]
 
     def _draw_name(self, user: UserBody) -> object:

@@ -12,7 +12,9 @@ from tablewright.ui.texts import parsed_time
 
 __all__ = ["my_tasks", "task_list"]
 
-_PAGE = 50
+_PAGE = 25
+# Of somebody, in the order of their status: all that most people have.
+_MINE = 50
 
 
 async def task_list(page: Page, task_id: str = "") -> None:
@@ -83,7 +85,7 @@ class _MyTasks(_TaskList):
     LISTS = ("mine",)
 
     async def _read(self, cursor: str | None) -> tuple[list[Body], str | None]:
-        answer = await self._page.api.call("list_my_tasks", limit=_PAGE, cursor=cursor)
+        answer = await self._page.api.call("list_my_tasks", limit=_MINE, cursor=cursor)
         order = list(Status)
         found = sorted(answer.body["tasks"], key=lambda task: (order.index(task["status"]), task.get("due") or "9"))
         return found, answer.body.get("cursor")

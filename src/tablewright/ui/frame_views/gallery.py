@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from tablewright.ui.api_calls import Refused
+from tablewright.ui.charts.funnel import Step, funnel
 from tablewright.ui.charts.svg_charts import Bar, Series, bar_list, line_chart
 from tablewright.ui.components import (
     Column,
@@ -40,7 +41,6 @@ from tablewright.ui.components import (
 from tablewright.ui.data_list import DataList
 from tablewright.ui.feedback import confirm, dialog, toast
 from tablewright.ui.forms import Form
-from tablewright.ui.funnel import Step, funnel
 from tablewright.ui.icons import ICONS
 from tablewright.ui.screen_page import Page
 
