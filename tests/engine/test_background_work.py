@@ -47,6 +47,12 @@ def wait_until(condition: Callable[[], Any], seconds: float = 10.0) -> None:
         time.sleep(0.005)
 
 
+def replace_steps(work: BackgroundWork, patch: pytest.MonkeyPatch, *steps: background_work.Step) -> None:
+    """Other steps for one engine alone; engines of other tests may be open in the same process."""
+    patch.setattr(work, "_steps", steps)
+    patch.setattr(background_work, "_is_needed", lambda db: db is work._database)
+
+
 def wake(engine: Engine, seconds: float = 0.0) -> None:
     database = engine._database
     with database.storage.turn():
@@ -121,9 +127,8 @@ def test_a_step_that_fails_is_logged_and_tried_again(
         calls.append("other")
         return None
 
-    monkeypatch.setattr(background_work, "_STEPS", (fails_once, works))
+    replace_steps(engine._background, monkeypatch, fails_once, works)
     monkeypatch.setattr(background_work, "_FIRST_BACK_OFF", 0.01)
-    monkeypatch.setattr(background_work, "_is_needed", lambda db: True)
     with caplog.at_level(logging.ERROR, "tablewright.engine"):
         wake(engine)
         wait_until(lambda: len(calls) == 4)
@@ -141,9 +146,8 @@ def test_what_fails_for_long_is_tried_less_and_less_often(
         moments.append(time.monotonic())
         raise RuntimeError("no luck")
 
-    monkeypatch.setattr(background_work, "_STEPS", (fails,))
+    replace_steps(engine._background, monkeypatch, fails)
     monkeypatch.setattr(background_work, "_FIRST_BACK_OFF", 0.02)
-    monkeypatch.setattr(background_work, "_is_needed", lambda db: True)
     wake(engine)
     wait_until(lambda: len(moments) == 4)
     first, second, third = (after - before for before, after in pairwise(moments))
@@ -159,8 +163,7 @@ def test_the_thread_is_woken_only_for_what_is_sooner(engine: Engine, monkeypatch
         looks.append(time.monotonic())
         return 60.0
 
-    monkeypatch.setattr(background_work, "_STEPS", (step,))
-    monkeypatch.setattr(background_work, "_is_needed", lambda db: True)
+    replace_steps(engine._background, monkeypatch, step)
     wake(engine)
     wait_until(lambda: looks)
     # The look is over when the next one has a time.
@@ -185,8 +188,7 @@ def test_a_change_during_a_round_is_seen_by_another_round(engine: Engine, monkey
         looks.append("second")
         return None
 
-    monkeypatch.setattr(background_work, "_STEPS", (first, second))
-    monkeypatch.setattr(background_work, "_is_needed", lambda db: True)
+    replace_steps(engine._background, monkeypatch, first, second)
     wake(engine)
     wait_until(lambda: len(looks) == 4)
     time.sleep(0.05)
@@ -204,8 +206,7 @@ def test_callers_find_room_while_there_is_endless_work(engine: Engine, monkeypat
         time.sleep(0.004)
         return 0.0
 
-    monkeypatch.setattr(background_work, "_STEPS", (endless,))
-    monkeypatch.setattr(background_work, "_is_needed", lambda db: True)
+    replace_steps(engine._background, monkeypatch, endless)
     wake(engine)
     wait_until(lambda: rounds)
     before = rounds
@@ -234,8 +235,7 @@ def test_no_wake_up_is_lost_while_other_work_is_due(engine: Engine, monkeypatch:
         looks += 1
         return None
 
-    monkeypatch.setattr(background_work, "_STEPS", (often, only_when_woken))
-    monkeypatch.setattr(background_work, "_is_needed", lambda db: True)
+    replace_steps(engine._background, monkeypatch, often, only_when_woken)
     for number in range(300):
         before = looks
         wake(engine)
@@ -288,8 +288,7 @@ def test_whatever_changes_when_it_is_looked_at_in_time(
 ) -> None:
     with Engine.open() as engine, pytest.MonkeyPatch.context() as patch:
         simulation = Simulation(engine, iter(in_between))
-        patch.setattr(background_work, "_STEPS", tuple(partial(simulation.step, kind) for kind in range(3)))
-        patch.setattr(background_work, "_is_needed", lambda db: True)
+        replace_steps(simulation.work, patch, *(partial(simulation.step, kind) for kind in range(3)))
         patch.setattr("tablewright.engine.background_work.time.monotonic", lambda: simulation.now)
         for kind, seconds in [*outside, (0, 0.0)]:
             simulation.change(kind, seconds)
@@ -303,9 +302,8 @@ def test_whatever_changes_when_it_is_looked_at_in_time(
 
 def test_a_restored_table_becomes_active_however_often_others_are_due(monkeypatch: pytest.MonkeyPatch) -> None:
     """The way it was found: the last step is always due, and a table waits for the first one."""
-    steps = (*background_work._STEPS, lambda db: 0.0005)
-    monkeypatch.setattr(background_work, "_STEPS", steps)
     with Engine.open() as engine:
+        replace_steps(engine._background, monkeypatch, *background_work._STEPS, lambda db: 0.0005)
         create(engine)
         enable_ttl(engine)
         engine.call("PutItem", {"TableName": "things", "Item": {"pk": {"S": "a"}}})
@@ -328,9 +326,8 @@ def test_what_fails_is_told_until_it_works_again(engine: Engine, monkeypatch: py
             raise RuntimeError("no luck")
         return None
 
-    monkeypatch.setattr(background_work, "_STEPS", (step,))
+    replace_steps(engine._background, monkeypatch, step)
     monkeypatch.setattr(background_work, "_FIRST_BACK_OFF", 0.01)
-    monkeypatch.setattr(background_work, "_is_needed", lambda db: True)
     assert engine._background.problems() == []
     wake(engine)
     wait_until(engine._background.problems)
@@ -343,8 +340,7 @@ def test_a_thread_that_dies_is_told(engine: Engine, monkeypatch: pytest.MonkeyPa
     def step(db: Database) -> float | None:
         raise SystemExit("out")
 
-    monkeypatch.setattr(background_work, "_STEPS", (step,))
-    monkeypatch.setattr(background_work, "_is_needed", lambda db: True)
+    replace_steps(engine._background, monkeypatch, step)
     wake(engine)
     wait_until(engine._background.problems)
     assert engine._background.problems() == ["background work has stopped: SystemExit('out')"]

@@ -71,6 +71,7 @@ class BackgroundWork:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._steps = _STEPS
         self._lock = threading.Lock()
         self._woken = threading.Event()
         self._stopping = threading.Event()
@@ -114,7 +115,7 @@ class BackgroundWork:
 
     def run_due(self) -> None:
         """Do all that is due, in this thread."""
-        for step in _STEPS:
+        for step in self._steps:
             while self._take(step)[0] == 0.0:
                 pass
 
@@ -142,7 +143,7 @@ class BackgroundWork:
         with self._lock:
             self._look_at = _NEVER
         next_look = _NEVER
-        for step in _STEPS:
+        for step in self._steps:
             if self._stopping.is_set():
                 return
             next_look = min(next_look, self._attempt(step, self._retries[step]))
