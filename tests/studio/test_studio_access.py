@@ -58,6 +58,8 @@ def test_the_token_lets_somebody_in_once_and_leaves_the_address(served: Served) 
         async with served.client() as browser:
             first = await browser.get(f"/studio/items/t?pk=1&token={token}")
             assert (first.status_code, first.headers["location"]) == (303, "/studio/items/t?pk=1")
+            # Neither a cache nor another page is told of the token.
+            assert (first.headers["cache-control"], first.headers["referrer-policy"]) == ("no-store", "no-referrer")
             cookie = first.headers["set-cookie"]
             assert re.match(r"tablewright_studio_8081=\S+; HttpOnly; Max-Age=\d+; Path=/studio/; SameSite=lax", cookie)
             assert (await browser.get("/studio/")).text == "hello"

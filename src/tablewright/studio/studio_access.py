@@ -75,7 +75,10 @@ class StudioAccess(BrowserGuard):
         if scope["type"] == "http" and scope["method"] == "GET":
             query = dict(parse_qsl(scope.get("query_string", b"").decode("latin-1")))
             if "token" in query:
-                await self.enter(scope, query.pop("token"), query)(scope, receive, send)
+                response = self.enter(scope, query.pop("token"), query)
+                # The address has the token: it is not kept, and nobody is told of it.
+                response.headers.update({"cache-control": "no-store", "referrer-policy": "no-referrer"})
+                await response(scope, receive, send)
                 return
         await super().__call__(scope, receive, send)
 

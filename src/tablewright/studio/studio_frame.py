@@ -21,6 +21,27 @@ __all__ = ["StudioFrame"]
 _LANGUAGE_NAMES = {"en": "English", "it": "Italiano"}
 
 
+_KEYS = (
+    ("/", "studio.key_go_to"),
+    ("j", "shell.key_next"),
+    ("k", "shell.key_previous"),
+    ("Enter", "shell.key_open"),
+    ("Esc", "shell.key_back"),
+    ("]", "studio.key_next_page"),
+    ("[", "studio.key_previous_page"),
+    ("Home", "studio.first_page"),
+    ("w", "studio.key_conditions"),
+    ("n", "studio.key_new"),
+    ("e", "studio.key_edit"),
+    ("d", "studio.key_duplicate"),
+    ("Delete", "studio.key_delete"),
+    ("x", "studio.key_choose"),
+    ("E", "studio.key_edit_many"),
+    ("Ctrl Enter", "studio.key_run"),
+    ("?", "shell.key_help"),
+)
+
+
 class StudioFrame(Frame):
     """The frame of one browser tab of the studio."""
 
@@ -31,6 +52,7 @@ class StudioFrame(Frame):
         self._views = views
         self._table = ""
         self._tables: list[str] = []
+        self.keys = (*_KEYS, *((f"g {view.key}", view.title) for view in views))
         super().__init__(t, session, root, ())
 
     def show(self, application: Application | None, title: str, views: Sequence[View], view: View | None) -> None:
@@ -65,7 +87,8 @@ class StudioFrame(Frame):
             text(t("studio.views"), "tw-section-title st-side-title", "div")
             for view in self._views:
                 href = self._root + view.path_of("")
-                with box("st-side-item st-side-view", "a", href=href, data_go=True) as item:
+                with box("st-side-item st-side-view", "a", href=href, data_go=True, data_goto=view.key) as item:
+                    item.props["title"] = f"{t(view.title)} (g {view.key})"
                     icon(view.icon)
                     text(t(view.title), "tw-clip")
                 self._items[view.title] = item

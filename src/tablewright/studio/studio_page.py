@@ -30,6 +30,8 @@ from tablewright.ui.texts import Texts
 
 __all__ = ["StudioPage"]
 
+# Of a request that is longer, a browser is shown the beginning.
+_MOST_SHOWN = 100_000
 # Side lists are for people; whoever has more tables searches for them.
 _MAX_TABLES = 500
 
@@ -88,14 +90,17 @@ class StudioPage(Page):
         return await self.database.write(operation, body, self.user_id, about)
 
     async def confirm_request(
-        self, operation: str, body: Mapping[str, Any], *, title: str, action: str, danger: bool = False
+        self, operation: str, *bodies: Mapping[str, Any], title: str, action: str, danger: bool = False
     ) -> bool:
-        """Show a request as it will be sent, and ask whether to send it; refused where it could not be."""
+        """Show requests as they will be sent, and ask whether to send them; refused where they could not be."""
         self.database.check_may_write()
         t = self.t
+        shown = "\n".join(orjson.dumps(body, option=orjson.OPT_INDENT_2).decode() for body in bodies)
         with self.client, dialog(title) as made:
-            text(t("studio.will_send", operation=operation), "tw-mute")
-            code_block(orjson.dumps(body, option=orjson.OPT_INDENT_2).decode())
+            text(t.count("studio.will_send", len(bodies), operation=operation), "tw-mute")
+            if len(shown) > _MOST_SHOWN:
+                text(t("studio.will_send_cut"), "tw-mute tw-small")
+            code_block(shown[:_MOST_SHOWN], t, full=shown if len(bodies) == 1 else None)
             with box("tw-form-foot"):
                 button(t("shell.cancel"), lambda: made.submit(False))
                 button(action, lambda: made.submit(True), kind="danger" if danger else "primary", data_submit=True)

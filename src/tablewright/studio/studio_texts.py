@@ -29,7 +29,12 @@ _FRAME = {
         "This token is wrong, or was used already. The terminal has another one.",
         "Questo token è sbagliato, o è già stato usato. Nel terminale ce n'è un altro.",
     ),
-    "will_send": ("This {operation} request will be sent:", "Verrà inviata questa richiesta {operation}:"),
+    "will_send.one": ("This {operation} request will be sent:", "Verrà inviata questa richiesta {operation}:"),
+    "will_send.many": (
+        "These {number} {operation} requests will be sent, one after the other:",
+        "Verranno inviate queste {number} richieste {operation}, una dopo l'altra:",
+    ),
+    "will_send_cut": ("This is the beginning; it is sent as a whole.", "Questo è l'inizio; viene inviata per intero."),
     "sent": ("{operation} done", "{operation} eseguita"),
     "not_allowed": ("Not everything may be asked here: {what}", "Qui non tutto può essere chiesto: {what}"),
     "no_design": ("No design", "Nessun design"),
@@ -37,6 +42,19 @@ _FRAME = {
         "Start the studio with --design and the module of your model to see it here.",
         "Avvia lo studio con --design e il modulo del tuo modello per vederlo qui.",
     ),
+}
+_KEYS = {
+    "key_go_to": ("Go to a table, a pattern, or a partition", "Vai a una tabella, un pattern o una partizione"),
+    "key_next_page": ("Next page", "Pagina successiva"),
+    "key_previous_page": ("Previous page", "Pagina precedente"),
+    "key_conditions": ("Type conditions, or the query", "Scrivi le condizioni, o la query"),
+    "key_new": ("New item, or new table", "Nuovo item, o nuova tabella"),
+    "key_edit": ("Edit the item that is open", "Modifica l'item aperto"),
+    "key_duplicate": ("Duplicate it", "Duplicalo"),
+    "key_delete": ("Delete it", "Eliminalo"),
+    "key_choose": ("Choose the row", "Scegli la riga"),
+    "key_edit_many": ("Set an attribute of what is chosen", "Imposta un attributo di ciò che è scelto"),
+    "key_run": ("Run, review or send", "Esegui, rivedi o invia"),
 }
 _WRITES = {
     "writes": ("Writes of this studio", "Scritture di questo studio"),
@@ -135,10 +153,13 @@ _ITEMS = {
     "where": ("Conditions", "Condizioni"),
     "where_hint": ("status = open and n >= 3", "status = open and n >= 3"),
     "run": ("Run", "Esegui"),
+    "order_up": ("Lowest sort key first", "Prima la chiave più bassa"),
     "newest_first": ("Highest sort key first", "Prima la chiave più alta"),
     "query_of": ("Query · {place}", "Query · {place}"),
     "scan_of": ("Scan · {place}", "Scan · {place}"),
-    "cost": ("up to {units} units a page, ${price}", "fino a {units} unità a pagina, ${price}"),
+    "cost": ("up to {units} a page, ${price}", "fino a {units} a pagina, ${price}"),
+    "units.one": ("{units} unit", "{units} unità"),
+    "units.many": ("{units} units", "{units} unità"),
     "cost_all": ("{units} for everything", "{units} per tutto"),
     "not_understood": ("Not understood", "Non compreso"),
     "no_items": ("No items", "Nessun item"),
@@ -165,6 +186,27 @@ _ITEMS = {
     "duplicate": ("Duplicate", "Duplica"),
     "delete": ("Delete", "Elimina"),
     "delete_ask": ("Delete this item?", "Eliminare questo item?"),
+    "edit_many.one": ("Set an attribute of {number} item", "Imposta un attributo di {number} item"),
+    "edit_many.many": ("Set an attribute of {number} items", "Imposta un attributo di {number} item"),
+    "edit_many_about": (
+        "All of them get this value, or lose the attribute; each only if nobody changed it meanwhile.",
+        "Tutti ricevono questo valore, o perdono l'attributo; ciascuno solo se nessuno lo ha cambiato nel frattempo.",
+    ),
+    "edited_many.one": ("{number} item is changed", "{number} item modificato"),
+    "edited_many.many": ("{number} items are changed", "{number} item modificati"),
+    "remove_attribute": ("Remove the attribute", "Rimuovi l'attributo"),
+    "value": ("Value", "Valore"),
+    "changed_by_other": ("somebody changed it meanwhile", "qualcuno lo ha cambiato nel frattempo"),
+    "not_done.one": (
+        "{number} item was not changed, and is still chosen.",
+        "{number} item non è cambiato, e resta scelto.",
+    ),
+    "not_done.many": (
+        "{number} items were not changed, and are still chosen.",
+        "{number} item non sono cambiati, e restano scelti.",
+    ),
+    "further": ("and {number} more", "e altri {number}"),
+    "choose_all": ("Choose all of this page", "Scegli tutti quelli di questa pagina"),
     "delete_many.one": ("Delete {number} item", "Elimina {number} item"),
     "delete_many.many": ("Delete {number} items", "Elimina {number} item"),
     "deleted_many.one": ("{number} item is deleted", "{number} item eliminato"),
@@ -173,10 +215,7 @@ _ITEMS = {
         "A {name} is more than one item ({why}): delete it with the store",
         "Un {name} è più di un item ({why}): eliminalo con lo store",
     ),
-    "unprocessed": (
-        "The service is busy; some of the items are still there",
-        "Il servizio è occupato; alcuni item ci sono ancora",
-    ),
+    "unprocessed": ("the service is busy", "il servizio è occupato"),
     "new_item": ("New item", "Nuovo item"),
     "key_missing": ("{name} is part of the key, and needed", "{name} fa parte della chiave, ed è necessario"),
     "follows_design": (
@@ -207,4 +246,4 @@ _PICTURE = {
     "cut": ("there are more", "ce ne sono altri"),
 }
 
-texts = Catalogue("studio", {**_FRAME, **_WRITES, **_TABLES, **_ITEMS, **_PICTURE})
+texts = Catalogue("studio", {**_FRAME, **_KEYS, **_WRITES, **_TABLES, **_ITEMS, **_PICTURE})

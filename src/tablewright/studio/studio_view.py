@@ -11,7 +11,7 @@ __all__ = ["StudioView"]
 
 @dataclass(frozen=True, slots=True)
 class StudioView:
-    """A view: its addresses below ``/studio``, the first of which opens it; its title and icon; what draws it.
+    """A view: its addresses below ``/studio``, the first of which opens it; its title and icon; what draws it; its key.
 
     An address with ``{table}`` is opened for the table that is looked at; the first without it, if there is none.
     """
@@ -20,6 +20,8 @@ class StudioView:
     title: str
     icon: str
     draw: Callable[..., Awaitable[None]]
+    # What is typed after "g" to go there.
+    key: str = ""
 
     def path_of(self, table: str) -> str:
         """The address of the view, of a table if it is about one and some table is looked at."""

@@ -18,16 +18,16 @@ from tablewright.studio.views.writes_view import writes_view
 __all__ = ["HIDDEN_VIEWS", "VIEWS"]
 
 VIEWS: tuple[StudioView, ...] = (
-    StudioView(("/tables", "/tables/{table}"), "studio.tables", "database", tables_view),
-    StudioView(("/items", "/items/{table}"), "studio.items", "table", items_view),
-    StudioView(("/picture", "/picture/{table}"), "studio.single_table", "blocks", single_table_view),
-    StudioView(("/patterns", "/patterns/{design}/{pattern}"), "designs.patterns", "play", patterns_view),
-    StudioView(("/sql",), "observe.sql", "code", sql_view),
-    StudioView(("/streams", "/streams/{table}"), "observe.streams", "activity", streams_view),
-    StudioView(("/time", "/time/{table}"), "observe.time", "clock", time_view),
-    StudioView(("/heat",), "observe.heat", "chart", heat_view),
-    StudioView(("/console",), "observe.console", "bolt", console_view),
-    StudioView(("/design", "/design/{design}"), "designs.design", "flag", design_view),
+    StudioView(("/tables", "/tables/{table}"), "studio.tables", "database", tables_view, "t"),
+    StudioView(("/items", "/items/{table}"), "studio.items", "table", items_view, "i"),
+    StudioView(("/picture", "/picture/{table}"), "studio.single_table", "blocks", single_table_view, "s"),
+    StudioView(("/patterns", "/patterns/{design}/{pattern}"), "designs.patterns", "play", patterns_view, "p"),
+    StudioView(("/sql",), "observe.sql", "code", sql_view, "q"),
+    StudioView(("/streams", "/streams/{table}"), "observe.streams", "activity", streams_view, "r"),
+    StudioView(("/time", "/time/{table}"), "observe.time", "clock", time_view, "m"),
+    StudioView(("/heat",), "observe.heat", "chart", heat_view, "h"),
+    StudioView(("/console",), "observe.console", "bolt", console_view, "c"),
+    StudioView(("/design", "/design/{design}"), "designs.design", "flag", design_view, "d"),
 )
 
 HIDDEN_VIEWS: tuple[StudioView, ...] = (StudioView(("/writes",), "studio.writes", "list", writes_view),)

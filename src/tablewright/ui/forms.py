@@ -52,6 +52,12 @@ class _Field:
         self.control = control
 
 
+class Control:
+    """What a form reads a control by that is not one of its own."""
+
+    read: Callable[[], Any] = staticmethod(lambda: None)
+
+
 class Form:
     """A form in the element that is open when it is made."""
 
@@ -134,6 +140,16 @@ class Form:
             error = text("", "tw-field-error")
         outer.move(self._box)
         self._fields[name] = _Field(outer, error, lambda: [each for each in options if each in chosen], outer)
+
+    @contextmanager
+    def control(self, name: str, label: str, *, hint: str = "") -> Iterator[Control]:
+        """A control of several parts, which is drawn within, and whose ``read`` gives its value."""
+        with self._field(name, label, hint) as (outer, error, _):
+            outer.classes("tw-field-wide")
+            outer.props["role"], outer.props["aria-label"] = "group", label
+            made = Control()
+            yield made
+        self._fields[name] = _Field(outer, error, lambda: made.read(), outer)
 
     def end(self) -> None:
         """Draw the buttons."""

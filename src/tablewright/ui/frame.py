@@ -39,6 +39,9 @@ _KEYS = (
 class Frame:
     """The frame of one browser tab."""
 
+    # What keys do, for the help: the keys, and the text that says it.
+    keys: Sequence[tuple[str, str]] = _KEYS
+
     def __init__(self, t: Texts, session: Session, root: str, applications: Sequence[Application]) -> None:
         self._t = t
         self._root = root
@@ -188,7 +191,7 @@ class Frame:
         t = self._t
         text(t("shell.help"), "", "h2")
         with box("tw-keys"):
-            for key, about in _KEYS:
+            for key, about in self.keys:
                 with box("tw-row", "span"):
                     for part in key.split():
                         text(part, "", "kbd")

@@ -137,7 +137,7 @@ def test_several_items_are_one_transaction_with_members_as_json(store: Store) ->
     for each in fields_of(DESIGN, write):
         if each.parameter.is_required:
             typed = {datetime: "2026-11-16T09:00:00Z", int: "1"}.get(each.parameter.annotation, "x")
-            texts[each.key] = "[]" if each.is_json else (each.parameter.choices or (typed,))[0]
+            texts[each.key] = "[]" if each.has_members else (each.parameter.choices or (typed,))[0]
     texts = {**texts, "0.set.user_id": "ada", "0.set.email": "ada@example.org"}
     run, asked, _ = made(store, "create user", texts)
     assert isinstance(run, WriteRun), run

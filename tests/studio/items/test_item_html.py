@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from tablewright.studio.items.item_copies import copies_of
 from tablewright.studio.items.item_grid import columns_of, head_html, rows_html
 from tablewright.studio.items.value_tree import item_html
 
@@ -84,20 +83,3 @@ def test_columns_are_keys_first_then_what_most_items_have() -> None:
     assert columns_of(items, ["pk"], ["b", "gone"]) == ["pk", "b", "c"]
     many = [{f"a{n}": {"S": ""} for n in range(40)}]
     assert len(columns_of(many, ["a39"])) == 14
-
-
-def test_an_item_is_copied_in_forms_that_can_be_used() -> None:
-    item: dict[str, Any] = {
-        "pk": {"S": "it's"},
-        "n": {"N": "12345678901234567890123456789012345678"},
-        "b": {"B": "AAEC"},
-        "s": {"NS": ["1", "2"]},
-        "m": {"M": {"x": {"NULL": True}, "y": {"BOOL": True}}},
-    }
-    found = copies_of("orders", item, None, "http://127.0.0.1:8000")
-    assert list(found) == ["DynamoDB JSON", "boto3", "AWS CLI", "PartiQL"]
-    compile(found["boto3"], "copy", "exec")
-    assert "Decimal('12345678901234567890123456789012345678')" in found["boto3"]
-    assert found["PartiQL"].startswith("INSERT INTO \"orders\" VALUE {'pk': 'it''s', 'n': 123456789012345678901234567")
-    assert "<<1, 2>>" in found["PartiQL"]
-    assert "--endpoint-url http://127.0.0.1:8000" in found["AWS CLI"]

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from tablewright.engine import Engine
-from tablewright.studio.items.item_search import Condition, SearchError, parse_conditions, plan
+from tablewright.studio.items.attribute_text import exact_text
+from tablewright.studio.items.item_search import Condition, SearchError, equal_to, parse_conditions, plan, typed_name
 
 pytestmark = pytest.mark.requirement("ST2")
 
@@ -111,3 +112,50 @@ def test_the_engine_takes_what_is_planned() -> None:
     ]:
         found = planned(text)
         assert engine.call(found.operation, found.body)["Count"] == count, text
+
+
+ODD_KEYS: list[dict[str, Any]] = [
+    {"S": 'say "hi" and go'},
+    {"S": "it's = 3 and n exists"},
+    {"S": '"'},
+    {"S": "two\nlines"},
+    {"S": "42"},
+    {"S": " padded "},
+    {"N": "12345678901234567890123456789012345678"},
+    {"N": "-1E-130"},
+    {"B": "AAEC/w=="},
+]
+ODD_NAMES = ["a.b", 'say "hi"', "full name", "with and in it", "\N{PARTY POPPER}", "#hash:colon/slash", "n"]
+
+
+@pytest.mark.parametrize("name", ODD_NAMES)
+@pytest.mark.parametrize("value", ODD_KEYS, ids=str)
+def test_an_item_is_found_by_its_key_whatever_is_in_it(name: str, value: dict[str, Any]) -> None:
+    kind = next(iter(value))
+    with Engine.open() as engine:
+        engine.call(
+            "CreateTable",
+            {
+                "TableName": "odd",
+                "AttributeDefinitions": [{"AttributeName": name, "AttributeType": kind}],
+                "KeySchema": [{"AttributeName": name, "KeyType": "HASH"}],
+                "BillingMode": "PAY_PER_REQUEST",
+            },
+        )
+        engine.call("PutItem", {"TableName": "odd", "Item": {name: value, "other": {"S": "x"}}})
+        description = engine.call("DescribeTable", {"TableName": "odd"})["Table"]
+        for conditions in (
+            parse_conditions(f"{typed_name(name)} = {exact_text(value)} and other = x"),
+            [equal_to(name, next(iter(value.values())))],
+        ):
+            found = plan(description, conditions)
+            assert found.operation == "Query"
+            assert engine.call("Query", found.body)["Count"] == 1
+
+
+def test_a_path_leads_into_maps_and_lists_and_a_quoted_name_does_not() -> None:
+    found = planned('lines[0].sku = "a" and "a.b" = 1 and address."zip code" exists')
+    names = found.body["ExpressionAttributeNames"]
+    assert found.body["FilterExpression"] == "#n0[0].#n1 = :v0 AND #n2 = :v1 AND attribute_exists(#n3.#n4)"
+    assert list(names.values()) == ["lines", "sku", "a.b", "address", "zip code"]
+    assert parse_conditions('n between "1 and 2" and 3')[0].values == ('"1 and 2"', "3")

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from tablewright.studio.observe.past_reads import PastPage, moment_in, past_page, plan_then
+from tablewright.studio.observe.time_moments import moment_of
 from tablewright.studio.studio_database import StudioDatabase
 from tests.studio.observe.past_tables import BEGIN, item, past_tables
 
@@ -23,12 +24,18 @@ def database() -> Iterator[StudioDatabase]:
 
 
 def found_then(
-    database: StudioDatabase, where: str, at: float = ALL_OPEN, *, index: str | None = None, after: str | None = None
+    database: StudioDatabase,
+    where: str,
+    at: float = ALL_OPEN,
+    *,
+    index: str | None = None,
+    after: str | None = None,
+    until: float | None = None,
 ) -> tuple[str | None, PastPage]:
     async def asked() -> tuple[str | None, PastPage]:
         description = (await database.call("DescribeTable", TableName="kept"))["Table"]
         plan = plan_then(description, where, index, after)
-        return plan.place.index, await past_page(database, description, plan, at)
+        return plan.place.index, await past_page(database, description, plan, at, until)
 
     return asyncio.run(asked())
 
@@ -48,6 +55,29 @@ def test_a_query_of_an_index_finds_what_was_there_and_shows_the_whole_items(data
     assert numbers(page) == [0, 1]
     _, page = found_then(database, "status = done")
     assert page.items == []
+
+
+def test_items_of_then_are_compared_with_those_of_a_later_moment(database: StudioDatabase) -> None:
+    # Before the first was done and the second deleted.
+    _, page = found_then(database, "status = open", BEGIN + 25, until=ALL_OPEN)
+    assert page.items == [(item(0, "open"), item(0, "open")), (item(1, "open"), item(1, "open"))]
+    _, page = found_then(database, "status = open", BEGIN + 25, until=BEGIN + 165)
+    assert page.items == [(item(0, "open"), item(0, "done")), (item(1, "open"), None)]
+
+
+@pytest.mark.parametrize(
+    ("typed", "at"),
+    [
+        ("1970-01-01 00:01:00", 60.0),
+        ("1970-01-01 00:01:00.250 UTC", 60.25),
+        ("1970-01-01", 0.0),
+        ("1970-01-01T01:00:00+01:00", 0.0),
+    ],
+)
+def test_a_moment_is_typed_in_utc_or_with_its_zone(typed: str, at: float) -> None:
+    assert moment_of(typed) == at
+    with pytest.raises(ValueError, match="isoformat"):
+        moment_of("yesterday")
 
 
 def test_a_local_index_has_its_own_order(database: StudioDatabase) -> None:

@@ -121,7 +121,11 @@ def _draw_finding(found: LintFinding) -> None:
 
 def _draw_document(page: StudioPage, design: Design) -> None:
     # Of the model, not of data; and escaped where it is made.
-    ui.html(to_html_body(document(design)), sanitize=False).classes("st-document tw-card")
+    body = to_html_body(document(design))
+    for tag in ("table", "pre"):
+        # They scroll on a phone, so that keys have to get there.
+        body = body.replace(f"<{tag}>", f'<{tag} tabindex="0">')
+    ui.html(body, sanitize=False).classes("st-document tw-card")
 
 
 def _draw_diff(page: StudioPage, design: Design) -> None:

@@ -9,11 +9,12 @@ on their way.
 
 from __future__ import annotations
 
+import re
 import time
 import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from enum import Enum
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -23,6 +24,8 @@ from tablewright.design.cost import CapacityEstimate
 from tablewright.model import Collection, CollectionQuery, Design, Get, ModelError, Query, Schema
 from tablewright.model.patterns import BOUNDS
 from tablewright.store import AsyncStore, Request, Response, ServiceError, StoreError
+from tablewright.studio.items.attribute_text import exact_text
+from tablewright.studio.items.python_text import Imports, python_text
 from tablewright.studio.studio_database import READS, StudioDatabase, refusal
 from tablewright.ui.api_calls import Refused
 
@@ -42,6 +45,9 @@ __all__ = [
 ]
 
 _PAGE = 25
+# So many requests of a run are said in full: one that is spread over shards has one for each.
+_PLANS = 2
+_MARK = re.compile(r"[#:]\w+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +76,13 @@ class RecordedRequest:
     units: float
 
 
+def _said(condition: str, body: Mapping[str, Any]) -> str:
+    """A condition with its names and values, instead of what stands for them."""
+    marks = dict(body.get("ExpressionAttributeNames", {}))
+    marks |= {mark: exact_text(value) for mark, value in body.get("ExpressionAttributeValues", {}).items()}
+    return _MARK.sub(lambda found: marks.get(found[0], found[0]), condition)
+
+
 @dataclass(slots=True)
 class PatternRun:
     """What came of a pattern."""
@@ -95,11 +108,11 @@ class PatternRun:
                 each.body.get("IndexName") or each.body.get("TableName") or ", ".join(each.body.get("RequestItems", ()))
             )
             condition = each.body.get("KeyConditionExpression", "")
-            names = each.body.get("ExpressionAttributeNames", {})
-            for mark in sorted(names, key=len, reverse=True):
-                condition = condition.replace(mark, names[mark])
+            condition = _said(condition, each.body)
             parts.append(f"{each.operation} on {place}" + (f" where {condition}" if condition else ""))
-        return "; ".join(dict.fromkeys(parts))
+        distinct = list(dict.fromkeys(parts))
+        more = len(distinct) - _PLANS
+        return "; ".join(distinct[:_PLANS]) + (f"; and {more} more" if more > 0 else "")
 
 
 def planned_units(design: Design, name: str) -> float:
@@ -173,8 +186,12 @@ def values_of(parameters: Sequence[Parameter], texts: Mapping[str, str]) -> dict
             if each.is_required:
                 wrong[each.name] = "Field required"
             continue
-        given: Any = [part.strip() for part in text.split(",") if part.strip()] if each.takes_several else text
         try:
+            if each.takes_several and text.startswith("["):
+                # Typed one by one, so that each may have a comma in it.
+                values[each.name] = TypeAdapter(each.annotation).validate_json(text)
+                continue
+            given: Any = [part.strip() for part in text.split(",") if part.strip()] if each.takes_several else text
             values[each.name] = TypeAdapter(each.annotation).validate_strings(given)
         except ValidationError as error:
             wrong[each.name] = error.errors()[0]["msg"]
@@ -194,15 +211,8 @@ def call_text(name: str, pattern: Get | Query | CollectionQuery, values: Mapping
 
 
 def literal(value: Any) -> str:
-    if isinstance(value, Enum):
-        return f"{type(value).__name__}.{value.name}"
-    if isinstance(value, datetime):
-        return f'datetime.fromisoformat("{value.isoformat()}")'
-    if isinstance(value, date):
-        return f"date({value.year}, {value.month}, {value.day})"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(literal, value)) + "]"
-    return repr(value)
+    """The text that makes a value, where everything that it names is imported."""
+    return python_text(value, Imports())
 
 
 async def run_pattern(

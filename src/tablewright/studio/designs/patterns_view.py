@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from html import escape
+from json import dumps
 from typing import Any
 
 import orjson
@@ -15,7 +16,17 @@ from pydantic import BaseModel
 
 from tablewright.model import Design, Get, Query
 from tablewright.studio.designs.pattern_runs import PatternRun, parameters_of, planned_units, run_pattern
-from tablewright.studio.designs.run_parts import draw_history, draw_requests, draw_units, outcome, remember, run_address
+from tablewright.studio.designs.run_parts import (
+    back_to_list,
+    draw_history,
+    draw_requests,
+    draw_units,
+    outcome,
+    remember,
+    run_address,
+)
+from tablewright.studio.designs.typed_value import Shape
+from tablewright.studio.designs.typed_value_editor import TypedValueEditor
 from tablewright.studio.designs.write_form import WriteForm
 from tablewright.studio.designs.write_runs import writes_of
 from tablewright.studio.studio_page import StudioPage
@@ -91,6 +102,7 @@ class _Pattern:
     async def draw(self) -> None:
         page, t = self._page, self._page.t
         with box("tw-thing-head"):
+            back_to_list(page)
             text(self._name, "tw-mono-title", "h2")
             pill(self._pattern.index or t("studio.the_table"), "info")
             text(t("designs.planned", units=units_text(planned_units(self._design, self._name))), "tw-mute tw-small")
@@ -100,9 +112,14 @@ class _Pattern:
                 for each in parameters_of(self._design, self._name):
                     value = page.query.get(each.name, "")
                     hint = each.kind + ("" if each.is_required else f" · {t('designs.optional')}")
-                    if each.takes_several:
-                        hint += f" · {t('designs.several')}"
-                    if each.choices and not each.takes_several:
+                    shape = Shape(each.annotation, each.is_required)
+                    if each.takes_several and shape.kind == "list":
+                        with form.control(
+                            each.name, each.name, hint=f"{shape.name} · {t('designs.several')}"
+                        ) as control:
+                            given = value if value.startswith("[") or not value else dumps(value.split(","))
+                            control.read = TypedValueEditor(t, each.name, each.name, shape, given).read
+                    elif each.choices and not each.takes_several:
                         options = {} if each.is_required else {"": "·"}
                         options |= {choice: choice for choice in each.choices}
                         form.choice(each.name, each.name, options, value=value or None, hint=hint)
@@ -160,8 +177,13 @@ class _Pattern:
 
 
 def entities_html(entities: list[BaseModel]) -> str:
-    """Entities as a table of their fields; every value is escaped."""
-    names = list(type(entities[0]).model_fields)
+    """Entities as a table of the fields that they have; every value is escaped."""
+    # What none of them has may not be in the index that was read.
+    names = [
+        name
+        for name in type(entities[0]).model_fields
+        if any(getattr(each, name, None) is not None for each in entities)
+    ]
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in names)
     rows = []
     for entity in entities:

@@ -16,10 +16,10 @@ from tablewright.studio.designs.pattern_runs import RecordedRequest
 from tablewright.studio.studio_page import StudioPage
 from tablewright.studio.studio_parts import code_block, units_text
 from tablewright.ui.api_calls import Refused
-from tablewright.ui.components import Tone, banner, box, fact, pill, section, text
+from tablewright.ui.components import Tone, banner, box, fact, icon, pill, section, text
 from tablewright.ui.texts import Texts
 
-__all__ = ["draw_history", "draw_requests", "draw_units", "outcome", "remember", "run_address"]
+__all__ = ["back_to_list", "draw_history", "draw_requests", "draw_units", "outcome", "remember", "run_address"]
 
 _KEPT = 30
 _SHOWN = 12
@@ -39,6 +39,14 @@ class Run(Protocol):
 
 # What was run in a browser tab, the last first: its address with it.
 _history: WeakKeyDictionary[Client, deque[tuple[Run, str]]] = WeakKeyDictionary()
+
+
+def back_to_list(page: StudioPage) -> None:
+    """The way back to the list, which a phone shows, and Esc goes."""
+    classes = "tw-btn tw-btn-icon tw-btn-small tw-back"
+    with box(classes, "a", href=page.path("/patterns"), data_go=True, data_back=True) as made:
+        made.props["aria-label"] = page.t("shell.back")
+        icon("back")
 
 
 def run_address(page: StudioPage, design: Design, name: str, **values: str) -> str:

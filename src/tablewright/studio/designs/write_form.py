@@ -11,7 +11,17 @@ from typing import Any
 import orjson
 
 from tablewright.model import Design, Write
-from tablewright.studio.designs.run_parts import draw_history, draw_requests, draw_units, outcome, remember, run_address
+from tablewright.studio.designs.run_parts import (
+    back_to_list,
+    draw_history,
+    draw_requests,
+    draw_units,
+    outcome,
+    remember,
+    run_address,
+)
+from tablewright.studio.designs.typed_value import Shape
+from tablewright.studio.designs.typed_value_editor import TypedValueEditor
 from tablewright.studio.designs.write_runs import (
     Declined,
     WriteField,
@@ -43,6 +53,7 @@ class WriteForm:
     def draw(self) -> None:
         page, t, write = self._page, self._page.t, self._write
         with box("tw-thing-head"):
+            back_to_list(page)
             text(write.name, "tw-mono-title", "h2")
             pill(t("designs.write"), "violet")
             text(t("designs.planned", units=units_text(self._planned)), "tw-mute tw-small")
@@ -76,17 +87,21 @@ class WriteForm:
     def _draw_field(self, form: Form, each: WriteField) -> None:
         t, parameter = self._page.t, each.parameter
         value = self._page.query.get(each.key, "")
-        hint = "JSON" if each.is_json else parameter.kind
+        hint = Shape(parameter.annotation).name if each.has_members else parameter.kind
         if each.role in ("add", "append"):
             hint += f" · {t(f'designs.{each.role}')}"
         if not parameter.is_required:
             hint += f" · {t('designs.optional')}"
-        if parameter.choices:
+        if each.has_members:
+            shape = Shape(parameter.annotation, parameter.is_required)
+            with form.control(each.key, parameter.name, hint=hint) as control:
+                control.read = TypedValueEditor(t, each.key, parameter.name, shape, value).read
+        elif parameter.choices:
             options = {} if parameter.is_required else {"": "·"}
             options |= {choice: choice for choice in parameter.choices}
             form.choice(each.key, parameter.name, options, value=value or None, hint=hint)
         else:
-            lines = each.is_json or parameter.name in _LONG
+            lines = parameter.name in _LONG
             form.text(each.key, parameter.name, value=value, hint=hint, most=100_000, lines=lines)
 
     async def _submit(self, values: dict[str, Any], _: str) -> None:

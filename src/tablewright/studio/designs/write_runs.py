@@ -15,10 +15,9 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from types import UnionType
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Any
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from tablewright.design.cost import CapacityEstimate
 from tablewright.model import Design, Entity, Get, ItemWrite, ModelError, Schema, Write, attr, schema_of
@@ -44,6 +43,7 @@ from tablewright.studio.designs.pattern_runs import (
     selection,
     values_of,
 )
+from tablewright.studio.designs.typed_value import has_members
 from tablewright.studio.studio_database import READS, StudioDatabase, refusal
 from tablewright.ui.api_calls import Refused
 
@@ -61,7 +61,6 @@ __all__ = [
 
 # Shows a request, and says whether it is to be sent.
 Ask = Callable[[str, Mapping[str, Any]], Awaitable[bool]]
-_SEVERAL = (list, dict, set, frozenset, tuple)
 
 
 class Declined(Exception):
@@ -85,9 +84,9 @@ class WriteField:
         return f"{self.place}.{self.role}.{self.parameter.name}"
 
     @property
-    def is_json(self) -> bool:
-        """Whether it is typed as JSON: what has members."""
-        return self.role == "append" or _has_members(self.parameter.annotation)
+    def has_members(self) -> bool:
+        """Whether it is typed by its members; its text is JSON then."""
+        return self.role == "append" or has_members(self.parameter.annotation)
 
 
 @dataclass(slots=True)
@@ -157,7 +156,7 @@ def fields_of(design: Design, write: Write) -> list[WriteField]:
 
 def _parameter(entity: type[Entity], name: str, is_required: bool) -> Parameter:
     annotation: Any = entity.model_fields[name].annotation
-    choices = () if _has_members(annotation) else choices_of(annotation)
+    choices = () if has_members(annotation) else choices_of(annotation)
     return Parameter(name, annotation, is_required, False, choices)
 
 
@@ -179,17 +178,6 @@ def key_parameters(design: Design, item_write: ItemWrite) -> list[Parameter]:
     return _key_parameters(design, schema_of(item_write.entity))
 
 
-def _has_members(annotation: Any) -> bool:
-    """Whether values of a type have members: models, lists, sets, maps."""
-    origin = get_origin(annotation)
-    if origin is Annotated:
-        return _has_members(get_args(annotation)[0])
-    if origin is Union or origin is UnionType:
-        return any(_has_members(each) for each in get_args(annotation))
-    kind = origin or annotation
-    return isinstance(kind, type) and issubclass(kind, (*_SEVERAL, BaseModel))
-
-
 # -- what was typed --------------------------------------------------------------------------------------------------
 
 
@@ -208,7 +196,7 @@ def _typed(design: Design, write: Write, texts: Mapping[str, str]) -> list[_Type
     for each in fields_of(design, write):
         given = texts.get(each.key, "").strip()
         try:
-            if each.is_json and given:
+            if each.has_members and given:
                 value = TypeAdapter(each.parameter.annotation).validate_json(given)
             else:
                 value = values_of([each.parameter], {each.parameter.name: given}).get(each.parameter.name, _NOTHING)
@@ -216,7 +204,7 @@ def _typed(design: Design, write: Write, texts: Mapping[str, str]) -> list[_Type
             wrong[each.key] = error.detail
             continue
         except ValidationError as error:
-            wrong[each.key] = error.errors()[0]["msg"]
+            wrong[each.key] = _problem(each.parameter.name, error)
             continue
         if value is _NOTHING:
             continue
@@ -227,6 +215,13 @@ def _typed(design: Design, write: Write, texts: Mapping[str, str]) -> list[_Type
     if wrong:
         raise Refused(400, "invalid", "; ".join(wrong.values()), wrong)
     return found
+
+
+def _problem(name: str, error: ValidationError) -> str:
+    """What is wrong with a value, and where in it."""
+    first = error.errors()[0]
+    place = "".join(f"[{each}]" if isinstance(each, int) else f".{each}" for each in first["loc"])
+    return f"{name}{place}: {first['msg']}" if place else first["msg"]
 
 
 _NOTHING: Any = object()

@@ -3,6 +3,7 @@
     short_text({"M": {...}})          what fits into a cell
     value_of("3.5", "N")              {"N": "3.5"}; ValueError says what is wrong
     guessed_value("true")             {"BOOL": True}: the type that somebody means who typed it
+    exact_text({"S": "1"})            "1" in quotes: what has to be typed for just that key
 
 Numbers stay text all the way: 38 digits are more than a float has.
 """
@@ -18,7 +19,18 @@ import orjson
 
 from tablewright.dynamo import AttributeValue, Item, ValidationException, canonical_number
 
-__all__ = ["TYPES", "guessed_value", "key_token", "short_text", "token_key", "type_of", "value_of"]
+__all__ = [
+    "TYPES",
+    "exact_text",
+    "guessed_value",
+    "key_token",
+    "quoted",
+    "short_text",
+    "token_key",
+    "type_of",
+    "unquoted",
+    "value_of",
+]
 
 TYPES = {
     "S": "String",
@@ -100,13 +112,33 @@ def value_of(text: str, kind: str) -> AttributeValue:
 def guessed_value(text: str) -> AttributeValue:
     """The value that somebody means: a number, true, false, null, or text, which quotes force."""
     text = text.strip()
-    if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
-        return {"S": text[1:-1]}
+    if is_quoted(text):
+        return {"S": unquoted(text)}
     if _NUMBER.fullmatch(text):
         return value_of(text, "N")
     if text in ("true", "false"):
         return {"BOOL": text == "true"}
     return {"NULL": True} if text == "null" else {"S": text}
+
+
+def is_quoted(text: str) -> bool:
+    return len(text) > 1 and text[0] == text[-1] and text[0] in "\"'"
+
+
+def unquoted(text: str) -> str:
+    """Text without the quotes around it; inside of them, a quote is written twice."""
+    text = text.strip()
+    return text[1:-1].replace(text[0] * 2, text[0]) if is_quoted(text) else text
+
+
+def quoted(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"'
+
+
+def exact_text(value: AttributeValue) -> str:
+    """The value of a key attribute as it is typed, with every character of it."""
+    kind, content = next(iter(value.items()))
+    return quoted(content) if kind == "S" else str(content)
 
 
 def key_token(key: Item) -> str:

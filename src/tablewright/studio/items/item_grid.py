@@ -6,7 +6,7 @@ Every value goes through ``escape``: what is in an item is text, whatever it loo
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from html import escape
 
 from tablewright.dynamo import Item
@@ -29,7 +29,8 @@ def columns_of(items: Sequence[Item], key: Sequence[str], wanted: Sequence[str] 
 
 def head_html(columns: Sequence[str], *, select: str, entity: str) -> str:
     """The row of headings; ``select`` and ``entity`` are the labels of the first two columns, if they are shown."""
-    cells = [f'<th scope="col"><span class="tw-hidden">{escape(select)}</span></th>' if select else ""]
+    every = f'<input type="checkbox" data-pick="*" aria-label="{escape(select)}" title="{escape(select)}">'
+    cells = [f'<th scope="col" class="st-pick">{every}</th>' if select else ""]
     cells.append(f'<th scope="col">{escape(entity)}</th>' if entity else "")
     cells += [f'<th scope="col">{escape(name)}</th>' for name in columns]
     return f"<tr>{''.join(cells)}</tr>"
@@ -44,11 +45,13 @@ def rows_html(
     entity: Callable[[Item], tuple[str, str]] | None,
     select: str,
     link: str,
+    chosen: Collection[str] = (),
 ) -> str:
     """The rows of some items.
 
     ``address`` is that of an item, ``token`` its name in the address; ``entity`` gives its name and colour. ``select``
-    is the label of the boxes that choose items, where there are any; ``link`` is the column that leads to the item.
+    is the label of the boxes that choose items, where there are any, and ``chosen`` those that are; ``link`` is the
+    column that leads to the item.
     """
     rows = []
     for item in items:
@@ -57,8 +60,8 @@ def rows_html(
         if select:
             label = f"{select} {short_text(item[link], 40)}"
             cells.append(
-                f'<td class="st-pick"><input type="checkbox" data-pick="{escape(name)}" aria-label="{escape(label)}">'
-                "</td>"
+                f'<td class="st-pick"><input type="checkbox" data-pick="{escape(name)}" aria-label="{escape(label)}"'
+                f"{' checked' if name in chosen else ''}></td>"
             )
         if entity is not None:
             kind, tone = entity(item)

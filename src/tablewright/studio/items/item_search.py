@@ -1,7 +1,8 @@
 """Searches for items: conditions that somebody typed, as the Query or Scan that answers them, and what it will cost.
 
     status = open and n >= 3          conditions, joined by "and"
-    name begins_with "Ada"            quotes make text of what would be a number
+    name begins_with "Ada"            quotes make text of a number; inside of them a quote is written twice
+    address.city = Rome               a path into maps, lines[0].sku into lists; "a.b" = 1 is of one attribute
     email exists
 
     Search.parse(text) ──▶ plan(description, search) ──▶ ItemPlan(operation, body, index, units, ...)
@@ -14,13 +15,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tablewright.dynamo import AttributeValue, Item
-from tablewright.studio.items.attribute_text import guessed_value, value_of
+from tablewright.studio.items.attribute_text import guessed_value, quoted, unquoted, value_of
 
-__all__ = ["PAGE", "Condition", "ItemPlan", "Place", "SearchError", "parse_conditions", "places_of", "plan"]
+__all__ = [
+    "PAGE",
+    "Condition",
+    "ItemPlan",
+    "Place",
+    "SearchError",
+    "equal_to",
+    "parse_conditions",
+    "places_of",
+    "plan",
+    "typed_name",
+]
 
 PAGE = 50
 """Items of a page."""
@@ -29,14 +41,16 @@ PAGE = 50
 _MOST_BYTES = 1024 * 1024
 _READ_UNIT = 4096
 _COMPARISONS = ("=", "<>", "!=", "<=", ">=", "<", ">")
+_SEGMENT = r"""(?:"(?:[^"]|"")+"|[\w\-:/#]+)(?:\[\d+\])*"""
 _CONDITION = re.compile(
-    r"""\s*(?P<name>"[^"]+"|[\w.\-:/#]+)\s*
+    rf"""\s*(?P<name>{_SEGMENT}(?:\.{_SEGMENT})*)\s*
         (?:(?P<operator><>|!=|<=|>=|=|<|>|\bbegins_with\b|\bcontains\b|\bbetween\b)\s*(?P<value>.+)
           |(?P<presence>\bnot\s+exists|\bexists))\s*""",
     re.VERBOSE | re.IGNORECASE | re.DOTALL,
 )
 _AND = re.compile(r"\s+and\s+", re.IGNORECASE)
 _QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
+_PART = re.compile(r"""\[(?P<place>\d+)\]|"(?P<quoted>(?:[^"]|"")+)"|(?P<bare>[^.\[\]"]+)""")
 
 
 class SearchError(ValueError):
@@ -50,6 +64,8 @@ class Condition:
     name: str
     operator: str
     values: tuple[str, ...] = ()
+    # Where the value is, if the name leads into maps and lists.
+    path: tuple[str | int, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +104,7 @@ def parse_conditions(text: str) -> list[Condition]:
 
 def _parts(text: str) -> list[str]:
     """Text at each "and" that is not quoted, and not the one of a between."""
-    # Quoted text is looked at as blanks, so that positions stay.
-    masked = _QUOTED.sub(lambda found: "\x00" * len(found[0]), text)
+    masked = _masked(text)
     cuts = [(found.start(), found.end()) for found in _AND.finditer(masked)]
     parts: list[str] = []
     begin = 0
@@ -102,23 +117,42 @@ def _parts(text: str) -> list[str]:
     return [part for part in parts if part.strip()]
 
 
+def _masked(text: str) -> str:
+    """Quoted text as blanks, so that positions stay."""
+    return _QUOTED.sub(lambda found: "\x00" * len(found[0]), text)
+
+
 def _condition(part: str) -> Condition:
     found = _CONDITION.fullmatch(part)
     if found is None:
         raise SearchError(
             f"“{part.strip()}” is no condition; write name = value, with one of {' '.join(_COMPARISONS)}, begins_with, "
-            "contains, between, exists, not exists"
+            'contains, between, exists, not exists; and a name with blanks in quotes: "full name" = Ada'
         )
-    name = found["name"].strip('"')
+    path = tuple(
+        int(each["place"]) if each["place"] else each["bare"] or each["quoted"].replace('""', '"')
+        for each in _PART.finditer(found["name"])
+    )
+    name = str(path[0]) if len(path) == 1 else found["name"]
     if found["presence"]:
-        return Condition(name, " ".join(found["presence"].lower().split()))
+        return Condition(name, " ".join(found["presence"].lower().split()), path=path)
     operator, value = found["operator"].lower(), found["value"].strip()
     if operator != "between":
-        return Condition(name, "<>" if operator == "!=" else operator, (value,))
-    bounds = _AND.split(value)
-    if len(bounds) != 2:
+        return Condition(name, "<>" if operator == "!=" else operator, (value,), path)
+    cuts = list(_AND.finditer(_masked(value)))
+    if len(cuts) != 1:
         raise SearchError(f"“{part.strip()}”: write between LOW and HIGH")
-    return Condition(name, "between", tuple(bounds))
+    return Condition(name, "between", (value[: cuts[0].start()], value[cuts[0].end() :]), path)
+
+
+def equal_to(name: str, value: str) -> Condition:
+    """That an attribute is a text, whatever is in it; or the number or the bytes, where a key is one."""
+    return Condition(name, "=", (quoted(value),), (name,))
+
+
+def typed_name(name: str) -> str:
+    """The name of an attribute as it is typed."""
+    return name if re.fullmatch(r"[\w\-:/#]+", name) else quoted(name)
 
 
 def places_of(description: Mapping[str, Any]) -> list[Place]:
@@ -224,7 +258,7 @@ class _Expressions:
         self.values: dict[str, AttributeValue] = {}
 
     def add(self, condition: Condition, *, is_key: bool) -> str:
-        path = self._path(condition.name, is_key)
+        path = self._path(condition, is_key)
         if condition.operator == "exists":
             return f"attribute_exists({path})"
         if condition.operator == "not exists":
@@ -236,15 +270,18 @@ class _Expressions:
             return f"{condition.operator}({path}, {values[0]})"
         return f"{path} {condition.operator} {values[0]}"
 
-    def _path(self, name: str, is_key: bool) -> str:
-        """A name, or a path into maps (``address.city``) unless a key is called so."""
-        parts = [name] if is_key or name in self._types else name.split(".")
-        marks = []
-        for part in parts:
+    def _path(self, condition: Condition, is_key: bool) -> str:
+        """A name, or a path into maps and lists (``address.city``) unless a key is called so."""
+        is_name = is_key or not condition.path or condition.name in self._types
+        path = ""
+        for part in (condition.name,) if is_name else condition.path:
+            if isinstance(part, int):
+                path += f"[{part}]"
+                continue
             mark = next((each for each, known in self.names.items() if known == part), f"#n{len(self.names)}")
             self.names[mark] = part
-            marks.append(mark)
-        return ".".join(marks)
+            path += f".{mark}" if path else mark
+        return path
 
     def _value(self, condition: Condition, text: str) -> str:
         mark = f":v{len(self.values)}"
@@ -253,15 +290,10 @@ class _Expressions:
             if kind is None or condition.operator == "contains":
                 value = guessed_value(text)
             else:
-                value = value_of(_unquoted(text) if kind == "S" else text, kind)
+                value = value_of(unquoted(text), kind)
         except ValueError as error:
             raise SearchError(f"{condition.name}: {error}") from None
         if condition.operator == "begins_with" and "N" in value:
             value = {"S": text.strip()}
         self.values[mark] = value
         return mark
-
-
-def _unquoted(text: str) -> str:
-    text = text.strip()
-    return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'" else text

@@ -1,11 +1,16 @@
 """The console: any request of DynamoDB's API as JSON, or a PartiQL statement, and the response as it comes.
 
-What changes something is shown and asked for, as everywhere, and only sent by a studio that may write.
+    /console?operation=Query&request={"TableName": ...}
+
+Opening such an address sends nothing. What changes something is shown and asked for, as everywhere, and only sent by a
+studio that may write.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import orjson
@@ -13,13 +18,13 @@ from nicegui import ui
 
 from tablewright.studio.studio_database import READS, is_read
 from tablewright.studio.studio_page import StudioPage
-from tablewright.studio.studio_parts import code_block
+from tablewright.studio.studio_parts import code_block, key_names
 from tablewright.ui.api_calls import Refused
 from tablewright.ui.components import box, button, pill, text
 from tablewright.ui.feedback import guarded
 from tablewright.ui.forms import select
 
-__all__ = ["console_view"]
+__all__ = ["console_view", "samples_of"]
 
 _LONGEST = 500_000
 _MOST_SHOWN = 200_000
@@ -30,33 +35,87 @@ _WRITES = (
     *("TagResource", "UntagResource"),
 )
 _PARTIQL = "PartiQL"
+_OF_TABLES = (
+    *("DescribeTable", "DescribeTimeToLive", "DescribeContinuousBackups", "DeleteTable", "ListBackups", "CreateBackup"),
+    *("UpdateTable", "UpdateTimeToLive", "UpdateContinuousBackups"),
+)
 
 
-async def console_view(page: StudioPage, table: str = "") -> None:
-    await page.look_at(table)
-    _Console(page)
+# An address that is longer may lead nowhere.
+_LONGEST_ADDRESS = 2000
+
+
+async def console_view(page: StudioPage) -> None:
+    await page.look_at("")
+    table = page.table or next(iter(page.tables), "")
+    description: dict[str, Any] = {}
+    if table:
+        # It may have been deleted meanwhile; its name is good for an example all the same.
+        with suppress(Refused):
+            description = await page.describe(table)
+    _Console(page, table or "Table", description)
+
+
+def samples_of(table: str, description: Mapping[str, Any]) -> dict[str, str]:
+    """What requests of some operations look like for a table."""
+    types = {each["AttributeName"]: each["AttributeType"] for each in description.get("AttributeDefinitions", ())}
+    key = {name: {types[name]: "..."} for name in key_names(description.get("KeySchema", ()))} or {"pk": {"S": "..."}}
+    partition = next(iter(key))
+    named = {"TableName": table}
+    update = {
+        "UpdateExpression": "SET #n = :v",
+        "ExpressionAttributeNames": {"#n": "name"},
+        "ExpressionAttributeValues": {":v": {"S": "..."}},
+    }
+    query = {
+        "KeyConditionExpression": "#pk = :pk",
+        "ExpressionAttributeNames": {"#pk": partition},
+        "ExpressionAttributeValues": {":pk": key[partition]},
+    }
+    bodies: dict[str, dict[str, Any]] = {
+        "Scan": {**named, "Limit": 25},
+        "Query": {**named, **query, "Limit": 25},
+        "GetItem": {**named, "Key": key},
+        "PutItem": {**named, "Item": key},
+        "DeleteItem": {**named, "Key": key},
+        "UpdateItem": {**named, "Key": key, **update},
+        "BatchGetItem": {"RequestItems": {table: {"Keys": [key]}}},
+        "BatchWriteItem": {"RequestItems": {table: [{"PutRequest": {"Item": key}}]}},
+        "TransactGetItems": {"TransactItems": [{"Get": {**named, "Key": key}}]},
+        "TransactWriteItems": {"TransactItems": [{"Update": {**named, "Key": key, **update}}]},
+        "ExecuteStatement": {
+            "Statement": f'SELECT * FROM "{table}" WHERE "{partition}" = ?',
+            "Parameters": [*key.values()][:1],
+        },
+        **dict.fromkeys(_OF_TABLES, named),
+    }
+    found = {name: orjson.dumps(body, option=orjson.OPT_INDENT_2).decode() for name, body in bodies.items()}
+    return {_PARTIQL: f'SELECT * FROM "{table}"', **found}
 
 
 class _Console:
     """The view in one browser tab."""
 
-    def __init__(self, page: StudioPage) -> None:
+    def __init__(self, page: StudioPage, table: str, description: Mapping[str, Any]) -> None:
         self._page = page
-        table = page.table or next(iter(page.tables), "Table")
-        self._operation = _PARTIQL
         t = page.t
-        self._samples = {_PARTIQL: f'SELECT * FROM "{table}"'}
-        for each in ("Scan", "Query", "DescribeTable"):
-            self._samples[each] = orjson.dumps({"TableName": table}, option=orjson.OPT_INDENT_2).decode()
+        self._samples = samples_of(table, description)
+        operations = (*sorted({*READS, "ExecuteStatement"}), *_WRITES)
+        wanted = page.query.get("operation", "")
+        self._operation = wanted if wanted in operations else _PARTIQL
+        if page.query.get("request"):
+            self._samples[self._operation] = page.query["request"][:_LONGEST]
         with box("tw-body st-console"):
             with box("tw-card", data_form=True):
                 with box("tw-row tw-wrap"):
-                    options = {_PARTIQL: t("observe.partiql"), **{name: name for name in (*sorted(READS), *_WRITES)}}
+                    options = {_PARTIQL: t("observe.partiql"), **{name: name for name in operations}}
                     with box("st-wide"):
-                        select(options, _PARTIQL, self._choose, label=t("studio.operation"))
+                        select(options, self._operation, self._choose, label=t("studio.operation"))
                     button(t("observe.send"), self._send, kind="primary", icon_name="play", data_submit=True)
                     text(t("observe.console_about"), "tw-mute tw-small")
-                self._editor = ui.textarea(value=self._samples[_PARTIQL]).classes("tw-input st-editor")
+                self._editor = ui.textarea(value=self._samples.get(self._operation, "{\n}")).classes(
+                    "tw-input st-editor"
+                )
                 self._editor.props(
                     f'borderless dense spellcheck=false maxlength={_LONGEST} aria-label="{t("observe.request")}"'
                 )
@@ -74,6 +133,10 @@ class _Console:
         content = (self._editor.value or "").strip()
         operation, body = self._request(content)
         page, t = self._page, self._page.t
+        # The address is that of what is shown.
+        kept = content if len(content) <= _LONGEST_ADDRESS else None
+        address = page.path("/console", operation=self._operation, request=kept)
+        page.client.run_javascript(f"tw.push({orjson.dumps(address).decode()})")
         began = time.monotonic()
         try:
             if is_read(operation, body):

@@ -1,7 +1,7 @@
 """What the views of the past read beside ``StudioDatabase.at``.
 
     plan_then(description, where, index, after)      a search: the same plan as in the view of items
-    await past_page(database, description, plan, at) PastPage: items of then, with what they are now
+    await past_page(database, description, plan, at) PastPage: items of then, with what they are now, or were later
     PastReads(engine, table)                         versions of an item, and which items changed
 
 Only an engine in this process has a past; an endpoint can restore a table to a time, and nothing else. An index has
@@ -42,11 +42,11 @@ def exact_time(at: float) -> str:
     return f"{shown}.{milliseconds:03} UTC" if milliseconds else f"{shown} UTC"
 
 
-def moment_in(query: Mapping[str, str]) -> float | None:
+def moment_in(query: Mapping[str, str], name: str = "at") -> float | None:
     """The moment that an address names, in epoch seconds; ValueError if it is none that a clock shows."""
-    if not query.get("at"):
+    if not query.get(name):
         return None
-    at = float(query["at"])
+    at = float(query[name])
     if not 0 <= at < _LAST_MOMENT:
         raise ValueError("no moment")
     return at
@@ -78,7 +78,7 @@ class PastReads:
 
 @dataclass(frozen=True, slots=True)
 class PastPage:
-    """Items as they were, each with what it is now: None if it is no more."""
+    """Items as they were, each with what it is now, or was at the later moment: None if it is no more."""
 
     items: list[tuple[Item, Item | None]]
     # Where the next page begins, as a part of an address; None if there is none.
@@ -91,8 +91,12 @@ def plan_then(description: Mapping[str, Any], where: str, index: str | None, aft
     return plan(description, parse_conditions(where), index=index, after=start, limit=_SHOWN)
 
 
-async def past_page(database: StudioDatabase, description: Mapping[str, Any], found: ItemPlan, at: float) -> PastPage:
+async def past_page(
+    database: StudioDatabase, description: Mapping[str, Any], found: ItemPlan, at: float, until: float | None = None
+) -> PastPage:
+    """The items of then, beside those of ``until``; of now, if that is None."""
     past = database.at(at)
+    later = database if until is None else database.at(until)
     answer = await past.call(found.operation, **found.body)
     items: list[Item] = answer["Items"][:_MOST]
     last = answer.get("LastEvaluatedKey")
@@ -103,7 +107,7 @@ async def past_page(database: StudioDatabase, description: Mapping[str, Any], fo
     if found.place.index is not None:
         then = await _read(past, table, keys)
         items = [then[key_token(each)] for each in keys]
-    now = await _read(database, table, keys)
+    now = await _read(later, table, keys)
     shown = [(item, now.get(key_token(each))) for item, each in zip(items, keys, strict=True)]
     return PastPage(shown, None if last is None else key_token(last))
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 import tempfile
 from collections.abc import Callable
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -23,10 +22,11 @@ from nicegui import ui
 from tablewright.sql import LoadProgress, Relation, ScanEstimate, SqlError, SqlResult, SqlSession
 from tablewright.studio.observe.past_reads import exact_time, moment_in
 from tablewright.studio.observe.result_parts import bar_chart, is_number, result_grid, shown_value
+from tablewright.studio.observe.time_moments import moment_input, moment_of
 from tablewright.studio.studio_page import StudioPage
 from tablewright.studio.studio_parts import units_text
 from tablewright.ui.api_calls import Refused
-from tablewright.ui.components import banner, box, button, pill, text
+from tablewright.ui.components import banner, box, button, loading, pill, text
 from tablewright.ui.feedback import guarded, toast
 
 __all__ = ["sql_view"]
@@ -37,6 +37,7 @@ _EVERY = 0.3
 # A file goes to the browser through memory; the command line writes larger ones.
 _LARGEST_FILE = 200_000_000
 _FILES = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet", "xlsx": "application/octet-stream"}
+_FILE_NAMES = {"csv": "CSV", "parquet": "Parquet", "xlsx": "Excel"}
 # An address that is longer may lead nowhere.
 _LONGEST_ADDRESS = 2000
 _T = TypeVar("_T")
@@ -91,7 +92,7 @@ class _Sql:
                         box("st-grow")
                         for kind in _FILES:
                             button(
-                                kind.upper() if kind != "xlsx" else "Excel",
+                                _FILE_NAMES[kind],
                                 partial(self._export, kind),
                                 icon_name="download",
                                 small=True,
@@ -102,9 +103,11 @@ class _Sql:
 
     async def show(self) -> None:
         t = self._page.t
-        await self._draw_relations()
+        with self._side:
+            loading()
         with self._shown:
             text(t("observe.sql_about"), "tw-mute")
+        await self._draw_relations()
         if self._editor.value:
             try:
                 await self._run()
@@ -120,16 +123,14 @@ class _Sql:
         t, at = self._page.t, self._at
         with box("tw-row tw-wrap st-moment"):
             text(t("observe.as_of_utc"), "tw-mute tw-small")
-            shown = "" if at is None else datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%S")
-            typed = ui.input(value=shown).classes("tw-input st-moment-input")
-            typed.props(f'borderless dense type=datetime-local step=1 aria-label="{t("observe.as_of_utc")}"')
+            typed = moment_input(t("observe.as_of_utc"), at)
 
             async def move() -> None:
                 if not typed.value:
                     await self._look_at(None)
                     return
                 try:
-                    moment = datetime.fromisoformat(typed.value).replace(tzinfo=UTC).timestamp()
+                    moment = moment_of(typed.value)
                 except ValueError:
                     raise Refused(400, "moment", t("observe.no_moment"), {}) from None
                 await self._look_at(moment)
@@ -311,7 +312,7 @@ class _Sql:
         content = await self._working(made)
         with self._page.client:
             ui.download.content(content, f"result.{kind}", media_type=_FILES[kind])
-        toast(self._page.t("observe.exported", kind=kind.upper()))
+        toast(self._page.t("observe.exported", kind=_FILE_NAMES[kind]))
 
 
 def _chart(result: SqlResult) -> tuple[list[str], list[float]] | None:

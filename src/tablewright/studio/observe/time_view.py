@@ -1,28 +1,29 @@
 """Time: a table as it was at a moment of its recovery window, the history of an item, and what has changed since.
 
-    /time/{table}?at=1800000000.0&where=status = open&index=...&item={key as JSON}
+    /time/{table}?at=1800000000.0&until=1800003600.0&where=status = open&index=...&item={key as JSON}
 
-``at`` is in epoch seconds; without it, the view is of an hour ago or of when recovery began. Conditions are those of
-the view of items, so that a query of an index can be asked as of then too. What can be restored is restored as anybody
-would do it: PutItem of an old version, RestoreTableToPointInTime of the table.
+``at`` and ``until`` are in epoch seconds. Without the first, the view is of an hour ago or of when recovery began; what
+it is compared with is what is there now, or what was there at ``until``. Conditions are those of the view of items, so
+that a query of an index can be asked as of then too. What can be restored is restored as anybody would do it: PutItem
+of an old version, RestoreTableToPointInTime of the table.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any
 from urllib.parse import quote
 
 import orjson
 from nicegui import ui
-from nicegui.events import GenericEventArguments
 
 from tablewright.dynamo import Item
+from tablewright.engine import ChangedItem
 from tablewright.studio.items.item_search import places_of
 from tablewright.studio.observe.item_differences import differences, short_item
 from tablewright.studio.observe.item_history import ItemHistory, draw_differences, key_text
-from tablewright.studio.observe.past_reads import PastReads, exact_time, moment_in, past_page, plan_then
+from tablewright.studio.observe.past_reads import PastReads, exact_time, past_page, plan_then
+from tablewright.studio.observe.time_moments import Moments
 from tablewright.studio.studio_page import StudioPage
 from tablewright.studio.studio_parts import entity_pill, key_names
 from tablewright.studio.views.search_verdict import draw_verdict
@@ -31,9 +32,6 @@ from tablewright.ui.feedback import dialog, guarded
 from tablewright.ui.forms import Form, select
 
 __all__ = ["time_view"]
-
-_STEPS = (("observe.day_back", -86_400.0), ("observe.hour_back", -3600.0), ("observe.minute_back", -60.0))
-_STEPS_ON = (("observe.minute_on", 60.0), ("observe.hour_on", 3600.0), ("observe.day_on", 86_400.0))
 
 
 async def time_view(page: StudioPage, table: str = "") -> None:
@@ -52,8 +50,7 @@ async def time_view(page: StudioPage, table: str = "") -> None:
         path = page.path(f"/tables/{quote(table, safe='')}")
         empty(t(key), t(f"{key}_about"), "clock", lambda: link_button(t("observe.to_table"), path, kind="primary"))
         return
-    description = await page.describe(table)
-    view = _Time(page, table, description, recovery, PastReads(engine, table))
+    view = _Time(page, table, await page.describe(table), PastReads(engine, table))
     page.on_navigate(view.navigate)
     await view.show()
 
@@ -72,19 +69,18 @@ class _Time:
         page: StudioPage,
         table: str,
         description: Mapping[str, Any],
-        recovery: Mapping[str, Any],
         past: PastReads,
     ) -> None:
         self._page = page
         self._table = table
         self._description = description
         self._key = key_names(description["KeySchema"])
-        self._earliest = float(recovery["EarliestRestorableDateTime"])
-        self._latest = float(recovery["LatestRestorableDateTime"])
         self._past = past
+        self._moments = Moments(page, self._address)
         self._names = [schema.entity.__name__ for schema in page.database.schemas(table)]
-        # The moment and the search that are drawn.
+        # The moments and the search that are drawn, and the part of it that the changes are of.
         self._drawn: tuple[float | str | None, ...] | None = None
+        self._changes: tuple[float | str | None, ...] | None = None
         with box("tw-body st-time"):
             self._head = box("tw-card st-time-head", data_form=True)
             with box("st-time-columns"):
@@ -95,15 +91,6 @@ class _Time:
         self._history = ItemHistory(page, table, self._key, past, side, self._restored)
 
     # -- addresses --------------------------------------------------------------------------------------------------
-
-    @property
-    def _at(self) -> float:
-        """The moment that the address names, within the window."""
-        with suppress(ValueError):
-            at = moment_in(self._page.query)
-            if at is not None:
-                return min(max(at, self._earliest), self._latest)
-        return max(self._earliest, self._latest - 3600)
 
     def _address(self, **changes: str | None) -> str:
         query = {**self._page.query, **changes}
@@ -119,48 +106,25 @@ class _Time:
 
     async def show(self) -> None:
         """Draw what the address says; what is drawn already stays."""
-        at, query = self._at, self._page.query
-        shown = at, *(query.get(name) for name in ("where", "index", "after"))
-        if shown != self._drawn:
-            is_other_moment = self._drawn is None or self._drawn[0] != at
-            self._draw_head(at)
-            await self._draw_items(at)
-            if is_other_moment:
-                await self._draw_changed(at)
-            self._drawn = shown
-        await self._history.show(query.get("item", ""), at, self._latest)
+        query, moments = self._page.query, self._moments
+        search = tuple(query.get(name) for name in ("at", "until", "where", "index", "after", "more"))
+        if search != self._drawn:
+            moments.look(await _recovery(self._page, self._table))
+            self._draw_head()
+            await self._draw_items()
+            changes = (query.get("at"), query.get("until"), query.get("more"))
+            if changes != self._changes or self._drawn is None:
+                await self._draw_changed()
+            self._drawn, self._changes = search, changes
+        await self._history.show(query.get("item", ""), moments.at, moments.end)
 
     # -- the moment -------------------------------------------------------------------------------------------------
 
-    def _draw_head(self, at: float) -> None:
-        t = self._page.t
+    def _draw_head(self) -> None:
         self._head.clear()
         with self._head:
-            with box("tw-row tw-wrap st-time-row"):
-                with box("tw-stack-tight st-grow"):
-                    text(t("observe.as_of"), "tw-mute tw-small")
-                    text(exact_time(at), "st-time-now tw-num", "strong")
-                for label, seconds in (*_STEPS, *_STEPS_ON):
-                    moved = min(max(at + seconds, self._earliest), self._latest)
-                    link_button(t(label), self._address(at=f"{moved:.3f}", after=None), small=True)
-                link_button(t("observe.latest_time"), self._address(at=f"{self._latest:.3f}", after=None), small=True)
-            slider = box(
-                "st-slider",
-                "input",
-                type="range",
-                min=f"{self._earliest:.3f}",
-                max=f"{self._latest:.3f}",
-                step="any",
-                value=f"{at:.3f}",
-                aria_label=t("observe.as_of"),
-                aria_valuetext=exact_time(at),
-            )
-            slider.on("change", guarded_value(self._moved), js_handler="(event) => emit(event.target.value)")
-            with box("tw-row tw-wrap tw-small tw-mute st-time-row"):
-                text(exact_time(self._earliest), "tw-num")
-                box("st-spacer")
-                text(exact_time(self._latest), "tw-num")
-            self._draw_search(at)
+            self._moments.draw()
+            self._draw_search(self._moments.at)
 
     def _draw_search(self, at: float) -> None:
         """What to look for as of then, in the words of the view of items."""
@@ -182,6 +146,8 @@ class _Time:
                 draw_verdict(t, verdict, lambda: plan_then(self._description, typed, query.get("index"), None))
 
             async def search() -> None:
+                # Also what is shown already: there may be more changes by now.
+                self._drawn = None
                 await page.go(self._address(where=where.value.strip() or None, after=None))
 
             where.on("keydown.enter", guarded(search), [])
@@ -192,13 +158,9 @@ class _Time:
                 button(t("observe.restore_table"), self._restore_table, icon_name="undo")
         say(query.get("where", ""))
 
-    async def _moved(self, value: str) -> None:
-        with suppress(ValueError):
-            await self._page.go(self._address(at=f"{float(value):.3f}", after=None))
-
     # -- items ------------------------------------------------------------------------------------------------------
 
-    async def _draw_items(self, at: float) -> None:
+    async def _draw_items(self) -> None:
         t, query = self._page.t, self._page.query
         self._items.clear()
         try:
@@ -207,14 +169,15 @@ class _Time:
             with self._items:
                 empty(t("studio.not_understood"), str(error), "filter")
             return
-        page = await past_page(self._page.database, self._description, found, at)
+        at, until = self._moments.at, self._moments.until
+        page = await past_page(self._page.database, self._description, found, at, until)
         with self._items:
             text(t("observe.items_then"), "tw-h2", "h2")
             if not page.items:
                 text(t("observe.nothing_then"), "tw-mute")
             with box("st-past-list"):
                 for item, now in page.items:
-                    state = "observe.deleted_since" if now is None else "observe.changed_since"
+                    state = f"observe.{'deleted' if now is None else 'changed'}_{'since' if until is None else 'then'}"
                     self._draw_row(item, None if now == item else (t(state), "bad" if now is None else "warn"))
             with box("tw-row st-time-row"):
                 if "after" in query:
@@ -227,7 +190,7 @@ class _Time:
     def _draw_row(self, item: Item, state: tuple[str, Any] | None) -> None:
         schema = self._page.database.schema_of_item(self._table, item)
         href = self._address(item=self._token(item))
-        with box("st-past-row", "a", href=href, data_go=True):
+        with box("st-past-row", "a", href=href, data_go=True, data_row=True):
             with box("tw-row"):
                 if schema is not None:
                     entity_pill(schema.entity.__name__, self._names)
@@ -239,47 +202,56 @@ class _Time:
 
     # -- what has changed -------------------------------------------------------------------------------------------
 
-    async def _draw_changed(self, at: float) -> None:
-        t = self._page.t
-        page = await self._past.changed(at, self._latest)
+    async def _draw_changed(self) -> None:
+        t, moments, more = self._page.t, self._moments, self._page.query.get("more", "")
+        after = int(more) if more.isascii() and more.isdigit() and len(more) < 19 else None
+        page = await self._past.changed(moments.at, moments.end, after)
+        is_now = moments.until is None
         self._changed.clear()
         with self._changed:
-            with box("tw-row"):
-                text(t("observe.changed_items"), "tw-h2", "h2")
+            with box("tw-row tw-wrap"):
+                text(t("observe.changed_items" if is_now else "observe.changed_between"), "tw-h2", "h2")
                 pill(f"{len(page.items)}{'+' if page.next is not None else ''}", "warn" if page.items else "good")
+                if not is_now:
+                    text(f"{exact_time(moments.at)} → {exact_time(moments.end)}", "tw-mute tw-small tw-num")
             if not page.items:
-                text(t("observe.nothing_changed"), "tw-mute")
+                text(t("observe.nothing_changed" if is_now else "observe.nothing_between"), "tw-mute")
             with box("st-past-list"):
                 for changed in page.items:
-                    kind: tuple[str, Tone] = (
-                        ("observe.added", "good")
-                        if changed.before is None
-                        else ("observe.removed", "bad")
-                        if changed.after is None
-                        else ("observe.modified", "warn")
-                    )
-                    href = self._address(item=self._token(changed.key))
-                    with box("st-past-row", "a", href=href, data_go=True):
-                        with box("tw-row"):
-                            pill(t(kind[0]), kind[1])
-                            text(key_text(changed.key, self._key), "tw-mono tw-strong tw-clip")
-                            box("st-grow")
-                            text(exact_time(changed.at), "tw-mute tw-small tw-num")
-                        if changed.before is not None and changed.after is not None:
-                            draw_differences(differences(changed.before, changed.after)[:4])
-            if page.next is not None:
-                text(t("observe.first_of", number=len(page.items)), "tw-mute tw-small")
+                    self._draw_change(changed)
+            with box("tw-row st-time-row"):
+                if after is not None:
+                    link_button(t("studio.first_page"), self._address(more=None), small=True)
+                if page.next is not None:
+                    path = self._address(more=str(page.next))
+                    link_button(t("observe.more_changes"), path, icon_name="forward", small=True)
+
+    def _draw_change(self, changed: ChangedItem) -> None:
+        kind: tuple[str, Tone] = (
+            ("observe.added", "good")
+            if changed.before is None
+            else ("observe.removed", "bad")
+            if changed.after is None
+            else ("observe.modified", "warn")
+        )
+        href = self._address(item=self._token(changed.key))
+        with box("st-past-row", "a", href=href, data_go=True, data_row=True):
+            with box("tw-row"):
+                pill(self._page.t(kind[0]), kind[1])
+                text(key_text(changed.key, self._key), "tw-mono tw-strong tw-clip")
+                box("st-grow")
+                text(exact_time(changed.at), "tw-mute tw-small tw-num st-row-time")
+            if changed.before is not None and changed.after is not None:
+                draw_differences(differences(changed.before, changed.after)[:4])
 
     # -- restoring --------------------------------------------------------------------------------------------------
 
     async def _restored(self) -> None:
         self._drawn = None
-        recovery = await _recovery(self._page, self._table)
-        self._latest = float(recovery["LatestRestorableDateTime"])
         await self.show()
 
     async def _restore_table(self) -> None:
-        t, at = self._page.t, self._at
+        t, at = self._page.t, self._moments.at
         with self._page.client, dialog(t("observe.restore_table")) as made:
 
             async def submit(values: dict[str, Any], key: str) -> None:
@@ -304,12 +276,3 @@ class _Time:
 
     def _token(self, item: Item) -> str:
         return orjson.dumps(self._key_of(item)).decode()
-
-
-def guarded_value(handler: Any) -> Any:
-    """A handler of what a control emits, whose errors are said."""
-
-    async def handle(event: GenericEventArguments) -> None:
-        await guarded(lambda: handler(str(event.args)[:100]))()
-
-    return handle

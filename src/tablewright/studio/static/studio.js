@@ -8,17 +8,34 @@ addEventListener("click", async (event) => {
   setTimeout(() => { delete button.dataset.copied; }, 1200);
 });
 
+// "g" and a letter go to a view; "w" goes to where conditions or a query are typed.
+let isGoing = 0;
+addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select")) return;
+  if (document.querySelector(".q-dialog, dialog[open]")) return;
+  const take = () => { event.preventDefault(); event.stopImmediatePropagation(); };
+  if (Date.now() - isGoing < 1500) {
+    isGoing = 0;
+    const view = document.querySelector(`[data-goto="${CSS.escape(event.key)}"]`);
+    if (view) { take(); view.click(); }
+  } else if (event.key === "g") { take(); isGoing = Date.now(); }
+  else if (event.key === "w") {
+    const typed = document.querySelector("#tw-content .st-where-input input, #tw-content .st-editor textarea, #tw-content .st-parameters input");
+    if (typed) { take(); typed.focus(); }
+  }
+}, { capture: true });
+
 // Which row of the grid is open; rows are one piece of HTML, so that the browser marks them.
 window.st = {
   // On a phone the views are a bar that scrolls: the one that is open is in sight.
   showView: () => setTimeout(() => {
     document.querySelector(".st-side-view[aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" });
   }, 50),
-  // What has a label inside of an element that has just been drawn.
+  // What has a label inside of an element that has just been drawn, or else the first part of that.
   focus: (id, label) => setTimeout(() => {
-    for (const each of getHtmlElement(id)?.querySelectorAll("[aria-label]") ?? []) {
-      if (each.getAttribute("aria-label") === label && !each.disabled) { each.focus(); break; }
-    }
+    const labelled = [...getHtmlElement(id)?.querySelectorAll("[aria-label]") ?? []].filter((each) => !each.disabled);
+    const name = (each) => each.getAttribute("aria-label");
+    (labelled.find((each) => name(each) === label) ?? labelled.find((each) => name(each).startsWith(label)))?.focus();
   }, 30),
   mark: (token) => {
     for (const link of document.querySelectorAll(".st-row-link")) {
@@ -29,6 +46,18 @@ window.st = {
     }
   },
 };
+// The box at the head chooses all; "x" chooses the row that has the focus, and j and k go on from it.
+addEventListener("change", (event) => {
+  if (!event.target.dataset?.pick) return;
+  const table = event.target.closest("table");
+  const all = table.querySelector("thead [data-pick]"), some = [...table.querySelectorAll("tbody [data-pick]")];
+  if (event.target === all) for (const each of some) each.checked = all.checked;
+  else all.checked = some.every((each) => each.checked);
+}, { capture: true });
+addEventListener("keydown", (event) => {
+  if (event.key !== "x" || event.ctrlKey || event.metaKey || event.altKey) return;
+  document.activeElement.closest?.(".st-row-link")?.closest("tr").querySelector("[data-pick]")?.click();
+});
 // A click anywhere in a row opens it, but for the box that chooses it and text that is being selected.
 addEventListener("click", (event) => {
   const row = event.target.closest?.(".st-table tbody tr");

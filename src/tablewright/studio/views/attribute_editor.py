@@ -9,7 +9,7 @@ they are drawn anew then, since the labels of those behind them are others.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 
 import orjson
@@ -22,25 +22,33 @@ from tablewright.ui.components import box, button, text
 from tablewright.ui.forms import select
 from tablewright.ui.texts import Texts
 
-__all__ = ["ItemEditor"]
+__all__ = ["AttributeEditor", "ItemEditor", "ValueEditor"]
 
 _LONG = 60
 
 
 class ValueEditor:
-    """One value: its type, and an editor of that type; ``kind`` is the type of all members of a set."""
+    """One value: its type, of those in ``types``, and an editor of it; ``kind`` is the type of all members of a set."""
 
     def __init__(
-        self, t: Texts, edited: EditedValue, label: str, *, is_fixed: bool = False, kind: str | None = None
+        self,
+        t: Texts,
+        edited: EditedValue,
+        label: str,
+        *,
+        is_fixed: bool = False,
+        kind: str | None = None,
+        types: Mapping[str, str] = TYPES,
     ) -> None:
         self._t = t
         self._edited = edited
         self._label = label
         self._is_fixed = is_fixed
         self._kind = kind
+        self._types = types
         with box("st-edit-value"):
             if not is_fixed and kind is None:
-                chosen = select(TYPES, edited.kind, self._change, label=t("studio.type_of", name=label))
+                chosen = select(types, edited.kind, self._change, label=t("studio.type_of", name=label))
                 chosen.classes("st-edit-type")
             self._place = box("st-edit-place")
         self._draw()
@@ -98,7 +106,7 @@ class ValueEditor:
                 name_input(t, member)
             elif edited.kind == "L":
                 text(str(place), "st-edit-place-number tw-mute tw-num")
-            ValueEditor(t, member.value, label, kind=edited.member_kind)
+            ValueEditor(t, member.value, label, kind=edited.member_kind, types=self._types)
             with box("tw-row st-edit-tools"):
                 if edited.kind == "L":
                     self._tool("up", t("studio.move_up", name=label), partial(self._move, place, -1), place > 0)
@@ -171,6 +179,24 @@ class ItemEditor:
     def _remove(self, member: EditedMember, row: ui.element) -> None:
         self._members = [each for each in self._members if each is not member]
         row.delete()
+
+
+class AttributeEditor:
+    """One attribute by itself: its name, its type, its value."""
+
+    def __init__(self, t: Texts) -> None:
+        self._member = EditedMember("", EditedValue({"S": ""}))
+        with box("st-edit"), box("st-edit-attribute"):
+            name_input(t, self._member)
+            ValueEditor(t, self._member.value, t("studio.value"))
+
+    @property
+    def name(self) -> str:
+        return self._member.name
+
+    def value(self) -> AttributeValue:
+        """The value that was typed; ValueError says what is wrong."""
+        return self._member.value.value(self.name)
 
 
 def name_input(t: Texts, member: EditedMember) -> None:

@@ -10,7 +10,7 @@ from nicegui import ui
 
 from tablewright.dynamo import Item, item_size
 from tablewright.model import Schema
-from tablewright.studio.items.attribute_text import key_token, short_text, token_key
+from tablewright.studio.items.attribute_text import exact_text, key_token, short_text, token_key
 from tablewright.studio.items.item_copies import copies_of
 from tablewright.studio.items.item_edits import (
     RefusedChange,
@@ -22,7 +22,7 @@ from tablewright.studio.items.item_edits import (
     update_request,
 )
 from tablewright.studio.items.item_places import guards_of, index_entries, jumps_of
-from tablewright.studio.items.item_search import places_of
+from tablewright.studio.items.item_search import places_of, typed_name
 from tablewright.studio.items.value_tree import item_html
 from tablewright.studio.studio_page import StudioPage
 from tablewright.studio.studio_parts import code_block, entity_pill, size_text
@@ -118,7 +118,12 @@ class ItemPanel:
                 button(t("studio.edit"), lambda: self._edit(item, schema), icon_name="edit", small=True, key="e")
                 button(t("studio.duplicate"), lambda: self._draw_new(item), icon_name="copy", small=True, key="d")
                 button(
-                    t("studio.delete"), lambda: self._delete(item, schema), kind="danger", icon_name="trash", small=True
+                    t("studio.delete"),
+                    lambda: self._delete(item, schema),
+                    kind="danger",
+                    icon_name="trash",
+                    small=True,
+                    key="Delete",
                 )
 
     def _draw_places(self, schema: Schema | None, item: Item) -> None:
@@ -128,7 +133,7 @@ class ItemPanel:
         if entries or guards:
             with section(t("studio.elsewhere")), box("tw-stack-tight"):
                 for place, key in entries:
-                    where = " and ".join(f'{_name(name)} = "{short_text(value, 400)}"' for name, value in key.items())
+                    where = " and ".join(f"{typed_name(name)} = {exact_text(value)}" for name, value in key.items())
                     path = page.path(
                         f"/items/{quote(self._table, safe='')}", index=place.index, where=where, item=self._token
                     )
@@ -279,7 +284,3 @@ class ItemPanel:
 def schema_attributes(schema: Schema | None) -> set[str]:
     """The attributes that are fields of an entity."""
     return set() if schema is None else {spec.attribute for spec in schema.fields.values()}
-
-
-def _name(name: str) -> str:
-    return name if name.replace("_", "").replace("-", "").isalnum() else f'"{name}"'

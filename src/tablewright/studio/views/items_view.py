@@ -18,7 +18,7 @@ from tablewright.dynamo import Item
 from tablewright.model import Schema
 from tablewright.studio.items.attribute_text import key_token, token_key
 from tablewright.studio.items.item_grid import columns_of, head_html, rows_html
-from tablewright.studio.items.item_search import Condition, ItemPlan, SearchError, parse_conditions, places_of, plan
+from tablewright.studio.items.item_search import Condition, ItemPlan, equal_to, parse_conditions, places_of, plan
 from tablewright.studio.studio_page import StudioPage
 from tablewright.studio.studio_parts import entity_tone, units_text
 from tablewright.studio.views.item_panel import ItemPanel
@@ -70,7 +70,7 @@ class _Items:
                     self._foot = box("tw-row st-foot")
                 self._side = box("st-item-panel tw-card", "aside", aria_label=t("studio.item"))
         self._panel = ItemPanel(page, table, description, self._side, self._reload)
-        self._chosen = ChosenItems(page, table, lambda: self._items, self._reload)
+        self._chosen = ChosenItems(page, table, self._places[0].key, lambda: self._items, self._reload)
 
     # -- addresses ------------------------------------------------------------------------------------------------
 
@@ -108,11 +108,11 @@ class _Items:
         """What somebody typed, or the value of the partition key alone; and the entity, if one was chosen."""
         found = parse_conditions(where)
         if self._page.query.get("pk"):
-            found.insert(0, Condition(self._places[0].key[0], "=", (f'"{self._page.query["pk"]}"',)))
+            found.insert(0, equal_to(self._places[0].key[0], self._page.query["pk"]))
         schema = self._schema()
         attribute = None if schema is None else schema.table.type_attribute
         if schema is not None and attribute is not None:
-            found.append(Condition(attribute, "=", (f'"{schema.type_name}"',)))
+            found.append(equal_to(attribute, schema.type_name))
         return found
 
     def _schema(self) -> Schema | None:
@@ -167,17 +167,24 @@ class _Items:
             where.on("keydown.enter", guarded(run), [])
             where.on_value_change(lambda event: self._say(str(event.value or "")))
             button(t("studio.run"), run, kind="primary", icon_name="play", data_submit=True)
-            is_down = query.get("order") == "down"
-            button(
-                t("studio.newest_first"),
-                lambda: page.go(self._address(order=None if is_down else "down", after=None)),
-                icon_name="down",
-                only_icon=True,
-                aria_pressed=str(is_down).lower(),
-            )
+            self._draw_order(query.get("order") == "down")
             if page.may_write:
                 button(t("studio.new_item"), self._panel.new, icon_name="plus", key="n")
         self._say(query.get("where", ""))
+
+    def _draw_order(self, is_down: bool) -> None:
+        """Which end of a partition comes first, where it has an order."""
+        page, t = self._page, self._page.t
+        place = next((each for each in self._places if each.index == page.query.get("index")), self._places[0])
+        if len(place.key) > 1:
+            label = t("studio.newest_first" if is_down else "studio.order_up")
+            button(
+                f"{place.key[1]} {'↓' if is_down else '↑'}",
+                lambda: page.go(self._address(order=None if is_down else "down", after=None)),
+                classes="tw-mono",
+                title=label,
+                aria_label=label,
+            )
 
     def _say(self, where: str) -> None:
         draw_verdict(self._page.t, self._verdict, lambda: self._plan(where))
@@ -189,7 +196,7 @@ class _Items:
         self._chosen.forget()
         try:
             found = self._plan(page.query.get("where", ""))
-        except SearchError as error:
+        except ValueError as error:
             self._items = {}
             self._grid.clear()
             self._foot.clear()
@@ -210,6 +217,10 @@ class _Items:
             return
         items: list[Item] = answer["Items"]
         key = self._places[0].key
+        if len(items) > _MOST:
+            # What a filter found in one request: the next page goes on behind what is shown.
+            del items[_MOST:]
+            answer["LastEvaluatedKey"] = {name: items[-1][name] for name in (*key, *found.place.key)}
         self._items = {key_token({name: item[name] for name in key}): item for item in items}
         self._draw_rows(found, items)
         self._draw_foot(found, answer)
@@ -231,7 +242,11 @@ class _Items:
             with box("st-table", "table") as table:
                 text(t("studio.items"), "tw-hidden", "caption")
                 ui.html(
-                    head_html(columns, select=choose, entity=t("studio.entity") if self._names else ""),
+                    head_html(
+                        columns,
+                        select=choose and t("studio.choose_all"),
+                        entity=t("studio.entity") if self._names else "",
+                    ),
                     sanitize=False,
                     tag="thead",
                 )
@@ -244,6 +259,7 @@ class _Items:
                         entity=self._entity_of if self._names else None,
                         select=choose,
                         link=self._places[0].key[0],
+                        chosen=self._chosen.chosen,
                     ),
                     sanitize=False,
                     tag="tbody",
@@ -295,5 +311,7 @@ class _Items:
         set_attribute(self._side, "data-open", "true" if item or self._panel.is_new else None)
 
 
+# A filter may find thousands of small items in one request.
+_MOST = 200
 _PICKED = "(event) => event.target.dataset.pick && emit([event.target.dataset.pick, event.target.checked])"
 Reload = Callable[[], Any]

@@ -16,7 +16,7 @@ from nicegui import ui
 from tablewright.design.document import lay_out, sample_items
 from tablewright.dynamo import Item
 from tablewright.studio.items.attribute_text import key_token, token_key
-from tablewright.studio.items.item_search import Condition, Place, places_of, plan
+from tablewright.studio.items.item_search import Place, equal_to, places_of, plan
 from tablewright.studio.items.partition_blocks import blocks_html
 from tablewright.studio.studio_page import StudioPage
 from tablewright.studio.studio_parts import entity_pill, units_text
@@ -89,7 +89,7 @@ async def _draw_items(
 ) -> None:
     t = page.t
     after = page.query.get("after")
-    conditions = [Condition(place.key[0], "=", (f'"{page.query["pk"]}"',))] if page.query.get("pk") else []
+    conditions = [equal_to(place.key[0], page.query["pk"])] if page.query.get("pk") else []
     found = plan(
         description,
         conditions,
