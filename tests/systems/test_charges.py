@@ -14,6 +14,8 @@ from tablewright.model import attr
 from tablewright.runtime.audit import AuditEntry
 from tablewright.runtime.idempotency import UNKEYED
 from tablewright.runtime.identity.access import Caller
+from tablewright.runtime.identity.deny_list import DenyList
+from tablewright.runtime.identity.people import People
 from tablewright.systems.calls.model import Status as CallStatus
 from tablewright.systems.calls.service import Basis, Calls, NewCall
 from tablewright.systems.engagement.configuration import Configuration
@@ -94,7 +96,9 @@ async def use_calls(calls: ChargedCalls) -> None:
 
 
 async def use_tasks(calls: ChargedCalls) -> None:
-    tasks = Tasks(await calls.store(NOW.timestamp), NOW.timestamp)
+    store = await calls.store(NOW.timestamp)
+    people = People(store, DenyList(store), [], NOW.timestamp, lambda: "https://hub.example.org/app")
+    tasks = Tasks(store, NOW.timestamp, invitation=people.invitation)
     admin = Caller("boss", "boss@example.com", frozenset({"tasks:Admins"}))
     member = Caller("sam", "sam@example.com", frozenset({"tasks:Members"}))
     create = tasks.create_user("sam", "sam@example.com", frozenset({Group("Members")}), UNKEYED, admin=admin)

@@ -159,7 +159,9 @@ class Settings(BaseModel):
     smtp_verify: bool = Field(True, description="verify the certificate of the mail server")
     ses: bool = Field(False, description="send mail through Amazon SES")
     mail_from: str = Field("tablewright@localhost", max_length=320, description="sender of mail")
-    mail_language: Literal["en", "it"] = Field("en", description="language of invitations: `en` or `it`")
+    mail_language: Literal["en", "it"] = Field(
+        "en", description="language of invitations where nobody chooses one: `en` or `it`"
+    )
     mail_folder: Path | None = Field(None, description="folder of .eml files (default: mail in the data folder)")
     # -- what engagement reads, calls and is extended by
     sources: Path | None = Field(None, description="folder of the files that data connectors read (default: sources)")

@@ -18,11 +18,10 @@ from tablewright.ui.applications import Application, View
 from tablewright.ui.components import avatar, box, icon, pill, set_attribute, text
 from tablewright.ui.identity.session_cookie import Session
 from tablewright.ui.markup import draw_markup
-from tablewright.ui.texts import LANGUAGES, Texts
+from tablewright.ui.texts import LANGUAGE_NAMES, Texts
 
 __all__ = ["Columns", "Frame"]
 
-_LANGUAGE_NAMES = {"en": "English", "it": "Italiano"}
 _KEYS = (
     ("/", "shell.key_search"),
     ("j", "shell.key_next"),
@@ -160,7 +159,7 @@ class Frame:
                         text(t(f"shell.{choice}"))
             text(t("shell.language"), "tw-menu-label", "div")
             with box("tw-menu-group"):
-                for language in LANGUAGES:
+                for language in LANGUAGE_NAMES:
                     pressed = str(language == t.language).lower()
                     with box(
                         "tw-choice",
@@ -170,7 +169,7 @@ class Frame:
                         aria_pressed=pressed,
                         lang=language,
                     ):
-                        text(_LANGUAGE_NAMES[language])
+                        text(LANGUAGE_NAMES[language])
             with box("tw-menu-item", "button", type="button", data_help=True):
                 icon("help")
                 text(t("shell.help"))

@@ -39,6 +39,7 @@ texts = Catalogue(
         "light": ("Light", "Chiaro"),
         "dark": ("Dark", "Scuro"),
         "auto": ("System", "Sistema"),
+        "mail_language": ("Language of the mail", "Lingua della mail"),
         "language": ("Language", "Lingua"),
         "apis": ("API pages", "Pagine delle API"),
         "help": ("Keyboard", "Tastiera"),

@@ -14,9 +14,11 @@ from datetime import UTC, date, datetime, timedelta
 from string import Formatter
 from zoneinfo import ZoneInfo
 
-__all__ = ["LANGUAGES", "Catalogue", "Texts", "language_of", "parsed_time", "zone_of"]
+__all__ = ["LANGUAGES", "LANGUAGE_NAMES", "Catalogue", "Texts", "language_of", "parsed_time", "zone_of"]
 
-LANGUAGES = ("en", "it")
+# By their codes, as they call themselves.
+LANGUAGE_NAMES = {"en": "English", "it": "Italiano"}
+LANGUAGES = tuple(LANGUAGE_NAMES)
 """The languages of the screens, in the order of the texts in a catalogue."""
 
 _DAYS = (("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"), ("lun", "mar", "mer", "gio", "ven", "sab", "dom"))

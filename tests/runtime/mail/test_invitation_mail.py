@@ -66,7 +66,24 @@ def test_a_new_user_of_tasks_is_invited_once_and_whoever_adds_himself_is_not(mai
             body = {"userId": user, "email": f"{user}@example.org", "groups": ["Admins"]}
             said = boss.post("/users", json=body, headers=own)
         assert said.status_code == (409 if key is None else 201), said.text
-        wait_for(lambda: mail.to(f"mia{key}@example.org") and not waiting(served))
+        # Invited by an admin as well, before or after: one of the two is enough, in the language that was chosen.
+        for user, is_first in ((f"ida{key}", True), (f"leo{key}", False)):
+            body = {"person_id": user, "email": f"{user}@example.org", "roles": [], "language": "en"}
+            if is_first:
+                assert admin(served).post("/people", json=body).status_code == 201
+            added = {"userId": user, "email": body["email"], "groups": ["Members"], "language": "en"}
+            own = {} if key is None else {"Idempotency-Key": user}
+            assert boss.post("/users", json=added, headers=own).status_code == 201
+            if not is_first:
+                assert admin(served).post("/people", json=body).status_code == 201
+        # To another address, it is written again.
+        body = {"person_id": f"mia{key}", "email": f"mia{key}@example.net", "roles": []}
+        assert admin(served).post("/people", json=body).status_code == 201
+        wait_for(lambda: mail.to(f"mia{key}@example.net") and not waiting(served))
+    for user in (f"ida{key}", f"leo{key}"):
+        (told,) = mail.to(f"{user}@example.org")
+        assert told.message["Subject"] == "You are invited"
+    assert mail.to(f"mia{key}@example.net")[0].message["Subject"] == "Hai ricevuto un invito"
     (received,) = mail.to(f"mia{key}@example.org")
     assert received.message["Subject"] == "Hai ricevuto un invito"
     assert "Accedi:       https://hub.example.org/app\r\n" in received.text

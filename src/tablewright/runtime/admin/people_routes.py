@@ -18,6 +18,7 @@ from tablewright.runtime.http.problems import documented
 from tablewright.runtime.idempotency import Responder
 from tablewright.runtime.identity.access import RUNTIME_ADMINS, Caller
 from tablewright.runtime.identity.people import Person, PersonStatus
+from tablewright.runtime.mail.invitation_mail import InvitationLanguage
 from tablewright.runtime.mail.mail_addresses import MailAddress
 
 router = APIRouter(route_class=DeferredRoute)
@@ -38,6 +39,7 @@ class Invitation(Strict):
     person_id: Annotated[Id, Field(description="the `sub` of their tokens", examples=["u-789"])]
     email: MailAddress | None = None
     roles: Roles = Field(description="what they may do, whatever their token says")
+    language: InvitationLanguage = None
 
 
 class RoleChange(Strict):
@@ -96,7 +98,7 @@ async def invite_person(
     """Invite somebody: whoever signs in with this `sub` has these roles."""
     responder = Responder(_view, caller.user_id, idempotency_key, PersonView.model_validate)
     invite = runtime_of(request).people.invite
-    return await invite(body.person_id, body.email, body.roles, responder, admin=caller)
+    return await invite(body.person_id, body.email, body.roles, responder, admin=caller, language=body.language)
 
 
 @router.get("/runtime/people/{person_id}", tags=["people"], responses=documented(404))

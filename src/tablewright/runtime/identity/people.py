@@ -171,7 +171,14 @@ class People:
         return person
 
     async def invite(
-        self, person_id: str, email: str | None, roles: Sequence[str], responder: Responder[Person, R], *, admin: Caller
+        self,
+        person_id: str,
+        email: str | None,
+        roles: Sequence[str],
+        responder: Responder[Person, R],
+        *,
+        admin: Caller,
+        language: Language | None = None,
     ) -> R:
         """Somebody who may sign in, with some roles whatever the token says; who has an address gets mail."""
         self._check_roles(roles)
@@ -190,17 +197,18 @@ class People:
             person.created_at = person.updated_at = now = self._now()
             entry = self._audit.created(_thing(person_id), person)
             checks = await self._still_admin(admin, person_id)
-            mail = self.invitation(person_id, email, admin)
+            mail = await self.invitation(person_id, email, admin, language)
             return Outcome(responder.view(person), Create(person), entry, *checks, *mail, at=now)
 
         try:
             if responder.key is not None:
-                request = {"person_id": person_id, "email": email, "roles": sorted(roles)}
+                request = {"person_id": person_id, "email": email, "roles": sorted(roles), "language": language}
                 return await self._idempotency.execute(self._store, "invitation", request, responder, work)
             with own_error():
                 entry = self._audit.created(_thing(person_id), person)
                 checks = await self._still_admin(admin, person_id)
-                await self._store.transact(Create(person), entry, *checks, *self.invitation(person_id, email, admin))
+                mail = await self.invitation(person_id, email, admin, language)
+                await self._store.transact(Create(person), entry, *checks, *mail)
             return responder.view(person)
         except (AlreadyExists, Cancelled) as error:
             reasons = error.reasons if isinstance(error, Cancelled) else [error]
@@ -210,12 +218,18 @@ class People:
         finally:
             self._forget(person_id)
 
-    def invitation(self, person_id: str, email: str | None, admin: Caller) -> list[Operation]:
-        """What is written with somebody who is new, so that they get mail with a link; who adds himself gets none."""
+    async def invitation(
+        self, person_id: str, email: str | None, admin: Caller, language: Language | None = None
+    ) -> list[Operation]:
+        """What is written with somebody who is new, so that they get mail with a link, once.
+
+        Who adds himself gets none. Without a language, it is in that of the installation.
+        """
         app_url = self._app_url()
         if email is None or app_url is None or person_id == admin.user_id:
             return []
-        return queue_invitation(person_id, email, admin.user_id, app_url, self._now(), self._language)
+        now, chosen = self._now(), language or self._language
+        return await queue_invitation(self._store, person_id, email, admin.user_id, app_url, now, chosen)
 
     async def change_roles(
         self, person_id: str, roles: Sequence[str] | None, *, admin: Caller, seen: Seen = UNSEEN

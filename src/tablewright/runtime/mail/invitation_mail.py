@@ -1,19 +1,45 @@
 """Mail to somebody who is invited: where the applications are, once.
 
 It is queued in the transaction that stores the invitation, so that there is never one without the other. What tries
-mailboxes again (``event_mail.MailRetries``) sends it, as it does all mail that waits.
+mailboxes again (``event_mail.MailRetries``) sends it, as it does all mail that waits. Whoever is invited in one place
+and added in another gets it once: ``Invited`` says that it was written.
 """
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal
+from typing import Annotated, Literal
 from uuid import uuid4
 
+from pydantic import Field
+
+from tablewright.model import Entity, EpochSeconds, Get, Keys, Personal, Retain
+from tablewright.runtime.internal_tables import internal_table
 from tablewright.runtime.mail.mail_records import MailRecord, QueuedMail, StoredMessage, digest
-from tablewright.store import Create, Operation
+from tablewright.store import AsyncStore, Create, Operation, Put
 
 Language = Literal["en", "it"]
+InvitationLanguage = Annotated[
+    Language | None, Field(description="of the mail; null: that of the installation, `mail_language`")
+]
+# Whoever was invited so long ago may be invited again.
+_INVITED_FOR_DAYS = 90
+
+
+class Invited(Entity, table=internal_table):
+    """That somebody got mail with the way here."""
+
+    person_id: Annotated[str, Personal("subject")]
+    # A digest: to another address it is written again.
+    recipient: str
+    ttl: Annotated[EpochSeconds | None, Retain(days=_INVITED_FOR_DAYS)] = None
+
+    keys = Keys(PK="INVITED#{person_id}", SK="MAIL")
+
+    @Get(consistent=True)
+    def of_person(self, person_id: str) -> None:
+        """The mail that somebody got."""
+
 
 # By language: the subject and the text.
 _TEXTS: dict[Language, tuple[str, str]] = {
@@ -44,10 +70,13 @@ Ricevi questo messaggio perché chi gestisce queste applicazioni ha inserito il 
 }
 
 
-def queue_invitation(
-    person_id: str, email: str, invited_by: str, app_url: str, now: datetime, language: Language = "en"
+async def queue_invitation(
+    store: AsyncStore, person_id: str, email: str, invited_by: str, app_url: str, now: datetime, language: Language
 ) -> list[Operation]:
-    """What is written with an invitation, so that its mail is sent."""
+    """What is written with an invitation, so that its mail is sent; nothing if they have got it already."""
+    before = await store.get(Invited.of_person(person_id))
+    if before is not None and before.recipient == digest(email):
+        return []
     subject, text = _TEXTS[language]
     text = text.format(invited_by=invited_by, app_url=app_url, person_id=person_id)
     message = StoredMessage(address=email, subject=subject, text=text, at=now)
@@ -55,4 +84,4 @@ def queue_invitation(
     event_id, recipient = uuid4().hex, digest(email)
     record = MailRecord(event_id=event_id, recipient=recipient, state="queued", claimed_until=now, message=message)
     place = QueuedMail(recipient=recipient, at=now, sequence="", event_id=event_id, attempts=0, next_at=now, since=now)
-    return [Create(record), Create(place)]
+    return [Create(record), Create(place), Put(Invited(person_id=person_id, recipient=recipient))]

@@ -27,6 +27,7 @@ from tablewright.runtime import (
 from tablewright.runtime.audit import AuditPage
 from tablewright.runtime.http.json_values import UNIQUE, Said, each_once, not_blank
 from tablewright.runtime.http.path_ids import not_dots
+from tablewright.runtime.mail.invitation_mail import InvitationLanguage
 from tablewright.runtime.mail.mail_addresses import MailAddress
 from tablewright.runtime.parameter_texts import matching
 from tablewright.runtime.search.search_route import search_route
@@ -154,6 +155,7 @@ class NewUser(Strict):
     ]
     email: MailAddress
     groups: Groups
+    language: InvitationLanguage = None
 
 
 class UserChanges(Changes):
@@ -375,12 +377,13 @@ async def list_my_tasks(tasks: Service, caller: Member, limit: Limit = 25, curso
 
 @users_router.post("/users", status_code=201, responses=documented(409))
 async def create_user(body: NewUser, tasks: Service, admin: Admin, idempotency_key: IdempotencyKey = None) -> UserView:
-    """Create a user. Admins only.
+    """Create a user, who gets mail with a link to the applications, unless they have got it already. Admins only.
 
     What a user may do needs a group in the token and in the profile: taking it away here takes effect at once.
     """
     responder = Responder(_user, admin.user_id, idempotency_key)
-    return await tasks.create_user(body.user_id, body.email, frozenset(body.groups), responder, admin=admin)
+    groups, language = frozenset(body.groups), body.language
+    return await tasks.create_user(body.user_id, body.email, groups, responder, admin=admin, language=language)
 
 
 @users_router.get("/users", responses=documented(400))

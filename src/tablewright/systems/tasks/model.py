@@ -52,6 +52,7 @@ from tablewright.runtime.idempotency import KEEP_RESPONSE
 from tablewright.runtime.identity.deny_list import CHECK_CALLER, DeactivatedUser
 from tablewright.runtime.identity.stored_notices import Notice
 from tablewright.runtime.internal_tables import events_table, internal_table
+from tablewright.runtime.mail.invitation_mail import Invited
 from tablewright.runtime.mail.mail_records import (
     CLAIM_MAIL,
     COMPLETE_MAIL,
@@ -325,6 +326,8 @@ design = Design(
             AUDITED,
             ItemWrite(MailRecord, "create", sets=[MailRecord.message]),
             ItemWrite(QueuedMail, "create"),
+            ItemWrite(Invited, "put"),
+            reads=[Invited.of_person],
         ),
         Write(
             "change user",
@@ -388,6 +391,7 @@ design = Design(
             "AttachmentContent.by_id",
             "User.by_id",
             "User.by_status",
+            "Invited.of_person",
             "FullTask.of_task",
             "create task",
             "change details",

@@ -17,7 +17,7 @@ What cannot be read is left out of lists, and is changed by nobody (Unreadable).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any, TypeVar
@@ -38,6 +38,7 @@ from tablewright.runtime import (
 )
 from tablewright.runtime.audit import Audit, AuditPage, Recorded, own_error
 from tablewright.runtime.identity.deny_list import DeactivatedUser, DenyList
+from tablewright.runtime.mail.invitation_mail import Language
 from tablewright.store import (
     AlreadyExists,
     AsyncStore,
@@ -72,7 +73,7 @@ from tablewright.systems.unreadable_log import UnreadableLog
 
 R = TypeVar("R")
 
-Invitation = Callable[[str, str, Caller], list[Operation]]
+Invitation = Callable[[str, str, Caller, Language | None], Awaitable[list[Operation]]]
 
 SYSTEM = "tasks"
 
@@ -110,7 +111,7 @@ class Tasks:
         clock: Callable[[], float],
         unreadable_log: UnreadableLog | None = None,
         deny_list: DenyList | None = None,
-        invitation: Invitation = lambda user_id, email, admin: [],
+        invitation: Invitation | None = None,
     ) -> None:
         """``invitation`` gives what is written with a new user, so that they get mail with a link."""
         self.unreadable_log = unreadable_log or UnreadableLog("tasks")
@@ -347,6 +348,7 @@ class Tasks:
         *,
         admin: Caller,
         invites: bool = True,
+        language: Language | None = None,
     ) -> R:
         """Create a user, who is invited by mail; the response to it."""
         user = User(user_id=user_id, email=email, groups=groups)
@@ -359,13 +361,15 @@ class Tasks:
             return Outcome(responder.view(user), Create(user), entry, *mail, at=now)
 
         entry = self._audit.created(_user_thing(user_id), user)
-        mail = self._invitation(user_id, email, admin) if invites else []
+        mail: list[Operation] = []
+        if invites and self._invitation is not None:
+            mail = await self._invitation(user_id, email, admin, language)
         try:
             with own_error():
                 if responder.key is None:
                     await self._store.transact(Create(user), entry, *mail)
                     return responder.view(user)
-                request = {"user_id": user_id, "email": email, "groups": sorted(groups)}
+                request = {"user_id": user_id, "email": email, "groups": sorted(groups), "language": language}
                 return await self._idempotency.execute(self._store, "user", request, responder, work)
         except AlreadyExists:
             raise StateConflict(f"user {user_id} already exists", kind="already-exists") from None

@@ -8,7 +8,7 @@ from tablewright.ui.components import Column, Tone, avatar, box, button, empty, 
 from tablewright.ui.feedback import dialog, toast
 from tablewright.ui.forms import Form
 from tablewright.ui.screen_page import Page
-from tablewright.ui.texts import parsed_time
+from tablewright.ui.texts import LANGUAGE_NAMES, parsed_time
 
 __all__ = ["directory"]
 
@@ -138,6 +138,7 @@ class _Directory:
             form = Form(t, submit=send, action=t("admin.invite"), cancel=made.close)
             form.text("person_id", t("admin.person_id"), most=200, hint=t("admin.person_id_hint"))
             form.text("email", t("admin.email"), kind="email", empty_is_none=True)
+            form.choice("language", t("shell.mail_language"), LANGUAGE_NAMES, value=t.language)
             self._role_field(form, ())
             form.end()
 

@@ -11,7 +11,7 @@ from tablewright.ui.components import Column, avatar, box, button, empty, pill, 
 from tablewright.ui.feedback import dialog, toast
 from tablewright.ui.forms import Form
 from tablewright.ui.screen_page import Page
-from tablewright.ui.texts import parsed_time
+from tablewright.ui.texts import LANGUAGE_NAMES, parsed_time
 
 __all__ = ["people"]
 
@@ -123,6 +123,7 @@ class _People:
             form = Form(t, submit=create, action=t("tasks.add_person"), cancel=made.close)
             form.text("userId", t("tasks.user_id"), most=128, hint=t("tasks.user_id_hint"))
             form.text("email", t("tasks.email"), kind="email")
+            form.choice("language", t("shell.mail_language"), LANGUAGE_NAMES, value=t.language)
             self._group_field(form, (Group.MEMBERS,))
             form.end()
 
