@@ -186,8 +186,14 @@ async def _fill(
     for system in systems:
         if system.demo is not None:
             steps.begin(f"filling {system.title}")
-            await system.demo(runtime, services[system.name], steps.update)
+            # In a task: who acts in it is nobody's business afterwards.
+            await asyncio.create_task(_demo_of(system, runtime, services[system.name], steps))
     _write_marker(_marker(runtime), "finished")
+
+
+async def _demo_of(system: System, runtime: Runtime, service: Any, steps: ProgressDisplay) -> None:
+    assert system.demo is not None
+    await system.demo(runtime, service, steps.update)
 
 
 def _marker(runtime: Runtime) -> Path | None:

@@ -18,6 +18,9 @@ from tablewright.runtime.internal_tables import internal_table
 from tablewright.runtime.mail.mail_records import MailRecord, QueuedMail, StoredMessage, digest
 from tablewright.store import AsyncStore, Create, Operation, Put
 
+# What other packages use.
+__all__ = ["InvitationLanguage", "Invited", "Language"]
+
 Language = Literal["en", "it"]
 InvitationLanguage = Annotated[
     Language | None, Field(description="of the mail; null: that of the installation, `mail_language`")

@@ -50,14 +50,17 @@ def _ticket_id(written: Written) -> str:
 
 
 async def _demo(runtime: Runtime, desk: ServiceDesk, on_progress: OnProgress) -> None:
-    acting.set(Actor("voice-agent", "demo"))
     for number, (caller, issue, comments, priority) in enumerate(_ISSUES, 1):
+        acting.set(Actor("voice-agent", "create_ticket"))
         made = await desk.create(caller, issue, Responder(_ticket_id, "demo", f"demo-{number}"))
         ticket = await desk.get(UUID(made), consistent=True)
+        acting.set(Actor("voice-agent", "add_comment"))
         for comment in comments[len(ticket.comments) :]:
             await desk.add_comment(ticket.ticket_id, comment, UNKEYED)
+        acting.set(Actor("voice-agent", "change_status"))
         if number == 2 and ticket.status is Status.OPEN:
             await desk.change_status(ticket.ticket_id, Status.IN_PROGRESS)
+        acting.set(Actor("voice-agent", "set_priority"))
         if priority is not ticket.priority:
             await desk.set_priority(ticket.ticket_id, priority)
         on_progress("tickets", number, len(_ISSUES))

@@ -8,6 +8,7 @@ from datetime import timedelta
 from tablewright.model import attr
 from tablewright.runtime import Caller, DemoUser, OnProgress, Responder, Runtime, StateConflict, System
 from tablewright.runtime.idempotency import UNKEYED
+from tablewright.runtime.identity.actor import Actor, acting
 from tablewright.runtime.mail.event_mail import MailRetries
 from tablewright.systems.tasks import handlers
 from tablewright.systems.tasks.api import router
@@ -53,12 +54,15 @@ async def _demo(runtime: Runtime, tasks: Tasks, on_progress: OnProgress) -> None
     for number, (title, text, priority, assignees, status, days) in enumerate(_TASKS, 1):
         responder = Responder(_task_id, ada.user_id, f"demo-{number}")
         task = await tasks.get(await tasks.create(title, text, priority, responder, admin=ada), consistent=True)
+        acting.set(Actor("ada", "change_task"))
         if task.due is None:
             due = runtime.now().date() + timedelta(days=days)
             await tasks.change(task.task_id, [attr(Task.due).set(due)], admin=ada)
+        acting.set(Actor("ada", "assign_task"))
         for user_id in assignees:
             with suppress(StateConflict):
                 await tasks.assign(task.task_id, user_id, UNKEYED, admin=ada)
+        acting.set(Actor("ada", "change_status"))
         if task.status is not status:
             await tasks.change_status(task.task_id, status, caller=ada)
         on_progress("users and tasks", len(_USERS) + number, total)

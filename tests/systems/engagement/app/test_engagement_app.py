@@ -59,7 +59,7 @@ def test_a_program_from_its_first_line_to_its_run(screens: Screens) -> None:
     expect(mark.locator("[data-checked]:has-text('Everything is valid')")).to_be_visible()
     mark.click("[data-submit]")
     expect(mark.locator(".tw-thing-head h2")).to_have_text(name)
-    expect(mark.locator(".tw-thing-head .tw-pill")).to_have_text("Draft")
+    expect(mark.locator(".tw-thing-head .tw-pill")).to_have_text("draft")
     paola = screens.sign_in("paola", PROGRAMS)
     mark.click("button:has-text('Ask for approval')")
     # Whoever approves is told, without looking again.
@@ -74,7 +74,7 @@ def test_a_program_from_its_first_line_to_its_run(screens: Screens) -> None:
     field(paola, "previewed").press("Enter")
     expect(paola.locator(".tw-letter:has-text('ada.64@example.org')")).to_contain_text("For Ada")
     paola.click("button:has-text('Approve')")
-    expect(mark.locator(".tw-thing-head .tw-pill")).to_have_text("Enabled")
+    expect(mark.locator(".tw-thing-head .tw-pill")).to_have_text("enabled")
     mark.click("button:has-text('Run now')")
     expect(mark.locator("[data-run][data-state=completed]")).to_be_visible()
     expect(mark.locator("[data-run]")).to_contain_text("292 of 292")
@@ -82,7 +82,7 @@ def test_a_program_from_its_first_line_to_its_run(screens: Screens) -> None:
     mark.click("a:has-text('Edit')")
     field(mark, "candidateTTLDays").fill("7")
     mark.click("[data-submit]")
-    expect(mark.locator(".tw-thing-head .tw-pill")).to_have_text("Draft")
+    expect(mark.locator(".tw-thing-head .tw-pill")).to_have_text("draft")
     expect(mark.locator("button:has-text('Run now')")).to_have_count(0)
 
 
@@ -94,7 +94,7 @@ def test_nobody_is_offered_the_approval_of_what_they_changed_and_a_program_is_se
     write_program(enzo, program_id, program_id)
     enzo.click("[data-submit]")
     enzo.click("button:has-text('Ask for approval')")
-    expect(enzo.locator(".tw-thing-head .tw-pill")).to_have_text("Waits for approval")
+    expect(enzo.locator(".tw-thing-head .tw-pill")).to_have_text("waits for approval")
     # An admin may approve, but not this one.
     expect(enzo.locator("button:has-text('Approve')")).to_have_count(0)
     paola = open_program(screens, "paola", program_id)

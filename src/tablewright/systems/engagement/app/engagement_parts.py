@@ -48,7 +48,7 @@ def state_of(program: Body) -> str:
 
 def state_pill(t: Texts, program: Body) -> None:
     state = state_of(program)
-    pill(t(f"engagement.{state}"), _TONES[state])
+    pill(t(f"engagement.{state}").lower(), _TONES[state])
 
 
 def place_of(program: Body) -> dict[str, Any]:

@@ -13,6 +13,11 @@ texts = Catalogue(
         "lists": ("Lists of programs", "Elenchi di programmi"),
         "all": ("All", "Tutti"),
         "requested": ("Waits for approval", "In attesa di approvazione"),
+        # As lists of them.
+        "list_requested": ("Waiting", "In attesa"),
+        "list_declined": ("Declined", "Rifiutati"),
+        "list_draft": ("Drafts", "Bozze"),
+        "list_approved": ("Approved", "Approvati"),
         "draft": ("Draft", "Bozza"),
         "declined": ("Declined", "Rifiutato"),
         "approved": ("Approved", "Approvato"),

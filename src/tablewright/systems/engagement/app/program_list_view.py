@@ -140,7 +140,7 @@ class _Programs:
         self._tabs.clear()
         with self._tabs:
             for name in ("", *_STATES):
-                label = self._page.t(f"engagement.{name or 'all'}")
+                label = self._page.t(f"engagement.list_{name}" if name else "engagement.all")
                 tab_link(label, self._path(name), is_current=name == self._shown)
 
     def _draw_row(self, program: Body) -> None:

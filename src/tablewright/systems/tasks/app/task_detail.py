@@ -29,6 +29,8 @@ _PEOPLE = 100
 _COMMENTS = 50
 _ATTACHMENTS = 50
 _KNOWN_CALLS = ("create_task", "change_status", "change_task", "assign_task", "unassign_task", "attach", "detach")
+# What of a task the audit names, by the keys of the texts.
+_FIELDS = {"title": "field_title", "description": "field_description", "priority": "priority", "due": "due"}
 
 
 class TaskDetail(DetailPanel):
@@ -200,7 +202,8 @@ class TaskDetail(DetailPanel):
             found = changes.get("assigned_to") or changes["attachment"]
             values["what"] = str(found["new"] or found["old"])
         elif changes:
-            values["what"] = ", ".join(changes)
+            named = [t(f"tasks.{_FIELDS[name]}").lower() for name in changes if name in _FIELDS]
+            values["what"] = ", ".join(named) or call
         return t(key, **values)
 
     # -- doing ----------------------------------------------------------------------------------------------------

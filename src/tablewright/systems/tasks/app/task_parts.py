@@ -46,7 +46,7 @@ def due_pill(t: Texts, task: TaskBody) -> None:
 
 def pills(t: Texts, task: TaskBody) -> None:
     with box("tw-row tw-wrap"):
-        pill(t(f"tasks.{task['priority']}"), _PRIORITY_TONES[task["priority"]])
+        pill(t(f"tasks.{task['priority']}").lower(), _PRIORITY_TONES[task["priority"]])
         due_pill(t, task)
 
 
