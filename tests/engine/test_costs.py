@@ -22,7 +22,8 @@ from hypothesis import strategies as st
 
 from tablewright.dynamo import DynamoError
 from tablewright.engine import Engine
-from tablewright.engine.slices import Unfinished
+from tablewright.engine.slices import IS_LARGE, Unfinished
+from tablewright.wire.operation_targets import OF_ITEMS
 from tests.engine.line_counts import counted_lines
 
 SIZE = 60
@@ -245,6 +246,7 @@ LARGE_VALUES: dict[str, Callable[[int], Any]] = {
     "a set of numbers": lambda size: {"NS": [f"{each}" for each in range(size // 4, 0, -1)]},
     "a set of texts": lambda size: {"SS": [f"{each}" for each in range(size // 6)]},
     "a text": lambda size: {"S": "é" * (size // 2)},
+    "empty texts": lambda size: {"L": [{"S": ""}] * size},
 }
 CONDITION = " OR ".join(f"contains(v, :v{each})" for each in range(100))
 CONDITION_VALUES = {f":v{each}": number(-each) for each in range(100)}
@@ -326,6 +328,42 @@ LONG_SHAPES: dict[str, LongShape] = {
         "Scan",
         {"TableName": "rows", "FilterExpression": CONDITION, "ExpressionAttributeValues": CONDITION_VALUES},
     ),
+    "older filter": lambda value, count: (
+        "Scan",
+        {"TableName": "rows", "ScanFilter": {f"x{each}": {"ComparisonOperator": "NULL"} for each in range(20_000)}},
+    ),
+    "older condition": lambda value, count: (
+        "PutItem",
+        {"TableName": "rows", "Item": KEY, "Expected": {f"x{each}": {"Exists": False} for each in range(20_000)}},
+    ),
+    "older update": lambda value, count: (
+        "UpdateItem",
+        {**about(1), "AttributeUpdates": {"v": {"Action": "PUT", "Value": value}}},
+    ),
+    "addition": lambda value, count: (
+        "UpdateItem",
+        {
+            **about(1),
+            "UpdateExpression": "ADD w :v",
+            "ExpressionAttributeValues": {":v": {"NS": [f"{each}" for each in range(90_000, 0, -1)]}},
+        },
+    ),
+    "one more index": lambda value, count: (
+        "UpdateTable",
+        {
+            "TableName": "rows",
+            "AttributeDefinitions": [{"AttributeName": "n", "AttributeType": "N"}],
+            "GlobalSecondaryIndexUpdates": [
+                {
+                    "Create": {
+                        "IndexName": "by-n",
+                        "KeySchema": [{"AttributeName": "n", "KeyType": "HASH"}],
+                        "Projection": {"ProjectionType": "ALL"},
+                    }
+                }
+            ],
+        },
+    ),
     "statements": lambda value, count: (
         "BatchExecuteStatement",
         {
@@ -380,6 +418,9 @@ def longest_slice(shape: str, held: Any, count: int, is_indexed: bool) -> float:
             engine.call("PutItem", {"TableName": "rows", "Item": {**about(each)["Key"], "n": number(1), "v": held}})
         operation, request = LONG_SHAPES[shape](held, count)
         checked = engine.check(operation, request)
+        if operation in OF_ITEMS:
+            # As the server does with a large body.
+            checked[IS_LARGE] = True
         longest = 0.0
         gc.disable()
         try:

@@ -33,6 +33,7 @@ from tablewright.engine.storage.durable_commit import Commit
 from tablewright.engine.storage.group_commit import Storage, Turn
 
 __all__ = [
+    "IS_LARGE",
     "LARGE_ITEM",
     "SLICE_BYTES",
     "Outcome",
@@ -43,6 +44,7 @@ __all__ = [
     "beside",
     "finished",
     "in_one_go",
+    "settled",
     "slice_end",
 ]
 
@@ -54,6 +56,12 @@ SLICE_BYTES = 64 * 1024
 
 LARGE_ITEM = 128 * 1024
 """From so many bytes of JSON on, an item takes milliseconds to be parsed, filtered or changed."""
+
+IS_LARGE = "\0is large"
+"""The member of a checked request that came in a large body: what it says is looked at beside the storage.
+
+No caller can send a member of this name.
+"""
 
 _T = TypeVar("_T")
 Sliced: TypeAlias = Generator[Any, None, _T]
@@ -90,6 +98,24 @@ def beside(work: Callable[[], _T]) -> Sliced[_T]:
     if errors:
         raise errors[0]
     return results[0]
+
+
+def settled(work: Callable[[], _T]) -> Callable[[], Callable[[], _T]]:
+    """The same work, whose result or error is only given when it is asked for."""
+
+    def work_out() -> Callable[[], _T]:
+        try:
+            result = work()
+        except DynamoError as error:
+            refused = error
+
+            def refuse() -> _T:
+                raise refused
+
+            return refuse
+        return lambda: result
+
+    return work_out
 
 
 def finished(response: Response) -> Steps:

@@ -27,7 +27,7 @@ import orjson
 from tablewright.dynamo import DynamoError, InternalServerError, SerializationException, UnknownOperationException
 from tablewright.engine import Commit, Outcome, StorageFigures, Unfinished
 from tablewright.engine.large_documents import LargeDocument
-from tablewright.engine.slices import slice_end
+from tablewright.engine.slices import IS_LARGE, slice_end
 from tablewright.wire.browser_access import BrowserAccess, ForbiddenRequest, preflight_headers
 from tablewright.wire.http.connection_limits import MAX_BODY_BYTES
 from tablewright.wire.http.messages import (
@@ -155,6 +155,8 @@ class Endpoint:
 
     def _prepared(self, request: Request, document: LargeDocument) -> _Work:
         engine, operation, checked = self._checked(request, document.parse)
+        if operation in OF_ITEMS:
+            checked[IS_LARGE] = True
 
         def begin() -> Any:
             outcome = engine.begin(operation, checked)

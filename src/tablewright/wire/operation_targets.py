@@ -41,7 +41,9 @@ _LONG: Final = """
     TransactWriteItems
 """
 
-MAY_TAKE_LONG: Final = frozenset(f"DynamoDB_20120810.{name}".encode() for name in _LONG.split())
+MAY_TAKE_LONG: Final = frozenset(
+    [f"DynamoDB_20120810.{name}".encode() for name in _LONG.split()] + [b"DynamoDBStreams_20120810.GetRecords"]
+)
 """The targets of operations that may take more than a millisecond, to be checked or to be done."""
 
 _ITEMS: Final = """

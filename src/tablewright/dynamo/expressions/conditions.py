@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import base64
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from itertools import chain
 from typing import Any
 
@@ -64,16 +65,23 @@ class ConditionProgram:
         "top_level_attributes",
         "used_names",
         "used_values",
+        "weight",
     )
 
-    def __init__(self, node: Condition, names: Mapping[str, str], kind: str = "") -> None:
+    def __init__(
+        self, node: Condition, names: Mapping[str, str], kind: str = "", *, is_expression: bool = True
+    ) -> None:
         self.kind = kind
         paths: list[Path] = []
         used_values: set[str] = set()
         used_names: set[str] = set()
         self._checks: list[LeafCheck] = []
-        for leaf in condition_checks.leaves(node):
-            self._checks.append(condition_checks.leaf_check(leaf, names))
+        leaves = list(condition_checks.leaves(node))
+        self.weight = len(leaves)
+        """How many comparisons it makes of an item, at most."""
+        for leaf in leaves:
+            if is_expression:
+                self._checks.append(condition_checks.leaf_check(leaf, names))
             for operand in condition_checks.operands(leaf):
                 for reference in condition_checks.references(operand):
                     if isinstance(reference, Placeholder):
@@ -89,7 +97,7 @@ class ConditionProgram:
         self.nested_attributes = nested_names(paths)
         self.node = node
         """The tree as parsed, its ``#names`` not replaced."""
-        self.evaluate: Predicate = _evaluator(node, names) if self._sound else _never
+        self.evaluate: Predicate = _evaluator(node, leaves, names) if self._sound else _never
 
     def check(self, values: Values | None) -> None:
         """Raises DynamoDB's error when the values do not fit the expression."""
@@ -114,11 +122,11 @@ def compile_condition(
 
 
 def condition_from_node(node: Condition) -> ConditionProgram:
-    """A condition that was not written as an expression; what ``check`` raises names no expression."""
-    program = ConditionProgram(node, {})
-    # The rules for expressions, such as how many operands IN may have, are not its rules.
-    program.evaluate = _evaluator(node, {})
-    return program
+    """A condition that was not written as an expression.
+
+    The rules for expressions, such as how many operands IN may have, are not its rules: ``check`` raises nothing.
+    """
+    return ConditionProgram(node, {}, is_expression=False)
 
 
 def holds(condition: Condition, item: Item) -> bool:
@@ -141,16 +149,22 @@ def _never(item: Item, values: Values) -> bool:
 # -- trees to closures ---------------------------------------------------------------------------
 
 
-def _evaluator(node: Condition, names: Mapping[str, str]) -> Predicate:
-    """A condition as a function of item and values."""
-    leaves = list(condition_checks.leaves(node))
+def _evaluator(node: Condition, leaves: Sequence[Leaf], names: Mapping[str, str]) -> Predicate:
+    """A condition, which has these leaves, as a function of item and values."""
     if len(leaves) < _MANY_LEAVES:
         return _predicate(node, names)
-    # By their text, because the values in literals cannot be hashed.
-    times = Counter(map(repr, leaves))
-    shared = {text: _once(text, _leaf(leaf, names)) for leaf in leaves if times[text := repr(leaf)] > 1}
-    inner = _predicate(node, names, shared)
+    inner = _predicate(node, names, _repeated(leaves, names))
     return lambda item, values: inner(item, _Evaluation(values))
+
+
+def _repeated(leaves: Sequence[Leaf], names: Mapping[str, str]) -> dict[Leaf, Predicate]:
+    """The comparisons that a long condition has several times, each to be evaluated once for an item."""
+    times: Counter[Leaf] = Counter()
+    for leaf in leaves:
+        # Not those with a value in them, which cannot be hashed.
+        with suppress(TypeError):
+            times[leaf] += 1
+    return {leaf: _once(number, _leaf(leaf, names)) for number, leaf in enumerate(times) if times[leaf] > 1}
 
 
 class _Evaluation(dict[str, AttributeValue]):
@@ -160,7 +174,7 @@ class _Evaluation(dict[str, AttributeValue]):
 
     def __init__(self, values: Values) -> None:
         super().__init__(values)
-        self.results: dict[str, bool] = {}
+        self.results: dict[int, bool] = {}
         # By identity: the item stays as it is, and alive, for as long as this does.
         self._members: dict[int, frozenset[str | tuple[str, Any]]] = {}
 
@@ -182,19 +196,19 @@ class _Evaluation(dict[str, AttributeValue]):
         return members
 
 
-def _once(leaf: str, inner: Predicate) -> Predicate:
-    """A comparison that a long condition has several times: evaluated once for an item."""
+def _once(number: int, inner: Predicate) -> Predicate:
+    """A comparison that is evaluated once for an item, and remembered by its number."""
 
     def holds(item: Item, values: Values) -> bool:
         assert isinstance(values, _Evaluation)
-        if (result := values.results.get(leaf)) is None:
-            result = values.results[leaf] = inner(item, values)
+        if (result := values.results.get(number)) is None:
+            result = values.results[number] = inner(item, values)
         return result
 
     return holds
 
 
-def _predicate(node: Condition, names: Mapping[str, str], shared: Mapping[str, Predicate] | None = None) -> Predicate:
+def _predicate(node: Condition, names: Mapping[str, str], shared: Mapping[Leaf, Predicate] | None = None) -> Predicate:
     match node:
         case And(parts):
             return _all([_predicate(part, names, shared) for part in parts])
@@ -204,7 +218,10 @@ def _predicate(node: Condition, names: Mapping[str, str], shared: Mapping[str, P
             inner = _predicate(part, names, shared)
             return lambda item, values: not inner(item, values)
         case _:
-            return (shared and shared.get(repr(node))) or _leaf(node, names)
+            if shared:
+                with suppress(TypeError):
+                    return shared.get(node) or _leaf(node, names)
+            return _leaf(node, names)
 
 
 def _leaf(node: Leaf, names: Mapping[str, str]) -> Predicate:

@@ -27,6 +27,9 @@ from tablewright.engine.items.write import Write
 from tablewright.engine.slices import LARGE_ITEM, SLICE_BYTES, Sliced, Steps, beside
 from tablewright.engine.tables.table_schema import Table
 
+_MUCH = 1024 * 1024
+# Small numbers take three times as much in a response as they do in an item.
+_MAX_JSON = 20 * 1024 * 1024
 _DUPLICATES = "Provided list of item keys contains duplicates"
 
 
@@ -63,7 +66,7 @@ def batch_get_item(db: Database, request: dict[str, Any]) -> Steps:
     meter = Meter.for_request(request)
     responses: dict[str, list[Any]] = {}
     unprocessed: dict[str, Any] = {}
-    size = read = 0
+    size = length = read = 0
     for name, table, wanted, given, projection in located:
         items = responses.setdefault(name, [])
         for position, key in enumerate(given):
@@ -75,7 +78,8 @@ def batch_get_item(db: Database, request: dict[str, Any]) -> Steps:
             row = db.fetch(table, table.row_key(key))
             size += 0 if row is None else row.size
             read += 0 if row is None else row.size
-            if size > MAX_BATCH_GET_BYTES:
+            length += 0 if row is None else len(row.data)
+            if size > MAX_BATCH_GET_BYTES or length > _MAX_JSON:
                 unprocessed[name] = {**wanted, "Keys": given[position:]}
                 break
             if meter is not None:
@@ -88,6 +92,9 @@ def batch_get_item(db: Database, request: dict[str, Any]) -> Steps:
                     work = partial(_projected, row, projection)
                     data = (yield from beside(work)) if len(data) > LARGE_ITEM else work()
                 items.append(orjson.Fragment(data))
+    if size > _MUCH:
+        # To make tens of megabytes of JSON a response takes a slice of its own.
+        yield
     response: dict[str, Any] = {"Responses": responses, "UnprocessedKeys": unprocessed}
     if meter is not None:
         response["ConsumedCapacity"] = meter.all()

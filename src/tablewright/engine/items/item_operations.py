@@ -9,7 +9,8 @@ the item is large, all of that is planned beside the others (``planned_writes``)
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Protocol
+from functools import partial
+from typing import Any, Protocol, TypeVar
 
 import orjson
 
@@ -36,17 +37,20 @@ from tablewright.engine.items.planned_writes import run_in_slices
 from tablewright.engine.items.request_expressions import Parameters
 from tablewright.engine.items.write import Write
 from tablewright.engine.requests import ITEM_SIZE
-from tablewright.engine.slices import LARGE_ITEM, Response, Steps, beside, finished
+from tablewright.engine.slices import IS_LARGE, LARGE_ITEM, Response, Steps, beside, finished, settled
 from tablewright.engine.storage import key_encoding
 from tablewright.engine.tables.table_schema import Table
 
 Handler = Callable[[Database, dict[str, Any]], Response]
+_T = TypeVar("_T")
 
 _INVALID = "One or more parameter values were invalid: "
 _TOO_LARGE = "Item size has exceeded the maximum allowed size"
 # What a get or a put has that is about the item alone: most have nothing else, and then there is little to check.
 _WHERE = frozenset({"TableName", "Key", "ConsistentRead", "ReturnConsumedCapacity", CHARGES})
-_WHAT = frozenset({"TableName", "Item", ITEM_SIZE})
+_WHAT = frozenset({"TableName", "Item", ITEM_SIZE, IS_LARGE})
+# What was found out about a large request beside the storage.
+_LOOKED_AT = "\0looked at"
 # A number that is not canonical takes 2 us to check.
 _MANY_VALUES = 3000
 # The rows of a large item collection that its size is estimated from.
@@ -83,6 +87,8 @@ def put_item(db: Database, request: dict[str, Any]) -> Response:
         if takes_long(item):
             return _put_in_slices(db, request)
         item, size = checked_item(item)
+    if IS_LARGE in request and _LOOKED_AT not in request:
+        return _looked_at_beside(put_item, db, {**request, "Item": item, ITEM_SIZE: size}, _condition)
     condition: ConditionProgram | None = None
     values: Mapping[str, AttributeValue] = {}
     needs_old = False
@@ -90,7 +96,7 @@ def put_item(db: Database, request: dict[str, Any]) -> Response:
         check_parameters("PutItem", request)
         returned = _old_or_nothing(request)
         if size <= MAX_ITEM_SIZE:
-            condition, values = _condition(request)
+            condition, values = _looked_at(request, _condition)
         metered = request.get("ReturnConsumedCapacity", "NONE") != "NONE"
         needs_old = condition is not None or returned != "NONE" or metered
     if size > MAX_ITEM_SIZE:
@@ -110,18 +116,23 @@ def _put_in_slices(db: Database, request: dict[str, Any]) -> Steps:
     return (yield from finished(put_item(db, {**request, "Item": item, ITEM_SIZE: size})))
 
 
+def _looked_at_beside(
+    handler: Handler, db: Database, request: dict[str, Any], look: Callable[[dict[str, Any]], Any]
+) -> Steps:
+    """The same with what a large request says looked at beside the storage; the handler asks for the result."""
+    result = yield from beside(settled(partial(look, request)))
+    return (yield from finished(handler(db, {**request, _LOOKED_AT: result})))
+
+
 def get_item(db: Database, request: dict[str, Any]) -> Response:
+    if IS_LARGE in request and _LOOKED_AT not in request:
+        return _looked_at_beside(get_item, db, request, _wanted)
     key, row_key = request["Key"], _plain_key(db, request)
     projection: ProjectionProgram | None = None
     if row_key is not None and request.keys() <= _WHERE:
         table = db.table(request["TableName"])
     else:
-        check_parameters("GetItem", request)
-        key = checked_key(key)
-        attributes = attributes_to_get(request)
-        parameters = Parameters(request)
-        projection = attributes or parameters.projection()
-        parameters.finish()
+        key, projection = _looked_at(request, _wanted)
         table = db.table(request["TableName"])
         table.check_key(key)
         if projection is not None:
@@ -142,16 +153,47 @@ def get_item(db: Database, request: dict[str, Any]) -> Response:
     return response
 
 
+def _wanted(request: dict[str, Any]) -> tuple[Item, ProjectionProgram | None]:
+    """The key of a get, and its projection."""
+    check_parameters("GetItem", request)
+    key = checked_key(request["Key"])
+    attributes = attributes_to_get(request)
+    parameters = Parameters(request)
+    projection = attributes or parameters.projection()
+    parameters.finish()
+    return key, projection
+
+
 def _projected(row: Row, projection: ProjectionProgram, response: dict[str, Any]) -> Steps:
     response["Item"] = orjson.Fragment((yield from beside(lambda: orjson.dumps(projection.apply(row.item)))))
     return response
 
 
 def update_item(db: Database, request: dict[str, Any]) -> Response:
-    check_parameters("UpdateItem", request)
-    key, row_key = request["Key"], _plain_key(db, request)
+    if IS_LARGE in request and _LOOKED_AT not in request:
+        return _looked_at_beside(update_item, db, request, _update)
+    row_key = _plain_key(db, request)
+    key, changes, condition, values, size = _looked_at(request, partial(_update, is_checked=row_key is not None))
+    table = db.table(request["TableName"])
     if row_key is None:
-        key = checked_key(key)
+        table.check_key(key)
+        row_key = table.row_key(key)
+    if changes is not None:
+        check_changes(table, changes, values)
+    if size > MAX_ITEM_SIZE:
+        raise ValidationException(TOO_LARGE_TO_UPDATE)
+    write = Write(
+        table, row_key, updated_item(table, key, changes, values), condition, values, _item_on_failure(request)
+    )
+    return _written(update_item, db, request, write, key, changes, size=MAX_ITEM_SIZE if IS_LARGE in request else 0)
+
+
+def _update(
+    request: dict[str, Any], *, is_checked: bool = False
+) -> tuple[Item, Changes | None, ConditionProgram | None, Mapping[str, AttributeValue], int]:
+    """The key of an update, its changes and its condition with their values, and the size of its expression."""
+    check_parameters("UpdateItem", request)
+    key = request["Key"] if is_checked else checked_key(request["Key"])
     changes: Changes | None = None
     if "AttributeUpdates" in request:
         changes = legacy_parameters.AttributeUpdates(request["AttributeUpdates"])
@@ -160,31 +202,14 @@ def update_item(db: Database, request: dict[str, Any]) -> Response:
     update = parameters.update()
     condition = expected or parameters.condition()
     parameters.finish()
-    table = db.table(request["TableName"])
-    if row_key is None:
-        table.check_key(key)
-        row_key = table.row_key(key)
-    changes = update or changes
-    if changes is not None:
-        check_changes(table, changes, parameters.values)
-    if update is not None and update.statement_size.of(parameters.values) > MAX_ITEM_SIZE:
-        raise ValidationException(TOO_LARGE_TO_UPDATE)
-    write = Write(
-        table,
-        row_key,
-        updated_item(table, key, changes, parameters.values),
-        condition,
-        parameters.values,
-        _item_on_failure(request),
-    )
-    return _written(update_item, db, request, write, key, changes)
+    size = 0 if update is None else update.statement_size.of(parameters.values)
+    return key, update or changes, condition, parameters.values, size
 
 
 def delete_item(db: Database, request: dict[str, Any]) -> Response:
-    check_parameters("DeleteItem", request)
-    key = checked_key(request["Key"])
-    _old_or_nothing(request)
-    condition, values = _condition(request)
+    if IS_LARGE in request and _LOOKED_AT not in request:
+        return _looked_at_beside(delete_item, db, request, _removal)
+    key, condition, values = _looked_at(request, _removal)
     table = db.table(request["TableName"])
     table.check_key(key)
     write = Write(
@@ -196,6 +221,20 @@ def delete_item(db: Database, request: dict[str, Any]) -> Response:
         _item_on_failure(request),
     )
     return _written(delete_item, db, request, write, key)
+
+
+def _removal(request: dict[str, Any]) -> tuple[Item, ConditionProgram | None, Mapping[str, AttributeValue]]:
+    """The key of a delete, and its condition with the values."""
+    check_parameters("DeleteItem", request)
+    key = checked_key(request["Key"])
+    _old_or_nothing(request)
+    return key, *_condition(request)
+
+
+def _looked_at(request: dict[str, Any], look: Callable[[dict[str, Any]], _T]) -> _T:
+    """What a request says, if that has not been found out beside the storage."""
+    result: Callable[[], _T] | None = request.get(_LOOKED_AT)
+    return look(request) if result is None else result()
 
 
 def _written(
@@ -210,7 +249,7 @@ def _written(
     """Run a write; gives the response that the request asks for."""
     meter = Meter.for_request(request)
     old = db.fetch(write.table, write.key)
-    if old is not None and len(old.data) > LARGE_ITEM:
+    if size > LARGE_ITEM or (old is not None and len(old.data) > LARGE_ITEM):
         return _written_in_slices(handler, db, request, write, key, changes, meter, size)
     new = write.run(db, old, meter)
     attributes = _returned(request.get("ReturnValues", "NONE"), old, new, changes)

@@ -6,13 +6,14 @@ projection are not parsed, unless there are so many of them that the page may en
 the response; what is projected is made JSON at once, so that there is nothing left to do for all of them in the end.
 
 A page that takes long is read in slices (``slices``): each goes on behind the item that the last one ended with. A few
-items are always read together, unless they are large.
+items are always read together, unless they are large: those are looked at beside the storage, each by itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from time import thread_time
 from typing import Any
 from zlib import crc32
@@ -21,10 +22,10 @@ import orjson
 
 from tablewright.dynamo import AttributeValue, Item, ValidationException, item_size, read_units
 from tablewright.dynamo.expressions import ConditionProgram, ProjectionProgram
-from tablewright.engine.database import Database, ReadPaused, Rows, checked_row
+from tablewright.engine.database import Database, ReadPaused, Rows, checked_row, parsed_item
 from tablewright.engine.items.consumed_capacity import Meter
 from tablewright.engine.items.page_limits import PageFill
-from tablewright.engine.slices import Sliced, slice_end
+from tablewright.engine.slices import LARGE_ITEM, Sliced, beside, slice_end
 from tablewright.engine.storage.checksums import NOT_COMPARABLE, DamagedRecord, damaged
 from tablewright.engine.tables.table_schema import Index, Key, Table
 
@@ -35,6 +36,8 @@ _FETCHED_AT_ONCE = 32
 _FETCHED_BYTES = 512 * 1024
 # The bytes of items that are parsed and filtered without a look at the clock.
 _PARSED_TOGETHER = 16 * 1024
+# The bytes that are parsed in the time of a comparison.
+_COMPARED = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +137,11 @@ def read_page(db: Database, read: PageRead) -> Sliced[Page]:
         rows.close()
         if last is None:
             return page
-        item: Item = orjson.loads(last) if isinstance(last, bytes) else last
+        if isinstance(last, _LargeRow):
+            item: Item = yield from beside(partial(_take_large, last, read, page, fill))
+            source.check_there(db)
+        else:
+            item = orjson.loads(last) if isinstance(last, bytes) else last
         if page.is_full:
             page.last = {name: item[name] for name in source.start_names}
             return page
@@ -144,6 +151,25 @@ def read_page(db: Database, read: PageRead) -> Sliced[Page]:
             low = source.position(item) + b"\x00"
         else:
             high = source.position(item)
+
+
+@dataclass(slots=True)
+class _LargeRow:
+    """A row that is looked at beside the storage. One that goes into the response as it is, is there already."""
+
+    size: int
+    data: bytes
+    is_stored: bool
+
+
+def _take_large(row: _LargeRow, read: PageRead, page: Page, fill: PageFill) -> Item:
+    item = parsed_item(row.data)
+    if not row.is_stored:
+        _take_item(item, row.size, row.data, read, page, fill)
+    elif not page.is_full:
+        page.scanned = len(page.contents)
+        page.is_full = fill.add(row.size, item)
+    return item
 
 
 class _NotWhole(Exception):
@@ -176,7 +202,7 @@ def _damage(source: Source, rows: Rows) -> DamagedRecord:
     return damaged(f"table {table.name}: an item that was read a moment ago")
 
 
-def _take_stored(rows: Rows, read: PageRead, page: Page, fill: PageFill) -> bytes | None:
+def _take_stored(rows: Rows, read: PageRead, page: Page, fill: PageFill) -> bytes | _LargeRow | None:
     """Fill a page with stored bytes; gives those of the item that page or slice end with, or None at the end."""
     items, limit, whole_crc = page.contents, read.limit, read.source.table.whole_crc
     until, wanted = 0.0, _FETCHED_FIRST
@@ -192,6 +218,10 @@ def _take_stored(rows: Rows, read: PageRead, page: Page, fill: PageFill) -> byte
             for size, data in zip(sizes, contents, strict=True):
                 page.size += size
                 items.append(data)
+                if len(data) > LARGE_ITEM:
+                    if len(items) == limit:
+                        page.scanned, page.is_full = limit, True
+                    return _LargeRow(size, data, is_stored=True)
                 if fill.add(size, data):
                     page.scanned, page.is_full = len(items), True
                     return data
@@ -211,41 +241,48 @@ def _take_stored(rows: Rows, read: PageRead, page: Page, fill: PageFill) -> byte
     return None
 
 
-def _take_parsed(rows: Rows, read: PageRead, page: Page, fill: PageFill) -> Item | None:
+def _take_parsed(rows: Rows, read: PageRead, page: Page, fill: PageFill) -> Item | _LargeRow | None:
     """Fill a page with items that have to be parsed, to filter or to project them; gives the item that page or slice
     end with, or None at the end.
     """
-    index, condition, projection, contents = read.source.index, read.condition, read.projection, page.contents
-    entry = index.entry if index is not None and index.projected is not None else None
+    condition = read.condition
     together = 0
+    weight = 0 if condition is None else condition.weight * _COMPARED
     until = slice_end(is_first=not page.scanned)
     for row in rows:
         (size,), (data,) = _checked(read.source.table.whole_crc, [row])
-        page.scanned += 1
+        if len(data) > LARGE_ITEM:
+            return _LargeRow(size, data, is_stored=False)
         whole: Item = orjson.loads(data)
-        item = whole
-        if entry is not None:
-            stored = entry(item)
-            if read.whole_items:
-                page.base_sizes.append(size)
-            else:
-                item = stored
-            size = item_size(stored)
-        page.size += size
-        full = fill.add(size, item)
-        if condition is None or condition.evaluate(item, read.values):
-            if projection is not None:
-                item = projection.apply(item)
-            contents.append(data if item is whole else orjson.dumps(item))
-        page.is_full = full or page.scanned == read.limit
+        _take_item(whole, size, data, read, page, fill)
         if page.is_full:
             return whole
-        together += len(data)
+        together += len(data) + weight
         if together > _PARSED_TOGETHER or page.scanned % _FETCHED_AT_ONCE == 0:
             if thread_time() > until:
                 return whole
             together = 0
     return None
+
+
+def _take_item(whole: Item, size: int, data: bytes, read: PageRead, page: Page, fill: PageFill) -> None:
+    """Filter and project one item, and count it."""
+    index, item = read.source.index, whole
+    page.scanned += 1
+    if index is not None and index.projected is not None:
+        stored = index.entry(item)
+        if read.whole_items:
+            page.base_sizes.append(size)
+        else:
+            item = stored
+        size = item_size(stored)
+    page.size += size
+    full = fill.add(size, item)
+    if read.condition is None or read.condition.evaluate(item, read.values):
+        if read.projection is not None:
+            item = read.projection.apply(item)
+        page.contents.append(data if item is whole else orjson.dumps(item))
+    page.is_full = full or page.scanned == read.limit
 
 
 def meter_page(meter: Meter, read: PageRead, page: Page, consistent: bool) -> None:

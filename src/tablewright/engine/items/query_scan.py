@@ -7,10 +7,13 @@ request ──▶ checks ──▶ key_conditions, start_key ──▶ PageRead 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from tablewright.dynamo import RequestValidationException, ValidationException
+from tablewright.dynamo import AttributeValue, Item, RequestValidationException, ValidationException
 from tablewright.dynamo.expressions import (
+    Bound,
     ConditionProgram,
     ProjectionProgram,
     bind_bounds,
@@ -32,17 +35,76 @@ from tablewright.engine.items.start_key import (
     continue_query,
     continue_scan,
 )
-from tablewright.engine.slices import Steps
+from tablewright.engine.slices import IS_LARGE, Steps, beside, settled
 from tablewright.engine.storage import key_encoding
 from tablewright.engine.tables.table_schema import Index
 
 _INVALID = "One or more parameter values were invalid: "
+# Of the older kind; each takes some microseconds to be read.
+_MANY_CONDITIONS = 500
 
 
 # -- the operations ------------------------------------------------------------------------------------------
 
 
 def query(db: Database, request: dict[str, Any]) -> Steps:
+    asked = _queried(request) if _is_short(request) else (yield from beside(settled(partial(_queried, request))))()
+    start, condition, projection, values = asked.start, asked.condition, asked.projection, asked.values
+    source = _source(db, request)
+    if start is not None:
+        check_query_start(source, start)
+    key = source.key
+    partition, sort = bind_bounds(asked.bounds, key.partition, key.sort)
+    check_key_conditions(key, source.index, partition, sort)
+    low, high = key_range(key, partition, sort)
+    read = PageRead(
+        source,
+        low,
+        high,
+        request.get("ScanIndexForward", True),
+        request.get("Limit"),
+        condition,
+        values,
+        partition=partition,
+    )
+    if start is not None:
+        check_table_key(source, start)
+        continue_query(read, partition, bool(sort), start)
+    if projection is not None:
+        check_key_paths(source.table, projection)
+    if condition is not None:
+        name = "QueryFilter" if "QueryFilter" in request else "Filter Expression"
+        for attribute in key.names:
+            if attribute in condition.top_level_attributes:
+                raise ValidationException(
+                    f"{name} can only contain non-primary key attributes: Primary key attribute: {attribute}"
+                )
+        _check_filter_projected(source, condition)
+    _project(read, request, projection)
+    if condition is not None:
+        check_key_paths(source.table, condition)
+    return (yield from _respond(db, request, read))
+
+
+@dataclass(slots=True)
+class _Asked:
+    """What a request says, by itself."""
+
+    start: Item | None
+    condition: ConditionProgram | None
+    projection: ProjectionProgram | None
+    values: Mapping[str, AttributeValue]
+    bounds: Mapping[str, Bound]
+
+
+def _is_short(request: Mapping[str, Any]) -> bool:
+    """Whether to read what a request says takes no time worth mentioning."""
+    if IS_LARGE in request:
+        return False
+    return len(request.get("QueryFilter") or request.get("ScanFilter") or ()) < _MANY_CONDITIONS
+
+
+def _queried(request: dict[str, Any]) -> _Asked:
     check_parameters("Query", request)
     condition = legacy_parameters.condition_from_filter(request.get("QueryFilter"), request.get("ConditionalOperator"))
     attributes = attributes_to_get(request)
@@ -64,43 +126,29 @@ def query(db: Database, request: dict[str, Any]) -> Steps:
         _check_select(request)
     except RequestValidationException as error:
         raise error.counted() from None
-    source = _source(db, request)
-    if start is not None:
-        check_query_start(source, start)
-    key = source.key
-    partition, sort = bind_bounds(conditions, key.partition, key.sort)
-    check_key_conditions(key, source.index, partition, sort)
-    low, high = key_range(key, partition, sort)
-    read = PageRead(
-        source,
-        low,
-        high,
-        request.get("ScanIndexForward", True),
-        request.get("Limit"),
-        condition,
-        parameters.values,
-        partition=partition,
-    )
-    if start is not None:
-        check_table_key(source, start)
-        continue_query(read, partition, bool(sort), start)
-    if projection is not None:
-        check_key_paths(source.table, projection)
-    if condition is not None:
-        name = "QueryFilter" if "QueryFilter" in request else "Filter Expression"
-        for attribute in key.names:
-            if attribute in condition.top_level_attributes:
-                raise ValidationException(
-                    f"{name} can only contain non-primary key attributes: Primary key attribute: {attribute}"
-                )
-        _check_filter_projected(source, condition)
-    _project(read, request, projection)
-    if condition is not None:
-        check_key_paths(source.table, condition)
-    return _respond(db, request, read)
+    return _Asked(start, condition, projection, parameters.values, conditions)
 
 
 def scan(db: Database, request: dict[str, Any]) -> Steps:
+    asked = _scanned(request) if _is_short(request) else (yield from beside(settled(partial(_scanned, request))))()
+    start, condition, projection = asked.start, asked.condition, asked.projection
+    source = _source(db, request)
+    segment, total = request.get("Segment", 0), request.get("TotalSegments", 1)
+    low, high = key_encoding.segment_bounds(segment, total)
+    read = PageRead(source, low, high, limit=request.get("Limit"), condition=condition, values=asked.values)
+    if start is not None:
+        check_scan_start(source, start)
+    _project(read, request, projection)
+    if start is not None:
+        check_table_key(source, start)
+        continue_scan(read, start, segment, total)
+    for program in (projection, condition):
+        if program is not None:
+            check_key_paths(source.table, program)
+    return (yield from _respond(db, request, read))
+
+
+def _scanned(request: dict[str, Any]) -> _Asked:
     check_parameters("Scan", request)
     attributes = attributes_to_get(request)
     condition = legacy_parameters.condition_from_filter(request.get("ScanFilter"), request.get("ConditionalOperator"))
@@ -111,20 +159,7 @@ def scan(db: Database, request: dict[str, Any]) -> Steps:
     projection = attributes or parameters.projection()
     parameters.finish()
     _check_select(request)
-    source = _source(db, request)
-    segment, total = request.get("Segment", 0), request.get("TotalSegments", 1)
-    low, high = key_encoding.segment_bounds(segment, total)
-    read = PageRead(source, low, high, limit=request.get("Limit"), condition=condition, values=parameters.values)
-    if start is not None:
-        check_scan_start(source, start)
-    _project(read, request, projection)
-    if start is not None:
-        check_table_key(source, start)
-        continue_scan(read, start, segment, total)
-    for program in (projection, condition):
-        if program is not None:
-            check_key_paths(source.table, program)
-    return _respond(db, request, read)
+    return _Asked(start, condition, projection, parameters.values, {})
 
 
 def _respond(db: Database, request: Mapping[str, Any], read: PageRead) -> Steps:

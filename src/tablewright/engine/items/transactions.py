@@ -63,6 +63,8 @@ _TOO_LARGE = (
     "Collection size of items exceeded, which can also be caused by the aggregate size of the items "
     "in the transaction exceeding the 4MB limit"
 )
+# What an item that is shown counts for beside its own size.
+_REASON_BYTES = 7
 _REPEATED = "Transaction request cannot include multiple operations on one item"
 _FACTOR = 2
 _PUT_ALONE = frozenset({"TableName", "Item"})
@@ -165,10 +167,10 @@ def transact_get_items(db: Database, request: dict[str, Any]) -> Response:
         rows.append(row)
         size = 0 if row is None else row.size
         total += size
+        if total > MAX_TRANSACTION_BYTES:
+            raise ValidationException(_TOO_LARGE)
         if meter is not None:
             meter.table(table, _FACTOR * read_units(size, True), key)
-    if total > MAX_TRANSACTION_BYTES:
-        raise ValidationException(_TOO_LARGE)
     projections = [projection for _, _, projection in gets]
     if any(projections):
         return projected(rows, projections, meter)
@@ -235,9 +237,8 @@ def write_all(
         row = db.fetch(write.table, write.key)
         length += 0 if row is None else len(row.data)
         if length > SLICE_BYTES:
-            planned_again = yield from planned_in_slices(
-                db, writes, [member.size for member in members], lambda number, row: _plan(members[number], row, meter)
-            )
+            plan_one = partial(_planned, members, meter, _ShownItems())
+            planned_again = yield from planned_in_slices(db, writes, [member.size for member in members], plan_one)
             if planned_again is None or (token is not None and replayed(db, token, fingerprint) is not None):
                 return None
             plans = planned_again
@@ -267,6 +268,26 @@ def write_all(
         else:
             meter.change(write.table, old, new, size, _FACTOR)
     return sizes
+
+
+class _ShownItems:
+    """The items that the reasons for a cancellation show: so much fits into a response, and is held for it."""
+
+    def __init__(self) -> None:
+        self._sizes: dict[int, int] = {}
+
+    def add(self, number: int, planned: Plan) -> None:
+        self._sizes.pop(number, None)
+        if planned.old is not None and planned.refusal is not None and "Item" in planned.refusal.extra:
+            self._sizes[number] = planned.old.size + _REASON_BYTES
+            if (size := sum(self._sizes.values())) > MAX_TRANSACTION_BYTES:
+                raise ValidationException(f"Payload in response is too large.{size}")
+
+
+def _planned(members: Sequence[Member], meter: Meter | None, shown: _ShownItems, number: int, row: Row | None) -> Plan:
+    planned = _plan(members[number], row, meter)
+    shown.add(number, planned)
+    return planned
 
 
 def _plan(member: Member, row: Row | None, meter: Meter | None) -> Plan:

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from base64 import b64decode, b64encode
 from dataclasses import dataclass
+from functools import partial
 from hashlib import md5
+from time import thread_time
 from typing import Any, Self
 from zlib import crc32
 
@@ -23,7 +25,8 @@ from tablewright.dynamo import (
     item_size,
 )
 from tablewright.dynamo.limits import MAX_PAGE_BYTES, MAX_STREAM_RECORDS
-from tablewright.engine.database import Database
+from tablewright.engine.database import Database, parsed_item
+from tablewright.engine.slices import LARGE_ITEM, Steps, beside, slice_end
 from tablewright.engine.streams.shards import (
     SELECT_RECORD,
     Record,
@@ -70,7 +73,7 @@ def get_shard_iterator(db: Database, request: dict[str, Any]) -> dict[str, Any]:
     return {"ShardIterator": _Iterator(stream.arn, shard.id, after, db.clock()).encoded()}
 
 
-def get_records(db: Database, request: dict[str, Any]) -> dict[str, Any]:
+def get_records(db: Database, request: dict[str, Any]) -> Steps:
     limit = checked_limit(request, MAX_STREAM_RECORDS)
     iterator = _Iterator.decoded(request["ShardIterator"])
     stream = find_stream(db, iterator.arn)
@@ -83,29 +86,44 @@ def get_records(db: Database, request: dict[str, Any]) -> dict[str, Any]:
     end = last_number(db) + 1 if shard.end is None else shard.end
     if iterator.after < min(_trimmed_through(db, stream), end):
         raise _trimmed()
-    rows = db.storage.execute(
-        f"{SELECT_RECORD} WHERE stream = ? AND sequence > ? AND sequence < ? ORDER BY sequence LIMIT ?",
-        (stream.number, iterator.after, end, limit + 1),
-    )
     records: list[dict[str, Any]] = []
-    after = iterator.after
-    page = 0
-    exhausted = True
-    for row in rows:
-        if len(records) == limit:
-            exhausted = False
-            break
-        stored = checked_record(*row)
-        record = _shown(db, stream, stored)
-        page += record["dynamodb"]["SizeBytes"]
-        if records and page > MAX_PAGE_BYTES:
-            exhausted = False
-            break
-        records.append(record)
-        after = stored.sequence
-    rows.close()
+    after, page = iterator.after, 0
+    is_full, pending = False, True
+    while pending and not is_full:
+        rows = db.storage.execute(
+            f"{SELECT_RECORD} WHERE stream = ? AND sequence > ? AND sequence < ? ORDER BY sequence LIMIT ?",
+            (stream.number, after, end, limit + 1 - len(records)),
+        )
+        pending = False
+        until = slice_end(is_first=not records)
+        for row in rows:
+            if len(records) == limit:
+                is_full = True
+                break
+            stored = checked_record(*row)
+            pending = len(stored.old or b"") + len(stored.new or b"") > LARGE_ITEM
+            if pending:
+                # A cursor does not stay open over a slice.
+                rows.close()
+                record = yield from beside(partial(_shown, db.region, stream, stored))
+            else:
+                record = _shown(db.region, stream, stored)
+            page += record["dynamodb"]["SizeBytes"]
+            if records and page > MAX_PAGE_BYTES:
+                is_full = True
+                break
+            records.append(record)
+            after = stored.sequence
+            if pending:
+                break
+            if thread_time() > until:
+                pending = True
+                rows.close()
+                yield
+                break
+        rows.close()
     response: dict[str, Any] = {"Records": records}
-    if shard.end is None or not exhausted:
+    if shard.end is None or is_full:
         response["NextShardIterator"] = _Iterator(stream.arn, shard.id, after, now).encoded()
     return response
 
@@ -197,7 +215,7 @@ def _trimmed() -> TrimmedDataAccessException:
 # -- records -------------------------------------------------------------------------------------------------
 
 
-def _shown(db: Database, stream: Stream, stored: Record) -> dict[str, Any]:
+def _shown(region: str, stream: Stream, stored: Record) -> dict[str, Any]:
     """A record as GetRecords returns it."""
     change: dict[str, Any] = {
         "ApproximateCreationDateTime": int(stored.at),
@@ -207,7 +225,7 @@ def _shown(db: Database, stream: Stream, stored: Record) -> dict[str, Any]:
     for member, image in (("NewImage", stored.new), ("OldImage", stored.old)):
         if image is not None:
             change[member] = orjson.Fragment(image)
-            size += item_size(orjson.loads(image))
+            size += item_size(parsed_item(image))
     change["SequenceNumber"] = sequence_number(stored.sequence)
     change["SizeBytes"] = size
     change["StreamViewType"] = stream.view_type
@@ -216,7 +234,7 @@ def _shown(db: Database, stream: Stream, stored: Record) -> dict[str, Any]:
         "eventName": stored.kind,
         "eventVersion": "1.1",
         "eventSource": "aws:dynamodb",
-        "awsRegion": db.region,
+        "awsRegion": region,
         "dynamodb": change,
     }
     if stored.principal is not None:

@@ -23,7 +23,9 @@ from dataclasses import replace
 from tablewright.engine.database import Database, checked_row
 from tablewright.engine.tables.table_schema import Index, Table
 
+# Rows, or bytes of items if these are more: some milliseconds.
 _CHUNK = 500
+_CHUNK_BYTES = 512 * 1024
 
 
 def step(db: Database) -> bool:
@@ -96,17 +98,23 @@ def _enter(db: Database, table: Table, indexes: Collection[Index], work: str) ->
     rows = execute(
         f"SELECT key, id, size, item FROM {table.rows} WHERE id > ? ORDER BY id LIMIT {_CHUNK}",
         (db.setting(name) or 0,),
-    ).fetchall()
+    )
+    entered = last = parsed = 0
     for key, *columns in rows:
         row = checked_row(table, key, *columns)
+        entered, last, parsed = entered + 1, row.id, parsed + len(row.data)
         for index in indexes:
             if index.holds(row.item):
                 entry = table.index_key(index, row.item, key)
                 execute(f"INSERT OR IGNORE INTO {index.rows} (key, id) VALUES (?, ?)", (entry, row.id))
-    if len(rows) < _CHUNK:
-        _forget(db, work)
-        return True
-    db.save_setting(name, rows[-1][1])
+        if parsed > _CHUNK_BYTES:
+            break
+    else:
+        if entered < _CHUNK:
+            _forget(db, work)
+            return True
+    rows.close()
+    db.save_setting(name, last)
     return False
 
 
