@@ -16,8 +16,9 @@ drawn.
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Literal
 from urllib.parse import unquote
 
@@ -51,6 +52,10 @@ class Waiting:
     things: Sequence[Thing] = ()
     # Whether they are this person's own, so that the bell tells of each.
     notifies: bool = False
+    # Ids of the things whose changes may change this, for `Application.concerns`.
+    watched: Collection[str] = ()
+    # When this changes by itself, because time goes on.
+    until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +90,9 @@ class Application:
         self.views: list[View] = []
         # What waits for somebody, for the start page.
         self.waiting: Callable[..., Awaitable[Sequence[Waiting]]] | None = None
+        # Whether a change may be one of what waits for somebody: of the page, the ids that `waiting` watched last, and
+        # the entity before and after. Asked for each page and change, so it reads nothing. None: every change may be.
+        self.concerns: Callable[..., bool] | None = None
         # The thing with an id that somebody else wrote about, for the bell; refused where it is not shown.
         self.thing_of: Callable[..., Awaitable[Thing]] | None = None
         # Where results of the system's call `search` lead, by their kind: {"task": "/list/{task_id}"}. Of several

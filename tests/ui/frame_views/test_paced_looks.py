@@ -24,9 +24,10 @@ def test_a_hundred_pages_look_once_each_and_one_after_the_other_at_what_changed_
         pages = [PacedLooks(turns) for _ in range(100)]
         # A ticket, the metrics that count it, and the trends.
         asked = [each.ask("support", partial(look, number)) for _ in range(3) for number, each in enumerate(pages)]
+        began = asyncio.get_running_loop().time()
         await asyncio.gather(*asked)
         assert sorted(page for page, _ in looked) == [*range(100)]
-        assert looked[-1][1] - looked[0][1] > 90 * APART
+        assert looked[-1][1] - began > 90 * APART
 
     asyncio.run(story())
 

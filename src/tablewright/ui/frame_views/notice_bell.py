@@ -1,6 +1,7 @@
 """The bell in the bar at the top: what waits for somebody in all applications, and which of it is new.
 
-    streams ──▶ application.waiting and notices, with the rights of whoever looks ──▶ notices, less those read ──▶ count
+    streams ──▶ does it concern whoever looks? ──▶ application.waiting and notices, with their rights ──▶ notices, less
+                                                   those read ──▶ count
 
 A notice is a thing that waits for somebody, as an application says for the start page (``Waiting`` that ``notifies``);
 or one that somebody else wrote about (``StoredNotices``), which the application reads (``Application.thing_of``). It is
@@ -12,18 +13,21 @@ Nothing of this keeps a view from being drawn: it begins once the page is there,
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
 from weakref import WeakSet
 
+from nicegui import background_tasks
 from nicegui.events import GenericEventArguments
 
 from tablewright.runtime.identity.read_notices import ReadNotices
 from tablewright.runtime.identity.stored_notices import StoredNotices
-from tablewright.store import AnyChange
+from tablewright.store import AnyChange, Change
 from tablewright.ui.api_calls import Refused, SignedOut
 from tablewright.ui.applications import Application, Thing
 from tablewright.ui.components import box, button, icon, set_attribute, text
@@ -35,6 +39,7 @@ from tablewright.ui.screen_page import Page
 __all__ = ["Notices"]
 
 _SHOWN = 30
+_LONGEST = 3_600.0
 
 _log = logging.getLogger(__name__)
 
@@ -87,6 +92,9 @@ class _Bell:
         self.user_id = page.user_id
         self._sources = [each for each in page.applications if each.waiting is not None]
         self._found: dict[str, list[_Notice]] = {}
+        # Ids of what each application watches for this person; none while it is asked.
+        self._watched: dict[str, frozenset[str]] = {}
+        self._timers: dict[str, asyncio.TimerHandle] = {}
         self._read: frozenset[str] = frozenset()
         self._has_begun = False
         self._is_open = False
@@ -102,6 +110,7 @@ class _Bell:
             self._panel = box("tw-menu-panel tw-bell-panel")
         outer.on("toggle", self._toggled, js_handler="(event) => emit(event.target.open)")
         page.client.on_connect(self._begin)
+        page.client.on_delete(self._end)
 
     async def _begin(self) -> None:
         if self._has_begun:
@@ -125,8 +134,9 @@ class _Bell:
             page.leave()
 
     def _changed_in(self, application: Application) -> OnChange:
-        async def changed(_: Sequence[AnyChange] | None) -> None:
-            await self._looks.ask(application.name, look)
+        async def changed(changes: Sequence[AnyChange] | None) -> None:
+            if self._is_concerned(application, changes):
+                await self._looks.ask(application.name, look)
 
         async def look() -> None:
             if not self._page.client.is_deleted:
@@ -137,9 +147,20 @@ class _Bell:
 
         return changed
 
+    def _is_concerned(self, application: Application, changes: Sequence[AnyChange] | None) -> bool:
+        """Whether changes may be of what waits for this person; where that is not known, they may."""
+        concerns, watched = application.concerns, self._watched.get(application.name)
+        if changes is None or concerns is None or watched is None:
+            return True
+        return any(
+            not isinstance(each, Change) or concerns(self._page, watched, each.before, each.after) for each in changes
+        )
+
     async def _look(self, application: Application) -> None:
         """Ask an application what waits."""
         page = self._page
+        # Until it has answered, every change counts.
+        self._watched.pop(application.name, None)
         assert application.waiting is not None
         with page.client:
             try:
@@ -152,6 +173,8 @@ class _Bell:
                 if not isinstance(error, Refused):
                     _log.warning("an application could not say what waits", exc_info=error)
                 return
+        self._watched[application.name] = frozenset(id_ for group in groups for id_ in group.watched)
+        self._look_later(application, min((each.until for each in groups if each.until is not None), default=None))
         found: dict[str, _Notice] = {}
         waiting_things = [(group.text, thing) for group in groups if group.notifies for thing in group.things]
         for about, thing in [*written_about, *waiting_things]:
@@ -163,6 +186,23 @@ class _Bell:
             if not self._read <= waiting:
                 self._read = await self._store.keep(self.user_id, waiting)
         self.show(self._read)
+
+    def _look_later(self, application: Application, at: datetime | None) -> None:
+        """Look again when what waits changes because time goes on."""
+        timer = self._timers.pop(application.name, None)
+        if timer is not None:
+            timer.cancel()
+        if at is not None and not self._page.client.is_deleted:
+            # A moment later it is over; and a clock may be turned.
+            wait = min(max(0.0, (at - datetime.now(UTC)).total_seconds()) + 1.0, _LONGEST)
+            look = self._changed_in(application)
+            self._timers[application.name] = asyncio.get_running_loop().call_later(
+                wait, lambda: background_tasks.create(look(None), name="what waits")
+            )
+
+    def _end(self) -> None:
+        for timer in self._timers.values():
+            timer.cancel()
 
     async def _written_about(self, application: Application) -> list[tuple[str, Thing]]:
         """The things of an application that others wrote about, with who did; each thing is read once."""

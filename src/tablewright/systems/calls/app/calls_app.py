@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
+from tablewright.model import Entity
 from tablewright.systems.calls.app.calendar_view import calendar
 from tablewright.systems.calls.app.call_parts import Times, begins
 from tablewright.systems.calls.app.calls_texts import texts
+from tablewright.systems.calls.model import Call
 from tablewright.ui.applications import Application, Thing, Waiting
 from tablewright.ui.screen_page import Page
 
@@ -44,4 +46,10 @@ async def waiting(page: Page) -> Sequence[Waiting]:
     return [Waiting(t("calls.waiting_next"), len(calls), page.path_in("calls", ""), "info", things, True)]
 
 
+def concerns(page: Page, watched: Collection[str], before: Entity | None, after: Entity | None) -> bool:
+    """Whether a change is of a call that somebody has, or had."""
+    return any(isinstance(each, Call) and each.user_id == page.user_id for each in (before, after))
+
+
 app.waiting = waiting
+app.concerns = concerns

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
+from tablewright.model import Entity
 from tablewright.systems.engagement.app.consent_view import consent
 from tablewright.systems.engagement.app.engagement_texts import texts
 from tablewright.systems.engagement.app.program_editor import edit_program, new_program
 from tablewright.systems.engagement.app.program_list_view import program_list
+from tablewright.systems.engagement.model import Program
 from tablewright.ui.applications import Application, Thing, Waiting
 from tablewright.ui.components import Tone
 from tablewright.ui.screen_page import Page
@@ -72,5 +74,11 @@ def _path(page: Page, marketplace_id: str, program_id: str) -> str:
     return page.path_in("engagement", f"/programs/{marketplace_id}/{program_id}")
 
 
+def concerns(page: Page, watched: Collection[str], before: Entity | None, after: Entity | None) -> bool:
+    """Whether a program is another, or is approved by another: not what a run writes by the thousand."""
+    return isinstance(before, Program) or isinstance(after, Program)
+
+
 app.waiting = waiting
+app.concerns = concerns
 app.search = {"program": _PROGRAM}

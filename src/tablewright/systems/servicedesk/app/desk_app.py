@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
+from tablewright.model import Entity
 from tablewright.systems.servicedesk.app.desk_parts import TicketBody
 from tablewright.systems.servicedesk.app.desk_texts import texts
 from tablewright.systems.servicedesk.app.queue_view import queue
+from tablewright.systems.servicedesk.model import Ticket
 from tablewright.ui.applications import Application, Thing, Waiting
 from tablewright.ui.components import Tone
 from tablewright.ui.screen_page import Page
@@ -41,7 +44,8 @@ async def waiting(page: Page) -> Sequence[Waiting]:
             for each in found
         ]
         path = page.path_in("servicedesk", "/queue", list=name or None)
-        return Waiting(t(key), len(found), path, tone, things, tone != "neutral")
+        own = [] if tone == "neutral" else [each["ticket_id"] for each in found]
+        return Waiting(t(key), len(found), path, tone, things, tone != "neutral", own)
 
     late = [each for each in tickets if (due := parsed_time(each["answer_due"])) is not None and due < now]
     mine = [each for each in tickets if each["assignee"] == page.user_id]
@@ -50,7 +54,16 @@ async def waiting(page: Page) -> Sequence[Waiting]:
     found.append(shown("desk.waiting_unassigned", "unassigned", "neutral", unassigned))
     if late:
         found.insert(0, shown("desk.waiting_late", "", "bad", late))
-    return found
+    dues = [due for each in tickets if (due := parsed_time(each["answer_due"])) is not None and due >= now]
+    return [*found[:-1], replace(found[-1], until=min(dues, default=None))]
+
+
+def concerns(page: Page, watched: Collection[str], before: Entity | None, after: Entity | None) -> bool:
+    """Whether a change is of a ticket that somebody has or had, or whose caller waits too long."""
+    return any(
+        isinstance(each, Ticket) and (each.assignee == page.user_id or str(each.ticket_id) in watched)
+        for each in (before, after)
+    )
 
 
 async def thing_of(page: Page, ticket_id: str) -> Thing:
@@ -60,4 +73,5 @@ async def thing_of(page: Page, ticket_id: str) -> Thing:
 
 
 app.waiting = waiting
+app.concerns = concerns
 app.thing_of = thing_of

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
+from tablewright.model import Entity
 from tablewright.systems.support.app.dashboard_view import dashboard
 from tablewright.systems.support.app.inbox_view import inbox
 from tablewright.systems.support.app.portal_view import portal
 from tablewright.systems.support.app.support_parts import title_of
 from tablewright.systems.support.app.support_texts import texts
-from tablewright.systems.support.model import Status
+from tablewright.systems.support.model import Conversation, Event, Status, Ticket
 from tablewright.ui.applications import Application, Thing, Waiting
 from tablewright.ui.components import Tone
 from tablewright.ui.screen_page import Page
@@ -34,6 +35,7 @@ async def waiting(page: Page) -> Sequence[Waiting]:
 
     async def listed(key: str, view: str, tone: Tone, name: str, shown: str | None = None, **chosen: Any) -> Waiting:
         tickets = (await api.call(name, limit=_MOST, **chosen)).body["tickets"]
+        own = [] if tone == "neutral" else [each["ticket_id"] for each in tickets]
         if name == "my_tickets" and "status" not in chosen:
             tickets = [each for each in tickets if each["status"] != Status.READY]
         things = [
@@ -45,7 +47,7 @@ async def waiting(page: Page) -> Sequence[Waiting]:
             for each in tickets
         ]
         path = page.path_in("support", view, list=shown)
-        return Waiting(t(key), len(tickets), path, tone, things, tone != "neutral")
+        return Waiting(t(key), len(tickets), path, tone, things, tone != "neutral", own)
 
     if api.may("tickets"):
         return [
@@ -58,6 +60,22 @@ async def waiting(page: Page) -> Sequence[Waiting]:
     return []
 
 
+def concerns(page: Page, watched: Collection[str], before: Entity | None, after: Entity | None) -> bool:
+    """Whether a change is of a ticket that is somebody's own; for those who help, also who waits for an answer."""
+    if page.api_of("support").may("tickets") and _is_answered(before) != _is_answered(after):
+        return True
+    for each in (before, after):
+        if isinstance(each, Ticket) and page.user_id in (each.assigned_to, each.customer_id):
+            return True
+        if isinstance(each, Ticket | Conversation | Event) and each.ticket_id in watched:
+            return True
+    return False
+
+
+def _is_answered(each: Entity | None) -> bool | None:
+    return each.is_answered if isinstance(each, Conversation) else None
+
+
 async def thing_of(page: Page, ticket_id: str) -> Thing:
     """A ticket that somebody wrote about."""
     api = page.api_of("support")
@@ -67,4 +85,5 @@ async def thing_of(page: Page, ticket_id: str) -> Thing:
 
 
 app.waiting = waiting
+app.concerns = concerns
 app.thing_of = thing_of

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
+from tablewright.model import Entity
 from tablewright.systems.tasks.app.board_view import board
 from tablewright.systems.tasks.app.people_view import people
 from tablewright.systems.tasks.app.task_list_view import my_tasks, task_list
 from tablewright.systems.tasks.app.tasks_texts import texts
+from tablewright.systems.tasks.model import Assignment, Comment, Task
 from tablewright.ui.applications import Application, Thing, Waiting
 from tablewright.ui.screen_page import Page
 
@@ -34,13 +36,25 @@ async def waiting(page: Page) -> Sequence[Waiting]:
         things = [
             Thing(task["title"], page.path_in("tasks", f"/mine/{task['taskId']}"), task["assignedAt"]) for task in mine
         ]
-        found.append(Waiting(t("tasks.waiting_mine"), len(mine), page.path_in("tasks", "/mine"), "info", things, True))
+        own = [task["taskId"] for task in answer.body["tasks"]]
+        path = page.path_in("tasks", "/mine")
+        found.append(Waiting(t("tasks.waiting_mine"), len(mine), path, "info", things, True, own))
     if api.may("assign_task"):
         answer = await api.call("list_tasks", status="OPEN", newestFirst=True, limit=_MOST)
         tasks = answer.body["tasks"]
         things = [Thing(task["title"], page.path_in("tasks", f"/list/{task['taskId']}")) for task in tasks]
         found.append(Waiting(t("tasks.waiting_open"), len(tasks), page.path_in("tasks", "/board"), "neutral", things))
     return found
+
+
+def concerns(page: Page, watched: Collection[str], before: Entity | None, after: Entity | None) -> bool:
+    """Whether a change is of somebody's own tasks; or a comment, of which those who create tasks may be told too."""
+    for each in (before, after):
+        if isinstance(each, Assignment) and each.assigned_to == page.user_id:
+            return True
+        if isinstance(each, Task | Comment) and each.task_id in watched:
+            return True
+    return isinstance(after, Comment) and page.api_of("tasks").may("create_task")
 
 
 async def thing_of(page: Page, task_id: str) -> Thing:
@@ -50,4 +64,5 @@ async def thing_of(page: Page, task_id: str) -> Thing:
 
 
 app.waiting = waiting
+app.concerns = concerns
 app.thing_of = thing_of
