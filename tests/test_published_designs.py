@@ -43,7 +43,7 @@ class Recording:
                 self._note(each)
             elif isinstance(each, Lookup | Selection | CollectionSelection):
                 owner = each.collection if isinstance(each, CollectionSelection) else each.entity
-                self.patterns.add(f"{owner.__name__}.{each.name}")
+                self.patterns.add(each.name if "." in each.name else f"{owner.__name__}.{each.name}")
 
 
 def loaded(path: Path) -> Any:

@@ -24,6 +24,7 @@ from tablewright.model import (
     GlobalIndex,
     ItemWrite,
     Keys,
+    Projection,
     Query,
     Table,
     Unique,
@@ -100,7 +101,11 @@ class User(Entity, table=overview):
         """The users of an account with a balance over an amount."""
         return attr(self.balance) > amount
 
-    @Query(project=["email"])
+
+class Address(Projection[User]):
+    email: str
+
+    @Query()
     def addresses(self, account_id: str) -> None:
         """The mail addresses of an account."""
 
@@ -196,7 +201,7 @@ def try_patterns(store: Store) -> None:
     assert store.get_or_raise(runner).balance == 118
     assert [each.email for each in store.query(User.of_role("01", "admin")).items] == [ROAD]
     assert [each.email for each in store.query(User.richer_than("01", Decimal(100))).items] == [ROAD]
-    assert ROAD in [each.email for each in store.query(User.addresses("01")).items]
+    assert ROAD in [each.email for each in store.query(Address.addresses("01")).items]
     first = store.query(User.of_account("01"), limit=2)
     rest = store.query(User.of_account("01"), limit=2, cursor=first.cursor)
     assert len(first.items + rest.items) == 4

@@ -18,6 +18,7 @@ from tablewright.model import (
     Keys,
     LocalIndex,
     Numbered,
+    Projection,
     Query,
     Reaction,
     RequiredRead,
@@ -100,9 +101,6 @@ class Order(Entity, table=orders):
     @Query("byShop", expected=3)
     def of_shop(self, shop: str) -> None: ...
 
-    @Query("byShop", project=["total"], expected=3)
-    def totals_of_shop(self, shop: str) -> None: ...
-
     @Query("byTotal", expected=3)
     def by_total(self, customer_id: str, *, since: int | None = None) -> None: ...
 
@@ -112,6 +110,13 @@ class Order(Entity, table=orders):
     @Query(expected=2)
     def placed(self, customer_id: str) -> FieldCondition:
         return attr(self.state) == State.PLACED
+
+
+class OrderTotal(Projection[Order]):
+    total: int
+
+    @Query("byShop", expected=3)
+    def totals_of_shop(self, shop: str) -> None: ...
 
 
 class Line(Entity, table=orders):

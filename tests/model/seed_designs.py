@@ -24,6 +24,7 @@ from tablewright.model import (
     GlobalIndex,
     Keys,
     Numbered,
+    Projection,
     Query,
     Table,
     Unique,
@@ -242,7 +243,13 @@ class Feedback(Entity, table=TICKETS):
     @Query()
     def of_ticket(self, ticket_id: str) -> None: ...
 
-    @Query("GSI3-operator-index", project=["ticket_id", "rating", "was_helpful"])
+
+class Rating(Projection[Feedback]):
+    ticket_id: str
+    rating: int
+    was_helpful: bool
+
+    @Query("GSI3-operator-index")
     def by_operator(self, operator_id: str) -> None: ...
 
 

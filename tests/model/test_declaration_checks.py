@@ -336,14 +336,6 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: declared({}, by=taking(Query(), "id", where=lambda self, **_: attr(self.status) == "x")),
         "Row.by, filter: Row has no field 'status'; it has id",
     ),
-    "a projection of nothing known": (
-        lambda: declared({}, by=taking(Query(project=["status"]), "id")),
-        "Row.by, project: Row has no field 'status'; it has id",
-    ),
-    "a projection of what may have to be upgraded": (
-        lambda: declared({}, by=taking(Query(project=["id"]), "id"), upgrades=Upgrades(dict)),
-        "Row.by: only complete items can be upgraded to a newer schema version; remove project, or the upgrades",
-    ),
     "fewer than one expected": (
         lambda: declared({}, by=taking(Query(expected=0), "id")),
         "Row.by: expected is the usual number of items of a read, so it must be at least 1",

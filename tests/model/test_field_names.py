@@ -241,7 +241,6 @@ def test_a_field_of_the_partition_key_may_begin_with_the_name_of_a_member() -> N
 @pytest.mark.parametrize(
     ("declare", "place"),
     [
-        (lambda: {"found": Query(project=["stauts"])}, "Wrong.found, project"),
         (lambda: {"found": Query(), "where": lambda self, **_: attr(self.stauts) == "x"}, "Wrong.found, filter"),
         (lambda: {"one": grouped(Unique(), "number", "stauts")}, "Wrong.one"),
         (lambda: {"one": grouped(Numbered(), "number", "stauts")}, "Wrong.one"),

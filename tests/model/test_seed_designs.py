@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tablewright.model import Entity, Keys, ModelError, Query, Table, schema_of, schemas_of
+from tablewright.model import Entity, Keys, ModelError, Query, Selection, Table, schema_of, schemas_of
 from tablewright.model.keys.key_rules import stable_shard
 from tests.model.seed_designs import (
     CALLS,
@@ -19,6 +19,7 @@ from tests.model.seed_designs import (
     Case,
     Event,
     Feedback,
+    Rating,
     Session,
     Subject,
     Task,
@@ -241,7 +242,8 @@ def test_a_pattern_gives_a_description_of_the_read() -> None:
 
 
 def test_a_pattern_says_what_it_reads_and_how() -> None:
-    assert Feedback.by_operator(operator_id="o").project == ("ticket_id", "rating", "was_helpful")
+    ratings: Selection[Any] = Rating.by_operator(operator_id="o")
+    assert (ratings.entity, ratings.projection, ratings.name) == (Feedback, Rating, "Rating.by_operator")
     assert User.by_id(user_id="u").consistent
     assert Assignment.of_task(task_id="t").consistent
     by_status = schema_of(Task).patterns["by_status"]

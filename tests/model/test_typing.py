@@ -8,7 +8,7 @@ from mypy import api
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 PROGRAM = """
-from tests.model.seed_designs import Call, Case, Feedback, Session, TaskWithAssignments, Ticket
+from tests.model.seed_designs import Call, Case, Rating, Session, TaskWithAssignments, Ticket
 from tablewright.model import Collection, Entity, CollectionQuery, Lookup, Selection, schema_of
 
 call: Call = Call.of({})
@@ -16,7 +16,7 @@ case: Case | None = Case.of([])
 
 reveal_type(Call.by_id(call_id="c-9"))              # Lookup[Call]
 reveal_type(Call.upcoming(user_id="u-1"))           # Selection[Call]
-reveal_type(Feedback.by_operator(operator_id="o"))  # Selection[Feedback]
+reveal_type(Rating.by_operator(operator_id="o"))  # Selection[Rating]
 reveal_type(TaskWithAssignments.of_task(task_id="1"))  # CollectionSelection[TaskWithAssignments]
 reveal_type(Call.of({}))                            # Call
 reveal_type(Case.of([]))                            # Case | None

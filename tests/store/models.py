@@ -21,6 +21,7 @@ from tablewright.model import (
     GlobalIndex,
     Keys,
     LocalIndex,
+    Projection,
     Query,
     Table,
     Unique,
@@ -245,15 +246,24 @@ class Feedback(Entity, table=desk):
     @Query("operator")
     def of_operator(self, operator_id: str) -> None: ...
 
-    @Query("operator", project=["rating", "ticket_id"])
-    def ratings(self, operator_id: str) -> None: ...
-
-    @Query("operator", project=["remark"])
-    def remarks(self, operator_id: str) -> None: ...
-
     @Query("operator")
     def thanked(self, operator_id: str) -> FieldCondition:
         return attr(self.remark) == "thanks"
+
+
+class Rating(Projection[Feedback]):
+    rating: int
+    ticket_id: str
+
+    @Query("operator")
+    def ratings(self, operator_id: str) -> None: ...
+
+
+class Remark(Projection[Feedback]):
+    remark: str
+
+    @Query("operator")
+    def remarks(self, operator_id: str) -> None: ...
 
 
 class Session(Entity, table=desk):

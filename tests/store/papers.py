@@ -20,6 +20,7 @@ from tablewright.model import (
     GlobalIndex,
     Keys,
     Large,
+    Projection,
     Query,
     Table,
     Unique,
@@ -83,10 +84,18 @@ class Paper(Entity, table=papers):
     @Query("titles")
     def by_title(self, topic: str) -> None: ...
 
-    @Query("titles", project=["title"])
+
+class PaperTitle(Projection[Paper]):
+    title: str
+
+    @Query("titles")
     def titles(self, topic: str) -> None: ...
 
-    @Query("byTopic", project=["body"])
+
+class PaperBody(Projection[Paper]):
+    body: str
+
+    @Query("byTopic")
     def bodies(self, topic: str) -> None: ...
 
 

@@ -21,6 +21,7 @@ from tablewright.model import (
     Keys,
     Large,
     ModelError,
+    Projection,
     Query,
     Table,
     Unique,
@@ -68,14 +69,18 @@ class Row(Entity, table=rows):
     def bare(self, state: str) -> None:
         """The rows of a state, by an index without their attributes."""
 
-    @Query("bare", project=["number"])
-    def bare_numbers(self, state: str) -> None:
-        """The numbers of a state, by the same index."""
-
     @Query()
     def heavy(self, group: str, than: float) -> FieldCondition:
         """The rows of a group that have more than a weight."""
         return attr(self.weight) > than
+
+
+class RowNumber(Projection[Row]):
+    number: int
+
+    @Query("bare")
+    def bare_numbers(self, state: str) -> None:
+        """The numbers of a state, by the same index."""
 
 
 class Named(Entity, table=rows):
@@ -249,7 +254,7 @@ def test_an_index_without_the_attribute_is_filtered_as_well(store: Store) -> Non
         store.put(Row(group="g", number=number, count=number))
     assert {row.number for row in store.query(Row.bare("new"), where=attr(Row.count) > 2).items} == {3, 4}
     assert store.count(Row.bare("new"), where=attr(Row.count) > 2) == 2
-    assert {row.number for row in store.query(Row.bare_numbers("new"), where=attr(Row.count) > 2).items} == {3, 4}
+    assert {row.number for row in store.query(RowNumber.bare_numbers("new"), where=attr(Row.count) > 2).items} == {3, 4}
     with pytest.raises(ModelError, match=r"Row.bare: state is part of the key that is read"):
         store.query(Row.bare("new"), where=attr(Row.state) == "new")
 

@@ -24,6 +24,7 @@ from tablewright.model import (
     GlobalIndex,
     Keys,
     ModelError,
+    Projection,
     Query,
     Table,
     Unique,
@@ -450,7 +451,11 @@ class Coin(Entity, table=Table("given-coins", "PK", "SK")):
     @Get()
     def by_id(self, owner: UUID, value: int) -> None: ...
 
-    @Query(project=["value"])
+
+class CoinValue(Projection[Coin]):
+    value: int
+
+    @Query()
     def values(self, owner: UUID) -> None: ...
 
 
@@ -459,4 +464,4 @@ def test_a_field_that_is_frozen_is_given_and_read_in_part_all_the_same(embedded:
     coin = embedded.store.create(Coin(owner=OWNER, value=5))
     coins: Any = Coin
     assert embedded.store.get(coins.by_id(owner=IN_CAPITALS, value="5")) == coin
-    assert [part.value for part in embedded.store.query(Coin.values(owner=OWNER)).items] == [5]
+    assert [part.value for part in embedded.store.query(CoinValue.values(owner=OWNER)).items] == [5]

@@ -25,7 +25,7 @@ PICTURES = {
     "studio-tables": ("/tables/prod-tickets-unified", ".st-places"),
     "studio-items": ("/items/prod-tickets-unified?entity=Ticket", ".st-table"),
     "studio-single-table": ("/picture/prod-tickets-unified", ".st-blocks"),
-    "studio-patterns": ("/patterns/Support/Ticket.recent?run=1", ".st-table"),
+    "studio-patterns": ("/patterns/Support/TicketId.recent?run=1", ".st-table"),
     "studio-design": ("/design/Support?part=document", ".st-document"),
 }
 # What is read over time, taken in the order of a story.
@@ -113,7 +113,7 @@ def test_views_of_what_happens_have_a_picture(tmp_path: Path, kept: Path) -> Non
         take(page, kept / "studio-console.png")
         expect(stream.locator(".st-record")).to_have_count(2)
         take(stream, kept / "studio-streams.png")
-        page.goto("/studio/patterns/Support/Ticket.recent?run=1")
+        page.goto("/studio/patterns/Support/TicketId.recent?run=1")
         expect(page.locator(".st-table")).to_be_visible()
         expect(heat.get_by_role("row", name=ticket).first).to_be_visible()
         take(heat, kept / "studio-heat.png")

@@ -128,7 +128,7 @@ def check_schema(schema: Schema) -> None:
     check_keys(schema)
     _check_markers(schema)
     for pattern in schema.patterns.values():
-        _check_pattern(schema, pattern)
+        check_pattern(schema, pattern)
     if not schema.is_retired:
         _check_neighbours(schema)
 
@@ -242,9 +242,10 @@ def _check_value(place: str, spec: FieldSpec, value: Any) -> None:
         raise ModelError(f"{place}: {value!r} is not valid: {error.errors()[0]['msg']}") from None
 
 
-def _check_pattern(schema: Schema, pattern: Get | Query) -> None:
+def check_pattern(schema: Schema, pattern: Get | Query) -> None:
+    """Check an access pattern against the key that it reads, and settle what follows from that."""
     table = schema.table
-    place = f"{schema.entity.__name__}.{pattern.name}"
+    place = pattern.place(schema.entity)
     partition, sort = table.key[:1], table.key[1:]
     if pattern.index is not None:
         try:
@@ -296,14 +297,6 @@ def _check_query(schema: Schema, place: str, pattern: Query, partition: tuple[st
         if "begins_with" in taken:
             _check_text_range(schema, place, pattern.range, sort)
         check_range(schema, place, pattern.range, sort, known)
-    if pattern.project and schema.upgrades is not None:
-        raise ModelError(
-            f"{place}: only complete items can be upgraded to a newer schema version; remove project, or the upgrades"
-        )
-    for name in pattern.project:
-        if name in schema.computed:
-            raise ModelError(f"{place}: {name} is computed and not stored; project the fields that it is computed of")
-        schema.locate(name, f"{place}, project")
     if pattern.expected is not None and pattern.expected < 1:
         raise ModelError(f"{place}: expected is the usual number of items of a read, so it must be at least 1")
 

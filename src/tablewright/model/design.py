@@ -452,10 +452,10 @@ class Design:
 
 def _patterns(tables: Sequence[Table]) -> dict[str, Pattern]:
     return {
-        f"{schema.entity.__name__}.{name}": (schema, pattern)
+        pattern.place(schema.entity): (schema, pattern)
         for table in tables
         for schema in schemas_of(table)
-        for name, pattern in schema.patterns.items()
+        for pattern in schema.patterns.values()
     }
 
 

@@ -142,8 +142,9 @@ class FieldCondition:
     # For messages: what it says, and the paths that it is on, as fields and as they are stored.
     text: str
     paths: tuple[tuple[str, str], ...]
-    # The word that joins its parts, if it has parts.
+    # The word that joins its parts, if it has parts; of "and", the parts.
     joint: str = ""
+    parts: tuple[FieldCondition, ...] = ()
 
     def __and__(self, other: FieldCondition) -> FieldCondition:
         return self._joined(other, And, "and")
@@ -167,7 +168,8 @@ class FieldCondition:
         theirs = other.node.parts if isinstance(other.node, kind) else (other.node,)
         texts = [f"({each.text})" if each.joint not in ("", word) else each.text for each in (self, other)]
         paths = (*self.paths, *other.paths)
-        return FieldCondition(self.entity, kind((*mine, *theirs)), f" {word} ".join(texts), paths, word)
+        parts = (self, other) if kind is And else ()
+        return FieldCondition(self.entity, kind((*mine, *theirs)), f" {word} ".join(texts), paths, word, parts)
 
 
 class KeyAlternative(ModelError):
@@ -187,6 +189,7 @@ class KeyCondition(FieldCondition):
         self.entity = entity
         self.fixed = fixed
         self.filter = filter
+        self.parts = ()
 
     def __and__(self, other: FieldCondition) -> FieldCondition:
         if not isinstance(other, KeyCondition):

@@ -17,10 +17,13 @@ two states with the same key, a text in lower case) is filtered by as well.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import reduce
+from operator import and_
 from typing import Any
 
-from tablewright.dynamo.expressions import Placeholder, leaves, operands
-from tablewright.dynamo.expressions.builder import attributes_in
+from tablewright.dynamo import AttributeValue
+from tablewright.dynamo.expressions import Compare, Condition, Literal, Or, Placeholder, leaves, operands
+from tablewright.dynamo.expressions.builder import attributes_in, missing
 from tablewright.model.errors import ModelError, no_field
 from tablewright.model.field_conditions import (
     FieldCondition,
@@ -32,20 +35,23 @@ from tablewright.model.field_conditions import (
     UnknownValue,
 )
 from tablewright.model.field_expressions import Attr
-from tablewright.model.patterns import BOUNDS, Query
+from tablewright.model.items.field_paths import place_of
+from tablewright.model.patterns import BOUNDS, Get, Query
 from tablewright.model.schema import Schema
+from tablewright.model.values.attribute_codec import decode
 
-__all__ = ["KeyFields", "filters_of", "has_filter", "key_values"]
+_NULL: AttributeValue = {"NULL": True}
+
+__all__ = ["KeyFields", "filter_of", "filters_of", "has_filter", "key_values"]
 
 
 def filters_of(schema: Schema) -> dict[str, FieldCondition]:
     """The filters of an entity's patterns, by their names, as far as they are known without values."""
     found = {}
     for pattern in schema.patterns.values():
-        if isinstance(pattern, Query) and pattern.signature is not None and pattern.signature.returns_filter:
-            condition = _filter(schema, pattern)
-            if condition is not None:
-                found[pattern.name] = condition
+        condition = filter_of(schema, pattern)
+        if condition is not None:
+            found[pattern.name] = condition
     return found
 
 
@@ -55,8 +61,11 @@ def has_filter(schema: Schema, place: str, pattern: Query) -> bool:
     return not isinstance(condition, KeyCondition) or condition.filter is not None
 
 
-def _filter(schema: Schema, pattern: Query) -> FieldCondition | None:
-    place = f"{schema.entity.__name__}.{pattern.name}"
+def filter_of(schema: Schema, pattern: Get | Query) -> FieldCondition | None:
+    """The filter of a pattern, as far as it is known without values."""
+    if not isinstance(pattern, Query) or pattern.signature is None or not pattern.signature.returns_filter:
+        return None
+    place = pattern.place(schema.entity)
     try:
         condition = _returned(schema, place, pattern, pattern.key_fields or schema.entity)
     except (UnknownValue, TypeError):
@@ -102,6 +111,8 @@ def _returned(
         ) from None
     if condition is not None and not isinstance(condition, FieldCondition):
         raise ModelError(f"{place} returns {condition!r} as its filter; return a condition, such as attr(self.x) == 1")
+    if pattern.projection is not None and isinstance(fields, KeyFields):
+        return fields.split(condition)
     return condition
 
 
@@ -157,10 +168,41 @@ class KeyFields:
         self.__dict__[name] = found
         return found
 
+    def split(self, condition: FieldCondition | None) -> FieldCondition | None:
+        """A condition of which some parts may be on fields of the class: ``attr(Order.status) == OPEN``.
+
+        The function of a projection writes so of fields that the projection does not have.
+        """
+        if condition is None:
+            return None
+        if isinstance(condition, KeyCondition):
+            rest = self.split(condition.filter)
+            return condition if rest is None else KeyCondition(condition.entity, condition.fixed) & rest
+        if condition.parts:
+            first, *others = (self.split(part) for part in condition.parts)
+            return reduce(and_, others, first)
+        for path, stored_path in condition.paths[:1]:
+            if path in self._names and len(condition.paths) == 1:
+                found = _equal_to(condition.node, stored_path)
+                if found is not None:
+                    place = place_of(self._schema.entity, path)
+                    value = None if found == _NULL else place.validate(decode(found))
+                    return self._condition(path, value, lambda: condition)
+        return condition
+
     def _condition(self, name: str, value: Any, compared: Callable[[], FieldCondition]) -> KeyCondition:
         self._compared[name] = value
         filtered = compared() if name in self._filtered else None
         return KeyCondition(self._schema.entity, {name: value}, filtered)
+
+
+def _equal_to(node: Condition, path: str) -> AttributeValue | None:
+    """The value that a condition says an attribute is equal to; NULL for None."""
+    if isinstance(node, Or) and node.parts[:1] == (missing(path),) and len(node.parts) == 2:
+        node = node.parts[1]
+    if not isinstance(node, Compare) or node.operator != "=" or not isinstance(node.right, Literal):
+        return None
+    return node.right.value
 
 
 class _KeyPath(FieldPath[Any]):

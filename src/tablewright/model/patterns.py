@@ -23,7 +23,7 @@ Sequence[Status])`` reads the partitions of all these values, merged in order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass, field, fields
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
@@ -91,10 +91,6 @@ class Selection(Generic[E_co]):
         return self.pattern.newest_first
 
     @property
-    def project(self) -> tuple[str, ...]:
-        return tuple(self.pattern.project)
-
-    @property
     def consistent(self) -> bool:
         return self.pattern.consistent
 
@@ -109,6 +105,10 @@ class Pattern:
 
     def __set_name__(self, owner: type, name: str) -> None:
         object.__setattr__(self, "name", name)
+
+    def place(self, owner: type) -> str:
+        """What a pattern is called: ``Call.upcoming``; the name of one of a projection has its class already."""
+        return self.name if "." in self.name else f"{owner.__name__}.{self.name}"
 
     def for_owner(self) -> Self:
         """The same pattern with what follows from the keys of one class: several may inherit it."""
@@ -163,14 +163,13 @@ class Query(Pattern):
 
         store.query(Call.upcoming("u-1", since=now), limit=20)
 
-    ``project`` lists the fields to read: such an entity lacks the others, and cannot be written. Without ``load_large``
-    it lacks large values that are in blobs, which ``store.load`` fetches. ``expected`` is the usual number of items of
-    a read, for estimates of cost.
+    Declared in a ``Projection`` it reads only the fields of that. Without ``load_large`` large values that are in blobs
+    are left out, until ``store.load`` fetches them. ``expected`` is the usual number of items of a read, for estimates
+    of cost.
     """
 
     index: str | None = None
     newest_first: bool = False
-    project: Sequence[str] = ()
     consistent: bool = False
     load_large: bool = True
     expected: int | None = None
@@ -179,6 +178,9 @@ class Query(Pattern):
     # The values of fields of the key that its function compares them with, and what is its ``self`` then.
     fixed: Mapping[str, Any] = field(default_factory=dict, init=False)
     key_fields: Any = field(default=None, init=False, compare=False)
+    # The projection that it is declared in, and its fields; without one, all fields of the entity are read.
+    projection: type[BaseModel] | None = field(default=None, init=False)
+    project: tuple[str, ...] = field(default=(), init=False)
 
     def __call__(self, declaration: Callable[Concatenate[Any, P], FieldCondition | None]) -> DeclaredQuery[P]:
         """Declare the pattern with a function, whose parameters are fields of the key, and bounds."""
@@ -207,23 +209,32 @@ class DeclaredQuery(Query, Generic[P]):
         return self.signature.bound(owner, Selection, self._bound)
 
     def _bound(self, owner: type[E], signature: PatternSignature) -> Callable[[dict[str, Any]], Selection[E]]:
+        entity: Any = owner
         schema = getattr(owner, "schema_", None)
-        own: DeclaredQuery[P] = self if schema is None else schema.patterns.get(self.name, self)
+        if schema is None and (projected := getattr(owner, "entity_", None)) is not None:
+            # Of a projection, it is a pattern of the entity.
+            entity, schema = projected, projected.schema_
+        name = self.name if entity is owner else self.place(owner)
+        own: DeclaredQuery[P] = self if schema is None else schema.patterns.get(name, self)
         if own is not self:
             assert own.signature is not None
             return own._bound(owner, own.signature)
-        fixed, key_fields = self.fixed, owner if self.key_fields is None else self.key_fields
+        projection = self.projection
+        key_fields: Any
+        fixed, key_fields = self.fixed, entity if self.key_fields is None else self.key_fields
         bounding = frozenset[str]() if self.range is None else _BOUNDS.intersection(signature.names)
 
         def select(values: dict[str, Any]) -> Selection[E]:
             condition = None
             if signature.returns_filter:
                 condition = signature.declaration(key_fields, **values)
+                if fixed and projection is not None:
+                    condition = key_fields.split(condition)
                 if fixed:
                     condition = _filter(owner, self, condition)
                 values = {name: value for name, value in values.items() if name not in signature.filtered_by}
             bounds = {} if bounding.isdisjoint(values) else _bounds(owner, self, values)
-            return Selection(owner, self, {**fixed, **values} if fixed else values, bounds, condition)
+            return Selection(entity, self, {**fixed, **values} if fixed else values, bounds, condition, projection)
 
         return select
 
@@ -233,7 +244,7 @@ def _filter(owner: type, pattern: Query, condition: FieldCondition | None) -> Fi
     fixed = condition.fixed if isinstance(condition, KeyCondition) else {}
     if fixed != pattern.fixed:
         raise ModelError(
-            f"{owner.__name__}.{pattern.name} reads the key of {dict(pattern.fixed)}, and its function has returned "
+            f"{pattern.place(owner)} reads the key of {dict(pattern.fixed)}, and its function has returned "
             f"{dict(fixed)}; compare fields of the key with the same values whatever the parameters are"
         )
     return condition.filter if isinstance(condition, KeyCondition) else condition
@@ -244,11 +255,11 @@ def _bounds(owner: type, pattern: Query, values: dict[str, Any]) -> dict[str, An
     bounds = {name: bound for name in BOUNDS if (bound := values.pop(name, None)) is not None}
     if "begins_with" in bounds:
         if len(bounds) > 1:
-            raise ModelError(f"{owner.__name__}.{pattern.name}: give begins_with or other bounds, not both")
+            raise ModelError(f"{pattern.place(owner)}: give begins_with or other bounds, not both")
         if bounds["begins_with"] == "":
             # So does every text.
             return {}
     for first, second in (("since", "after"), ("until", "before")):
         if first in bounds and second in bounds:
-            raise ModelError(f"{owner.__name__}.{pattern.name}: give {first} or {second}, not both")
+            raise ModelError(f"{pattern.place(owner)}: give {first} or {second}, not both")
     return bounds

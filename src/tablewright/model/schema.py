@@ -67,7 +67,7 @@ class Schema(KeyLayout, Generic[E_co]):
         # What the fields of the class are (``Ticket.status``), once they have been asked for.
         self.field_paths: dict[str, FieldPath[Any]] = {}
         # What patterns filter by, as far as it is known before they are called (see ``pattern_filters``).
-        self.filters: Mapping[str, FieldCondition] = {}
+        self.filters: dict[str, FieldCondition] = {}
         self.version = self._marked(VersionMarker)
         self.expiry = self._marked(Expiry)
         self.created = self._marked(Stamp, "created")

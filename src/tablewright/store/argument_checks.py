@@ -31,9 +31,10 @@ def is_entity_class(given: Any) -> bool:
 
 
 def _described(given: Any) -> str:
-    if isinstance(given, Lookup | Selection):
-        kind = "lookup" if isinstance(given, Lookup) else "selection"
-        return f"the {kind} {given.entity.__name__}.{given.name}(...)"
+    if isinstance(given, Lookup):
+        return f"the lookup {given.entity.__name__}.{given.name}(...)"
+    if isinstance(given, Selection):
+        return f"the selection {given.pattern.place(given.entity)}(...)"
     if isinstance(given, CollectionSelection):
         return f"the selection {given.collection.__name__}.{given.name}(...) of a collection"
     if isinstance(given, Table):

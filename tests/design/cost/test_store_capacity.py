@@ -21,6 +21,7 @@ from tablewright.model import (
     Keys,
     Large,
     LocalIndex,
+    Projection,
     Query,
     Table,
     Unique,
@@ -66,19 +67,23 @@ class Parcel(Entity, table=parcels):
         LSK="{label}",
     )
 
-    @Query("byDepot", project=["label"], expected=3)
+
+class ParcelLabel(Projection[Parcel]):
+    label: str
+
+    @Query("byDepot", expected=3)
     def labels(self, depot: str) -> None: ...
 
-    @Query("byDepot", project=["label"], expected=3)
+    @Query("byDepot", expected=3)
     def of_sender(self, depot: str) -> FieldCondition:
-        return attr(self.sender) == "x"
+        return attr(Parcel.sender) == "x"
 
-    @Query("byDay", project=["label"], expected=3)
+    @Query("byDay", expected=3)
     def since(self, depot: str, *, since: datetime | None = None) -> None: ...
 
-    @Query("byLabel", project=["label"], expected=3)
+    @Query("byLabel", expected=3)
     def by_label(self, depot: str) -> FieldCondition:
-        return attr(self.sender) == "x"
+        return attr(Parcel.sender) == "x"
 
 
 class Depot(Collection):
@@ -160,10 +165,10 @@ def parcel(number: int = 0) -> Parcel:
 @pytest.mark.parametrize(
     ("pattern", "read"),
     [
-        ("Parcel.labels", lambda store: store.query(Parcel.labels(depot="d"))),
-        ("Parcel.of_sender", lambda store: store.query(Parcel.of_sender(depot="d"))),
-        ("Parcel.since", lambda store: store.query(Parcel.since(depot="d", since=NOON))),
-        ("Parcel.by_label", lambda store: store.query(Parcel.by_label(depot="d"))),
+        ("ParcelLabel.labels", lambda store: store.query(ParcelLabel.labels(depot="d"))),
+        ("ParcelLabel.of_sender", lambda store: store.query(ParcelLabel.of_sender(depot="d"))),
+        ("ParcelLabel.since", lambda store: store.query(ParcelLabel.since(depot="d", since=NOON))),
+        ("ParcelLabel.by_label", lambda store: store.query(ParcelLabel.by_label(depot="d"))),
         ("Depot.all", lambda store: store.collect(Depot.all(depot="d"))),
     ],
 )

@@ -33,7 +33,7 @@ from tablewright.model import (
 from tablewright.store import Check, Consumer, Create, Delete, IdempotencyRecord, Outcome, Store, Update
 from tablewright.store.flow.driver import Request
 from tests.design.iam.permissions import ARN, Permissions, allowed, opened
-from tests.design.models import Account, Line, Order, State, orders
+from tests.design.models import Account, Line, Order, OrderTotal, State, orders
 
 NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)
 
@@ -49,7 +49,7 @@ READS: dict[str, Callable[[Store], Any]] = {
     "Order.of_customer": lambda store: store.query(Order.of_customer(customer_id="c-1")),
     "Order.in_state": lambda store: store.query(Order.in_state(state=State.PLACED)),
     "Order.of_shop": lambda store: store.query(Order.of_shop(shop="s-1")),
-    "Order.totals_of_shop": lambda store: store.query(Order.totals_of_shop(shop="s-1")),
+    "OrderTotal.totals_of_shop": lambda store: store.query(OrderTotal.totals_of_shop(shop="s-1")),
     "Order.by_total": lambda store: store.query(Order.by_total(customer_id="c-1", since=1)),
     "Order.late": lambda store: store.query(Order.late()),
     "Order.placed": lambda store: store.query(Order.placed(customer_id="c-1")),

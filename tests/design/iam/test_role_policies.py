@@ -16,6 +16,7 @@ from tablewright.model import (
     GlobalIndex,
     ItemWrite,
     Keys,
+    Projection,
     Query,
     RetiredEntity,
     Table,
@@ -307,7 +308,11 @@ class Note(Entity, table=notes):
     @Query("byOwner")
     def of_owner(self, owner: str) -> None: ...
 
-    @Query("byOwner", project=["title"])
+
+class NoteTitle(Projection[Note]):
+    title: str
+
+    @Query("byOwner")
     def titles(self, owner: str) -> None: ...
 
 
@@ -322,7 +327,7 @@ NOTES = Design(
     "Notes",
     tables=[notes],
     writes=[Write("add", ItemWrite(Note, "create")), Write("tag", ItemWrite(Tag, "create"))],
-    roles={"owner": ["Note.by_id", "Note.titles", "add"], "all": ["Note.of_owner"], "tagger": ["tag"]},
+    roles={"owner": ["Note.by_id", "NoteTitle.titles", "add"], "all": ["Note.of_owner"], "tagger": ["tag"]},
 )
 
 

@@ -18,7 +18,7 @@ from types import new_class
 from typing import Annotated, Any
 from uuid import UUID
 
-from pydantic import Field, StringConstraints
+from pydantic import BaseModel, Field, StringConstraints
 from pydantic.fields import FieldInfo
 
 import tablewright.model
@@ -31,6 +31,7 @@ from tablewright.model import (
     Index,
     ItemWrite,
     Keys,
+    Projection,
     Query,
     Reaction,
     RequiredRead,
@@ -73,7 +74,7 @@ def schema_at(design: Design, finding: LintFinding) -> Schema:
     """The entity that a finding is about."""
     name = finding.place.partition(".")[0].partition("/")[0]
     for schema in design.schemas:
-        if name in (schema.entity.__name__, schema.table.name):
+        if name in (schema.entity.__name__, schema.table.name) or finding.place in schema.patterns:
             return schema
     if name in design.writes:
         return design.writes[name].item_writes[0].entity.schema_
@@ -188,10 +189,23 @@ def _entity(schema: Schema, table: Table, edits: Edits) -> type[Entity]:
     kept = (Computed, GroupRule, Upgrades)
     namespace |= {name: each for name, each in vars(entity).items() if isinstance(each, kept)} | edits.rules
     for name, pattern in schema.patterns.items():
-        namespace[name] = _pattern(schema, pattern, table, keys, removed, edits)
+        if "." not in name:
+            namespace[name] = _pattern(schema, pattern, table, keys, removed, edits)
     namespace["__annotations__"] = annotations
     names = {"table": table, "naming": schema.naming, "type_name": schema.type_name}
-    return new_class(entity.__name__, (Entity,), names, lambda body: body.update(namespace))
+    made = new_class(entity.__name__, (Entity,), names, lambda body: body.update(namespace))
+    for name, pattern in schema.patterns.items():
+        if isinstance(pattern, Query) and pattern.projection is not None:
+            _projection(made, name, pattern.projection, _pattern(schema, pattern, table, keys, removed, edits))
+    return made
+
+
+def _projection(entity: type[Entity], name: str, projection: type[BaseModel], pattern: Get | Query) -> None:
+    kind, _, called = name.partition(".")
+    annotations = {field: info.annotation for field, info in projection.model_fields.items()}
+    body = {"__module__": __name__, "__annotations__": annotations, called: pattern}
+    base: Any = Projection
+    new_class(kind, (base[entity],), {}, lambda namespace: namespace.update(body))
 
 
 def _declared(info: FieldInfo) -> tuple[Any, Any]:
@@ -272,7 +286,9 @@ def check_reads(design: Design) -> None:
                 setattr(made, schema.expiry.name, datetime(2090, 1, 1, tzinfo=UTC))
             written = store.put(made)
             item = written.item()
-            for name, pattern in schema.patterns.items():
+            for pattern in schema.patterns.values():
+                kind = pattern.projection if isinstance(pattern, Query) and pattern.projection else schema.entity
+                name = pattern.name.rpartition(".")[2]
                 index = None if pattern.index is None else schema.table.index(pattern.index)
                 if index is not None and not item.keys() >= {*index.attributes}:
                     continue
@@ -282,7 +298,7 @@ def check_reads(design: Design) -> None:
                 values = {each: _value(written, each) for each in pattern.signature.required}
                 if any(getattr(written, path) != value for path, value in getattr(pattern, "fixed", {}).items()):
                     continue
-                asked = getattr(schema.entity, name)(**values)
+                asked = getattr(kind, name)(**values)
                 if isinstance(pattern, Get):
                     assert store.get(asked) == written, (schema.entity.__name__, name)
                 else:

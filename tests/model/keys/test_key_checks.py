@@ -156,10 +156,6 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: computed(takes_nothing),
         "takes_nothing: declare it as `def takes_nothing(self, field, ...)`",
     ),
-    "a projection of what is computed": (
-        lambda: declared({"name": str}, keys(SK="{initial}"), initial=initial, of=Query(project=["initial"])),
-        "Row.of: initial is computed and not stored; project the fields that it is computed of",
-    ),
 }
 
 

@@ -138,6 +138,11 @@ class OrderSummary(Projection[Order]):
     status: Status
     total: Decimal
 
+    @Query("byStatus", newest_first=True)
+    def open_ones(self, *, since: datetime | None = None) -> FieldCondition:
+        """Summaries of open orders, newest first."""
+        return (attr(self.status) == Status.OPEN) & attr(Order.gift).is_(False)
+
 
 class LatestOrders(Collection):
     customer: Customer

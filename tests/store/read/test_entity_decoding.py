@@ -8,7 +8,19 @@ from typing import Any
 import pytest
 
 from tablewright.engine import Engine
-from tablewright.model import Collection, CollectionQuery, Entity, Get, GlobalIndex, Keys, Query, Table, Upgrades, attr
+from tablewright.model import (
+    Collection,
+    CollectionQuery,
+    Entity,
+    Get,
+    GlobalIndex,
+    Keys,
+    Projection,
+    Query,
+    Table,
+    Upgrades,
+    attr,
+)
 from tablewright.store import Store, Unreadable
 
 stations = Table("stations", "PK", "SK", indexes=[GlobalIndex("byLine", "line", "SK")])
@@ -32,7 +44,11 @@ class Station(Entity, table=stations):
     @Query("byLine")
     def of_line(self, line: str) -> None: ...
 
-    @Query(project=["platforms"])
+
+class Platforms(Projection[Station]):
+    platforms: int
+
+    @Query()
     def platforms_of(self, city: str) -> None: ...
 
 
@@ -67,7 +83,7 @@ READS: dict[str, Callable[[Store], Any]] = {
     "get_many": lambda store: store.get_many([Station.by_id(city="bonn", station_id=f"s-{n}") for n in (1, 2)]),
     "query": lambda store: store.query(Station.of_city(city="bonn")),
     "query by index": lambda store: store.query(Station.of_line(line="U6"), limit=10),
-    "projection": lambda store: store.query(Station.platforms_of(city="bonn")),
+    "projection": lambda store: store.query(Platforms.platforms_of(city="bonn")),
     "scan": lambda store: store.scan(Station),
     "iterate": lambda store: list(store.iterate(Station.of_city(city="bonn"))),
     "collect": lambda store: store.collect(City.called(city="bonn")),

@@ -123,7 +123,7 @@ def test_a_new_item_has_an_empty_list_of_comments(agent: httpx.Client, served: S
 def test_lint_finds_what_was_accepted_and_nothing_else() -> None:
     assert [(finding.rule, finding.place, bool(finding.accepted)) for finding in lint(design)] == [
         ("unbounded-list", "Ticket.comments", True),
-        ("filter-reads-most", "Ticket.unassigned", True),
+        ("filter-reads-most", "QueuedTicket.unassigned", True),
     ]
 
 

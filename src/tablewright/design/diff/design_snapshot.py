@@ -214,8 +214,8 @@ def _pattern(pattern: Get | Query | CollectionQuery) -> dict[str, Any]:
     for member in ("fixed", "where"):
         if getattr(pattern, member, None):
             described[member] = {name: _plain(value) for name, value in getattr(pattern, member).items()}
-    if getattr(pattern, "project", ()):
-        described["project"] = sorted(pattern.project) if isinstance(pattern, Query) else []
+    if isinstance(pattern, Query) and pattern.project:
+        described["project"] = sorted(pattern.project)
     return described
 
 

@@ -154,7 +154,9 @@ def _entity(name: str, old: Described, new: Described, versions: Versions, place
         yield DesignChange(Impact.BACKFILL, f"{name}.{field}", what, migrated(name))
     yield from field_changes(name, old, new, upgraded > 0 or bool(retired), {*moved, *retired})
     for pattern, what in named_changes(old["patterns"], new["patterns"]):
-        yield DesignChange(Impact.FREE, f"{name}.{pattern}", f"pattern {what}")
+        # One of a projection has the name of that.
+        where = pattern if "." in pattern else f"{name}.{pattern}"
+        yield DesignChange(Impact.FREE, where, f"pattern {what}")
 
 
 def _name_change(

@@ -129,15 +129,15 @@ class LintContext:
 
     def queries(self) -> Iterator[tuple[str, Schema, Query, EntityKey]]:
         for schema in self.schemas:
-            for name, pattern in schema.patterns.items():
+            for pattern in schema.patterns.values():
                 if isinstance(pattern, Query):
-                    yield f"{schema.entity.__name__}.{name}", schema, pattern, self.key(schema, pattern.index)
+                    yield pattern.place(schema.entity), schema, pattern, self.key(schema, pattern.index)
 
     def gets(self) -> Iterator[tuple[str, Schema, Get, EntityKey]]:
         for schema in self.schemas:
-            for name, pattern in schema.patterns.items():
+            for pattern in schema.patterns.values():
                 if isinstance(pattern, Get):
-                    yield f"{schema.entity.__name__}.{name}", schema, pattern, self.key(schema, pattern.index)
+                    yield pattern.place(schema.entity), schema, pattern, self.key(schema, pattern.index)
 
     def gathers(self) -> Iterator[tuple[str, type[Collection], CollectionQuery]]:
         for collection in self.design.collections:

@@ -178,7 +178,7 @@ def _gap(context: LintContext, place: str, key: EntityKey, wanted: list[str]) ->
             f"{place} reads {', '.join(lacking)}, which index {key.index.name} does not project, so every item is "
             f"read again from the table{', by another request' if key.index.is_global else ''}, at full cost.",
             f"Let the index have them: {index_code(replace(key.index, include=(*key.index.include, *lacking)))}; or "
-            "declare project with what the caller needs.",
+            "declare the pattern in a Projection of what the caller needs.",
             context.where(schema.entity),
         )
 

@@ -170,7 +170,7 @@ def _values_when_absent(entity: type[BaseModel], fields: Mapping[str, FieldSpec]
 
 
 def partial_entity_error(entity: type[BaseModel], name: str) -> ModelError:
-    """The error for an entity that lacks a field, because it was read with ``project`` or without its blobs."""
+    """The error for an entity that lacks a field, because it was read without its blobs."""
     return ModelError(
         f"this {entity.__name__} was read without its field {name}; read the complete item before you write it"
     )

@@ -21,8 +21,8 @@ from tablewright.store.item_description import describe_item
 _MANY = 100
 
 
-def entity_of(schema: Schema, item: Item, *, partial: bool = False) -> Any:
-    """The entity of an item; with ``partial``, of a projection of it."""
+def entity_of(schema: Schema, item: Item, *, partial: bool = False, whole: Item | None = None) -> Any:
+    """The entity of an item; with ``partial``, of a projection of it, where ``whole`` says which one it is."""
     if schema.subtypes:
         schema = schema.kind_of(item) or schema
     try:
@@ -32,10 +32,10 @@ def entity_of(schema: Schema, item: Item, *, partial: bool = False) -> Any:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         place = ".".join(map(str, first["loc"]))
         reason = f"{place}: {first['msg']}" if place else first["msg"]
-        raise Unreadable(schema.entity.__name__, describe_item(schema, item), reason) from None
+        raise Unreadable(schema.entity.__name__, describe_item(schema, whole or item), reason) from None
     except ModelError as error:
         # Of its shape: it is from a newer program, or a step of the upgrades cannot deal with it.
-        raise Unreadable(schema.entity.__name__, describe_item(schema, item), str(error)) from error
+        raise Unreadable(schema.entity.__name__, describe_item(schema, whole or item), str(error)) from error
 
 
 def entities_of(schema: Schema, items: Sequence[Item]) -> list[Any]:
@@ -56,7 +56,8 @@ def projection_of(schema: Schema, projection: type[BaseModel], item: Item) -> An
         entity = entity_of(schema, item)
     else:
         fields = [schema.fields[name].attribute for name in projection.model_fields]
-        entity = entity_of(schema, {name: item[name] for name in fields if name in item}, partial=True)
+        part = {name: item[name] for name in fields if name in item}
+        entity = entity_of(schema, part, partial=True, whole=item)
     found: dict[str, Any] = {}
     for name in projection.model_fields:
         try:

@@ -247,7 +247,10 @@ async def run_pattern(
 
 
 def selection(owner: Schema | type[Collection], name: str, values: Mapping[str, Any]) -> Any:
-    declared = owner.entity if isinstance(owner, Schema) else owner
+    declared: Any = owner
+    if isinstance(owner, Schema):
+        pattern = owner.patterns.get(name)
+        declared = owner.entity if not isinstance(pattern, Query) else pattern.projection
     return getattr(declared, name.partition(".")[2])(**values)
 
 

@@ -27,7 +27,16 @@ from tablewright.store import (
 )
 from tablewright.systems.servicedesk.caller_ids import CallerIds
 from tablewright.systems.servicedesk.masking.secret_spans import Masked, mask
-from tablewright.systems.servicedesk.model import FOLLOWING, IN_QUEUE, Comment, Priority, QueuedTicket, Status, Ticket
+from tablewright.systems.servicedesk.model import (
+    FOLLOWING,
+    IN_QUEUE,
+    Comment,
+    Priority,
+    QueuedTicket,
+    Status,
+    Ticket,
+    TicketId,
+)
 from tablewright.systems.servicedesk.ticket_numbers import number_of, parse_number
 from tablewright.systems.unreadable_log import UnreadableLog
 
@@ -96,7 +105,7 @@ class ServiceDesk:
         number = parse_number(text)
         if number is None:
             raise Invalid(f"{text} is no ticket number: a character was misheard or left out; ask for it again")
-        async for found in self._store.iterate(Ticket.by_number(number)):
+        async for found in self._store.iterate(TicketId.by_number(number)):
             return await self.get(found.ticket_id)
         raise ResourceNotFound(f"there is no ticket {number}")
 
@@ -105,10 +114,10 @@ class ServiceDesk:
     ) -> TolerantPage[QueuedTicket]:
         """Tickets that are open or in progress, by priority and age: all, what somebody has, or what nobody has."""
         if assignee is not None:
-            selection = Ticket.of_agent(assignee)
+            selection = QueuedTicket.of_agent(assignee)
         else:
-            selection = Ticket.unassigned() if unassigned else Ticket.in_queue()
-        return await self._reader.page(QueuedTicket.of(selection), limit=limit, cursor=cursor)
+            selection = QueuedTicket.unassigned() if unassigned else QueuedTicket.in_queue()
+        return await self._reader.page(selection, limit=limit, cursor=cursor)
 
     async def add_comment(
         self,

@@ -47,12 +47,15 @@ from tablewright.systems.support.model import (
     STAFF_MESSAGE,
     Case,
     Conversation,
+    EscalatedTicket,
     Event,
     Helper,
     Priority,
     Status,
     Ticket,
+    TicketId,
     TicketIdempotency,
+    UnansweredTicket,
 )
 from tablewright.systems.support.short_lived_items import ShortLivedItems
 from tablewright.systems.support.ticket_feedback import TicketFeedback
@@ -181,19 +184,19 @@ class Support(ShortLivedItems):
         self, *, since: date | None = None, until: date | None = None, limit: int = 100, cursor: str | None = None
     ) -> TolerantPage[Ticket]:
         """Tickets of any status, newest first: their ids by an index, and then they themselves by one batch read."""
-        page = await self._reader.page(Ticket.recent(since=since, until=until), limit=limit, cursor=cursor)
+        page = await self._reader.page(TicketId.recent(since=since, until=until), limit=limit, cursor=cursor)
         found = await self.tickets(each.ticket_id for each in page.items)
         return TolerantPage(found.items, [*page.unreadable, *found.unreadable], page.cursor)
 
     async def of_assignee(self, assignee: str, *, limit: int = 50, cursor: str | None = None) -> TolerantPage[Ticket]:
         """Tickets that somebody has to work on, of any status but READY, newest first."""
-        page = await self._reader.page(Ticket.of_assignee(assignee), limit=limit, cursor=cursor)
+        page = await self._reader.page(TicketId.of_assignee(assignee), limit=limit, cursor=cursor)
         found = await self.tickets(each.ticket_id for each in page.items)
         return TolerantPage(found.items, [*page.unreadable, *found.unreadable], page.cursor)
 
     async def unanswered(self, *, limit: int = 50, cursor: str | None = None) -> TolerantPage[Ticket]:
         """Tickets whose customer wrote last, the longest wait first."""
-        page = await self._reader.page(Conversation.unanswered(), limit=limit, cursor=cursor)
+        page = await self._reader.page(UnansweredTicket.waiting(), limit=limit, cursor=cursor)
         found = await self.tickets(each.ticket_id for each in page.items)
         return TolerantPage(found.items, [*page.unreadable, *found.unreadable], page.cursor)
 
@@ -369,9 +372,9 @@ class Support(ShortLivedItems):
 
     async def escalations(
         self, *, engineer: str | None = None, limit: int = 50, cursor: str | None = None
-    ) -> TolerantPage[Ticket]:
+    ) -> TolerantPage[EscalatedTicket]:
         """Tickets that are escalated, newest first: all of them, or an engineer's."""
-        selection = Ticket.escalated() if engineer is None else Ticket.escalated_to(engineer)
+        selection = EscalatedTicket.escalated() if engineer is None else EscalatedTicket.escalated_to(engineer)
         return await self._reader.page(selection, limit=limit, cursor=cursor)
 
     # -- events ------------------------------------------------------------------------------------

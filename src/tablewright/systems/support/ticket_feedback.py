@@ -22,7 +22,7 @@ from tablewright.store import (
     Outcome,
     TolerantPage,
 )
-from tablewright.systems.support.model import Feedback, Helper, Ticket
+from tablewright.systems.support.model import Feedback, FeedbackOfOperator, Helper, Ticket
 
 R = TypeVar("R")
 
@@ -113,9 +113,9 @@ class TicketFeedback:
 
     async def by_operator(
         self, operator_id: str, *, limit: int = 50, cursor: str | None = None
-    ) -> TolerantPage[Feedback]:
+    ) -> TolerantPage[FeedbackOfOperator]:
         """What an operator was given and has given, newest first: ticket, rating, whether it helped, and by whom."""
-        return await self._reader.page(Feedback.by_operator(operator_id), limit=limit, cursor=cursor)
+        return await self._reader.page(FeedbackOfOperator.by_operator(operator_id), limit=limit, cursor=cursor)
 
 
 def _why_no_feedback(cancelled: Cancelled, ticket_id: str, about: str | None) -> Exception:

@@ -18,8 +18,10 @@ from tablewright.systems.support.model import (
     INTERNAL_EVENTS,
     SYSTEM_EVENTS,
     Case,
+    EscalatedTicket,
     Event,
     Feedback,
+    FeedbackOfOperator,
     Priority,
     Status,
     Ticket,
@@ -179,9 +181,8 @@ class EscalationView(BaseModel):
     assigned_to: str | None
 
     @classmethod
-    def of(cls, ticket: Ticket) -> EscalationView:
-        # The index has a part of a ticket; what another program did not write is what it would be in the whole.
-        return cls(**{name: getattr(ticket, name, Ticket.model_fields[name].default) for name in cls.model_fields})
+    def of(cls, ticket: EscalatedTicket) -> EscalationView:
+        return cls(**dict(ticket))
 
 
 class EscalationPage(BaseModel):
@@ -258,22 +259,14 @@ class FeedbackPage(BaseModel):
 
 class OperatorFeedback(BaseModel):
     ticket_id: str
-    given_by: str | None
+    given_by: str
     about: str | None = Field(description="the operator, where a customer gave it; null where the operator did")
     rating: int
     was_helpful: bool | None
 
     @classmethod
-    def of(cls, feedback: Feedback, operator_id: str) -> OperatorFeedback:
-        # The index has a part of it; what another program did not write is null.
-        given_by = getattr(feedback, "given_by", None)
-        return cls(
-            ticket_id=feedback.ticket_id,
-            given_by=given_by,
-            about=None if given_by == operator_id else operator_id,
-            rating=feedback.rating,
-            was_helpful=getattr(feedback, "was_helpful", None),
-        )
+    def of(cls, feedback: FeedbackOfOperator, operator_id: str) -> OperatorFeedback:
+        return cls(**dict(feedback), about=None if feedback.given_by == operator_id else operator_id)
 
 
 class OperatorFeedbackPage(BaseModel):

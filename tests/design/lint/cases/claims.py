@@ -2,7 +2,19 @@
 
 from datetime import date
 
-from tablewright.model import CostClaim, Design, Entity, Get, GlobalIndex, ItemWrite, Query, Table, Volume, Write
+from tablewright.model import (
+    CostClaim,
+    Design,
+    Entity,
+    Get,
+    GlobalIndex,
+    ItemWrite,
+    Projection,
+    Query,
+    Table,
+    Volume,
+    Write,
+)
 from tests.design.lint.cases.case import Case
 
 
@@ -17,7 +29,10 @@ def claimed(claim: CostClaim) -> Design:
         @Get(consistent=True)
         def by_id(self, id: str) -> None: ...
 
-        @Query("byOwner", project=["id"], expected=10)
+    class ThingId(Projection[Thing]):
+        id: str
+
+        @Query("byOwner", expected=10)
         def of_owner(self, owner: str) -> None: ...
 
     return Design(

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any
 
-from tablewright.model import Design, Entity, GlobalIndex, Index, Keys, LocalIndex, Query, Table, attr, when
+from tablewright.model import Design, Entity, GlobalIndex, Index, Keys, LocalIndex, Projection, Query, Table, attr, when
 from tests.declared_patterns import taking
 from tests.design.lint.cases.case import Case, design_of
 
@@ -64,13 +64,17 @@ def projected(include: list[str] | None, *, whole: bool = False) -> Design:
         text: str
         summary: str
 
-        @Query("byAuthor", project=["post_id", "title"])
-        def titles(self, author: str) -> None: ...
-
         if whole:
 
             @Query("byAuthor")
             def of_author(self, author: str) -> None: ...
+
+    class PostTitle(Projection[Post]):
+        post_id: str
+        title: str
+
+        @Query("byAuthor")
+        def titles(self, author: str) -> None: ...
 
     return design_of(Post)
 

@@ -14,6 +14,7 @@ from tablewright.model import (
     Get,
     GlobalIndex,
     Keys,
+    Projection,
     Query,
     RequiredRead,
     Table,
@@ -112,7 +113,7 @@ def in_rome(order: Any) -> FieldCondition:
     return attr(order.city) == "Rome"
 
 
-def projected(*include: str, project: Sequence[str] = ("rating",), typed: bool = False) -> Design:
+def projected(*include: str, project: bool = True, typed: bool = False) -> Design:
     table = Table(
         "feedback",
         "id",
@@ -127,8 +128,18 @@ def projected(*include: str, project: Sequence[str] = ("rating",), typed: bool =
         rating: int
         text: str
 
-        @Query("byOperator", project=project)
-        def of_operator(self, operator: str) -> None: ...
+        if not project:
+
+            @Query("byOperator")
+            def of_operator(self, operator: str) -> None: ...
+
+    if project:
+
+        class Rating(Projection[Feedback]):
+            rating: int
+
+            @Query("byOperator")
+            def of_operator(self, operator: str) -> None: ...
 
     return design_of(Feedback)
 
@@ -247,16 +258,16 @@ CASES = [
         "warning",
     ),
     Case("filter-reads-most", "Order.open", lambda: filtered(in_rome), lambda: filtered(None), "advice"),
-    Case("projection-gap", "Feedback.of_operator", lambda: projected("text"), lambda: projected("rating")),
+    Case("projection-gap", "Rating.of_operator", lambda: projected("text"), lambda: projected("rating")),
     Case(
         "projection-gap",
         "Feedback.of_operator",
-        lambda: projected("rating", project=()),
-        lambda: projected("rating", "text", project=()),
+        lambda: projected("rating", project=False),
+        lambda: projected("rating", "text", project=False),
     ),
     Case(
         "projection-gap",
-        "Feedback.of_operator",
+        "Rating.of_operator",
         lambda: projected("rating", typed=True),
         lambda: projected("rating", "type", typed=True),
     ),

@@ -14,7 +14,7 @@ from tablewright.model import Entity, Keys, ModelError, Query, Selection, Table,
 from tablewright.store.context import Context
 from tablewright.store.read.planning.read_plan import ReadPlan
 from tablewright.store.read.planning.read_planner import plan_selection
-from tests.store.models import Call, Event, Feedback, Session, Ticket, TicketStatus
+from tests.store.models import Call, Event, Feedback, Rating, Session, Ticket, TicketStatus
 
 NOON = datetime(2025, 11, 18, 12, tzinfo=UTC)
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=4) | st.sampled_from(["a", "a#b", "$"])
@@ -54,7 +54,7 @@ SELECTIONS = st.one_of(
     ranged(Ticket.escalated, TIMES, status=st.sampled_from(TicketStatus)),
     ranged(Event.timeline, TIMES | DAYS, ticket_id=TEXT),
     select(Feedback.of_ticket, ticket_id=TEXT),
-    select(Feedback.ratings, operator_id=TEXT),
+    select(Rating.ratings, operator_id=TEXT),
     select(Feedback.thanked, operator_id=TEXT),
     select(Session.of_user, user_id=TEXT),
 )

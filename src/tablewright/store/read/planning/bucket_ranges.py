@@ -35,7 +35,7 @@ _STEPS = {
 
 def plan_buckets(selection: Selection[Any], buckets: Mapping[str, str], plan_for: Callable[..., ReadPlan]) -> ReadPlan:
     """The plan of a selection whose partition key has parts of times: of one bucket, or of a range of them."""
-    schema, pattern = schema_of(selection.entity), f"{selection.entity.__name__}.{selection.name}"
+    schema, pattern = schema_of(selection.entity), selection.pattern.place(selection.entity)
     values = dict(selection.values)
     ranged = None if selection.range is None else schema.path(selection.range)
     for path, part in buckets.items():

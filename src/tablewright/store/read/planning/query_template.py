@@ -48,15 +48,14 @@ class AccessPath:
         projection: type[BaseModel] | None = None,
     ) -> None:
         self.schema = schema = schema_of(entity)
-        self.pattern = f"{owner.__name__}.{name}"
+        self.pattern = name if "." in name else f"{owner.__name__}.{name}"
         self.query = query
         self.other_schemas = other_schemas
         self.load_large = load_large
         self.projection = projection
         # The fields that are read; empty for all of them, which an upgrade needs.
-        self.project = tuple(query.project)
-        if projection is not None:
-            self.project = () if schema.upgrades is not None else tuple(projection.model_fields)
+        is_partial = projection is not None and schema.upgrades is None
+        self.project = tuple(projection.model_fields) if projection is not None and is_partial else ()
         # As a collection does.
         self.reads_whole_partition = owner is not entity
         table = schema.table

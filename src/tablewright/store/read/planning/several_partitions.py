@@ -34,7 +34,7 @@ def plan_partitions(
     empty_target: Callable[[], ReadTarget],
 ) -> ReadPlan:
     """The plan of a selection whose partition key has several values for some fields."""
-    pattern = f"{selection.entity.__name__}.{selection.name}"
+    pattern = selection.pattern.place(selection.entity)
     given = {name: _values(pattern, name, selection.values[name]) for name in several if name in selection.values}
     plans: dict[bytes, ReadPlan] = {}
     for number, values in enumerate(product(*given.values()), 1):

@@ -19,6 +19,7 @@ from tablewright.model import (
     Large,
     Numbered,
     Personal,
+    Projection,
     Query,
     Unique,
     UpdatedAt,
@@ -28,7 +29,6 @@ from tablewright.model import (
     when,
 )
 from tablewright.systems.support.entities.support_tables import (
-    ESCALATION_ATTRIBUTES,
     ESCALATION_SHARDS,
     RECENT_SHARDS,
     STATUS_SHARDS,
@@ -138,31 +138,38 @@ class Ticket(Entity, table=tickets, type_name="ticket"):
     def by_status(self, status: Status, *, since: date | None = None, until: date | None = None) -> None:
         """The tickets of a status, newest first."""
 
-    @Query("recent-tickets-index", newest_first=True, project=["ticket_id"], expected=100)
+
+class TicketId(Projection[Ticket]):
+    """The id of a ticket."""
+
+    ticket_id: str
+
+    @Query("recent-tickets-index", newest_first=True, expected=100)
     def recent(self, *, since: date | None = None, until: date | None = None) -> None:
         """The ids of all tickets, newest first."""
 
-    @Query(
-        "escalated-tickets-index",
-        newest_first=True,
-        project=ESCALATION_ATTRIBUTES[1:],
-        expected=50,
-    )
+    @Query("assignee-index", newest_first=True, expected=20)
+    def of_assignee(self, assigned_to: str) -> None:
+        """The ids of the tickets that somebody has to work on, newest first."""
+
+
+class EscalatedTicket(Projection[Ticket]):
+    """What is shown of an escalated ticket."""
+
+    ticket_id: str
+    priority: Priority
+    customer_id: str
+    escalation_reason: str | None
+    escalated_at: datetime | None
+    assigned_to: str | None
+
+    @Query("escalated-tickets-index", newest_first=True, expected=50)
     def escalated(self, *, since: date | None = None, until: date | None = None) -> None:
         """The escalated tickets, newest first."""
 
-    @Query(
-        "engineer-index",
-        newest_first=True,
-        project=ESCALATION_ATTRIBUTES[1:],
-        expected=20,
-    )
+    @Query("engineer-index", newest_first=True, expected=20)
     def escalated_to(self, assigned_to: str, *, since: date | None = None, until: date | None = None) -> None:
         """The escalated tickets of an engineer, newest first."""
-
-    @Query("assignee-index", newest_first=True, project=["ticket_id"], expected=20)
-    def of_assignee(self, assigned_to: str) -> None:
-        """The ids of the tickets that somebody has to work on, newest first."""
 
 
 CUSTOMER_MESSAGE, STAFF_MESSAGE, NOTE = "customer_message", "staff_message", "internal_note"
@@ -245,8 +252,14 @@ class Conversation(Entity, table=tickets, type_name="conversation"):
         GSI8SK="{last_message_at}",
     )
 
-    @Query("unanswered-index", project=["ticket_id"], expected=50)
-    def unanswered(self) -> None:
+
+class UnansweredTicket(Projection[Conversation]):
+    """The id of a ticket whose customer wrote last."""
+
+    ticket_id: str
+
+    @Query("unanswered-index", expected=50)
+    def waiting(self) -> None:
         """The ids of the tickets whose customer wrote last, the longest wait first."""
 
 
@@ -285,19 +298,23 @@ class Feedback(Entity, table=tickets, type_name="feedback"):
     def of_ticket(self, ticket_id: str) -> None:
         """The feedback on a ticket, newest first."""
 
-    @Query(
-        "GSI3-operator-index",
-        newest_first=True,
-        project=["ticket_id", "rating", "was_helpful", "given_by"],
-        expected=50,
-    )
-    def by_operator(self, operator_id: str, *, since: date | None = None, until: date | None = None) -> None:
-        """What an operator was given and has given, newest first."""
-
     @property
     def about(self) -> str | None:
         """Whose help it is about; None for feedback of an operator, which is about nobody's."""
         return None if self.given_by == self.operator_id else self.operator_id
+
+
+class FeedbackOfOperator(Projection[Feedback]):
+    """What an operator sees of feedback."""
+
+    ticket_id: str
+    rating: int = Field(ge=1, le=5)
+    was_helpful: bool | None
+    given_by: str
+
+    @Query("GSI3-operator-index", newest_first=True, expected=50)
+    def by_operator(self, operator_id: str, *, since: date | None = None, until: date | None = None) -> None:
+        """What an operator was given and has given, newest first."""
 
 
 class Case(Collection):
