@@ -18,8 +18,10 @@ DIGITS = "12345678901234567890123456789012345678"
     [
         ({"S": "a\nb"}, "a b"),
         ({"N": DIGITS}, DIGITS),
-        ({"B": "AAEC"}, "3 bytes"),
-        ({"B": "AAE="}, "2 bytes"),
+        ({"B": "AAEC"}, "AAEC"),
+        ({"B": "AAE="}, "AAE="),
+        ({"B": ""}, "0 bytes"),
+        ({"B": "AAEC" * 20}, "60 bytes"),
         ({"BOOL": False}, "false"),
         ({"NULL": True}, "null"),
         ({"M": {"a": {"L": [{"S": "x"}, {"N": "1"}]}}}, "{a: [x, 1]}"),

@@ -159,3 +159,16 @@ def test_a_path_leads_into_maps_and_lists_and_a_quoted_name_does_not() -> None:
     assert found.body["FilterExpression"] == "#n0[0].#n1 = :v0 AND #n2 = :v1 AND attribute_exists(#n3.#n4)"
     assert list(names.values()) == ["lines", "sku", "a.b", "address", "zip code"]
     assert parse_conditions('n between "1 and 2" and 3')[0].values == ('"1 and 2"', "3")
+
+
+def test_nothing_is_promised_of_what_nobody_has_counted() -> None:
+    fresh = {**DESCRIPTION, "TableSizeBytes": 0, "ItemCount": 0}
+    of_engine = plan(fresh, parse_conditions("total = 3"))
+    assert (of_engine.page_units, of_engine.all_units, of_engine.is_unknown) == (0.5, 0.5, False)
+    # A request reads 1 MB at most.
+    elsewhere = plan(fresh, parse_conditions("total = 3"), is_counted=False)
+    assert (elsewhere.page_units, elsewhere.all_units, elsewhere.is_unknown) == (128, None, True)
+    # moto counts items and not their size.
+    assert plan({**fresh, "ItemCount": 9}, []).page_units == 128
+    assert not planned("pk = 1").is_most
+    assert planned("pk = 1 and total = 3").is_most

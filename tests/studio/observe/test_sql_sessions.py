@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 
 import pytest
 
+from tablewright.sql import SqlError
 from tablewright.store import EndpointBackend, Request
 from tablewright.studio.observe.sql_sessions import SqlSessions
 from tablewright.studio.studio_database import StudioDatabase
@@ -65,3 +67,32 @@ def test_an_endpoint_shows_no_past() -> None:
     endpoint = StudioDatabase("there", EndpointBackend("us-east-1", "http://127.0.0.1:1", {}))
     with pytest.raises(Refused, match="does not show its past"):
         endpoint.at(BEGIN)
+
+
+def test_a_query_that_waits_for_another_one_is_stopped_by_itself() -> None:
+    with past_tables() as database:
+        sessions = SqlSessions(database)
+        stopped, ended = threading.Event(), threading.Event()
+        errors: list[str] = []
+
+        def waits() -> None:
+            try:
+                with sessions.turn(None, stopped) as session:
+                    session.query("SELECT 1")
+            except SqlError as error:
+                errors.append(str(error))
+            ended.set()
+
+        with sessions.turn(None, threading.Event()) as session:
+            thread = threading.Thread(target=waits)
+            thread.start()
+            assert not ended.wait(0.3)
+            stopped.set()
+            assert ended.wait(5)
+            assert errors == ["the query was stopped"]
+            # What runs goes on.
+            assert session.query("SELECT count(*) FROM kept").rows == [(9,)]
+        thread.join()
+        with sessions.turn(None, threading.Event()) as session:
+            assert session.query("SELECT 2").rows == [(2,)]
+        sessions.close()

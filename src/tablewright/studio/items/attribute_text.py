@@ -47,6 +47,7 @@ TYPES = {
 """The types of attribute values, as DynamoDB calls them."""
 
 _SHOWN = 80
+_SHORT_BYTES = 16
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
@@ -66,8 +67,9 @@ def short_text(value: AttributeValue, most: int = _SHOWN) -> str:
     elif kind == "NULL":
         text = "null"
     elif kind == "B":
-        # A third less than its base64.
-        text = f"{len(content) * 3 // 4 - content[-2:].count('=')} bytes"
+        # A third less than its base64; what is short may be a key, which tells items apart.
+        size = len(content) * 3 // 4 - content[-2:].count("=")
+        text = content if 0 < size <= _SHORT_BYTES else f"{size} bytes"
     elif kind == "M":
         text = _joined("{", ((f"{name}: ", each) for name, each in content.items()), "}", most)
     elif kind == "L":

@@ -86,11 +86,15 @@ class ItemPlan:
     operation: str
     body: dict[str, Any]
     place: Place
-    # Read units of one page, at most, and of all pages if everything has to be read.
+    # Read units of one page, and of all pages if everything has to be read, as far as that is known.
     page_units: float
     all_units: float | None
     # Whether it reads items that it does not show.
     is_filtered: bool
+    # Whether a page may not take more: one without a filter has so many items, of the size that they have on average.
+    is_most: bool = False
+    # Whether everything has to be read and nobody has counted how much that is.
+    is_unknown: bool = False
 
     @property
     def is_scan(self) -> bool:
@@ -183,8 +187,13 @@ def plan(
     is_backward: bool = False,
     after: Item | None = None,
     limit: int = PAGE,
+    is_counted: bool = True,
 ) -> ItemPlan:
-    """The request that answers a search; with ``index`` on that one, else where it takes the least."""
+    """The request that answers a search; with ``index`` on that one, else where it takes the least.
+
+    ``is_counted`` says that the sizes of the description are those of now. Amazon DynamoDB counts every six hours, and
+    others never; then nothing is known of a place without a size.
+    """
     places = places_of(description)
     if index is not None:
         places = [place for place in places if place.index == index]
@@ -213,14 +222,18 @@ def plan(
     if after is not None:
         body["ExclusiveStartKey"] = after
     size, number = place.size, max(place.items, 1)
-    page_bytes = min(_MOST_BYTES, size if filters else min(size, limit * size / number))
+    is_known = size > 0 or (is_counted and not place.items)
+    page_bytes = min(_MOST_BYTES, size if filters else min(size, limit * size / number)) if is_known else _MOST_BYTES
+    reads_all = bool(filters) and not in_key
     return ItemPlan(
         "Query" if in_key else "Scan",
         body,
         place,
         _units(page_bytes),
-        _units(size) if filters and not in_key else None,
+        _units(size) if reads_all and is_known else None,
         bool(filters),
+        is_most=bool(filters) or not is_known,
+        is_unknown=reads_all and not is_known,
     )
 
 

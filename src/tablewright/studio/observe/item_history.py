@@ -9,10 +9,12 @@ from nicegui import ui
 
 from tablewright.dynamo import Item
 from tablewright.engine import ItemVersion
+from tablewright.studio.items.item_edits import more_than_one_item
 from tablewright.studio.observe.item_differences import Difference, differences, short_item, short_value
 from tablewright.studio.observe.past_reads import PastReads, exact_time
 from tablewright.studio.studio_page import StudioPage
 from tablewright.studio.studio_parts import code_block
+from tablewright.ui.api_calls import Refused
 from tablewright.ui.components import box, button, pill, text
 from tablewright.ui.feedback import toast
 from tablewright.ui.texts import Texts
@@ -98,6 +100,11 @@ class ItemHistory:
 
     async def _restore(self, item: Item) -> None:
         t = self._page.t
+        schema = self._page.database.schema_of_item(self._table, item)
+        why = None if schema is None else more_than_one_item(schema)
+        if schema is not None and why is not None:
+            # A put would leave the guards and counters of another version.
+            raise Refused(400, "design", t("observe.restore_by_store", name=schema.entity.__name__, why=why), {})
         body = {"TableName": self._table, "Item": item}
         about = ", ".join(self._key)
         title, action = t("observe.restore_item"), t("studio.restore")

@@ -41,6 +41,10 @@ _TIME = {
     "choose_item": ("Choose an item to see its versions.", "Scegli un item per vederne le versioni."),
     "first_known": ("first known", "prima nota"),
     "restore_item": ("Restore this version", "Ripristina questa versione"),
+    "restore_by_store": (
+        "A {name} is more than one item ({why}): put this version back with the store",
+        "Un {name} è più di un item ({why}): ripristina questa versione con lo store",
+    ),
     "restore_table": ("Restore the table to this time", "Ripristina la tabella a questo istante"),
     "sql_then": ("SQL at this time", "SQL a questo istante"),
     "to_table": ("To the table", "Alla tabella"),
@@ -91,11 +95,16 @@ _SQL = {
     ),
     "read_and_run": ("Scan, and run", "Leggi ed esegui"),
     "running": ("The query is running", "La query è in esecuzione"),
+    "waiting": (
+        "The query of another window is running; this one follows it",
+        "È in esecuzione la query di un'altra finestra; questa la segue",
+    ),
     "reading": (
         "Reading {table}: {items} of about {expected} items",
         "Lettura di {table}: {items} di circa {expected}",
     ),
-    "rows": ("{number} rows", "{number} righe"),
+    "rows.one": ("{number} row", "{number} riga"),
+    "rows.many": ("{number} rows", "{number} righe"),
     "rows_cut": ("These are the first; an export has all.", "Queste sono le prime; un'esportazione le ha tutte."),
     "unreadable": ("{number} items unreadable as {entity}", "{number} item illeggibili come {entity}"),
     "chart": ("Chart", "Grafico"),

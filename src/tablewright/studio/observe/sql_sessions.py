@@ -1,7 +1,9 @@
 """The SQL sessions of a studio, which all of its windows share: of the present, and of the moments that were asked for.
 
     with sessions.use(at) as session:        at: epoch seconds, or None for the present
-        session.query(...)
+        session.estimate(...)
+    with sessions.turn(at, stopped) as session:
+        session.query(...)                   what takes long, one after the other; stopped also while it waits
 
 What was read of the present is kept while the studio runs. What was read of a moment never changes; a few moments are
 kept, and one that somebody uses at the time is not closed.
@@ -14,14 +16,15 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from tablewright.sql import SqlSession
+from tablewright.sql import SqlError, SqlSession
 from tablewright.studio.studio_database import StudioDatabase
 
 __all__ = ["SqlSessions"]
 
 _MOMENTS = 4
+_LOOK_EVERY = 0.1
 _SEGMENTS = 4
 
 
@@ -29,6 +32,8 @@ _SEGMENTS = 4
 class _Kept:
     session: SqlSession
     users: int = 0
+    # Whoever has it runs a query.
+    turn: threading.Lock = field(default_factory=threading.Lock)
 
 
 class SqlSessions:
@@ -43,6 +48,25 @@ class SqlSessions:
     @contextmanager
     def use(self, at: float | None) -> Iterator[SqlSession]:
         """The session of a moment, which stays open for as long as this is used."""
+        with self._used(at) as kept:
+            yield kept.session
+
+    @contextmanager
+    def turn(self, at: float | None, stopped: threading.Event) -> Iterator[SqlSession]:
+        """The same once no other window's query runs in it; SqlError if this one is stopped before that."""
+        with self._used(at) as kept:
+            while not kept.turn.acquire(timeout=_LOOK_EVERY):
+                if stopped.is_set():
+                    raise SqlError("the query was stopped")
+            try:
+                if stopped.is_set():
+                    raise SqlError("the query was stopped")
+                yield kept.session
+            finally:
+                kept.turn.release()
+
+    @contextmanager
+    def _used(self, at: float | None) -> Iterator[_Kept]:
         with self._lock:
             kept = self._kept.get(at)
             if kept is None:
@@ -55,7 +79,7 @@ class SqlSessions:
         try:
             for each in surplus:
                 each.session.close()
-            yield kept.session
+            yield kept
         finally:
             with self._lock:
                 kept.users -= 1

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
+import threading
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -71,7 +72,9 @@ class _Sql:
         self._at = at
         self._progress: LoadProgress | None = None
         self._is_running = False
+        # The session, while the query of this window runs in it; and whether somebody has stopped that.
         self._running: SqlSession | None = None
+        self._stopped = threading.Event()
         t = page.t
         with box("tw-body st-sql"):
             self._side = box("tw-card st-sql-side", "aside", aria_label=t("observe.relations"))
@@ -229,10 +232,20 @@ class _Sql:
 
     async def _working(self, work: Callable[[SqlSession], _T]) -> _T:
         """The result of something long: what it has read is said, and it can be stopped."""
-        self._is_running, self._progress = True, None
+        self._is_running, self._progress, self._stopped = True, None, threading.Event()
+        stopped = self._stopped
+
+        def in_turn() -> _T:
+            with self._page.sql.turn(self._at, stopped) as session:
+                self._running = session
+                try:
+                    return work(session)
+                finally:
+                    self._running = None
+
         self._timer.activate()
         try:
-            return await self._asked(work)
+            return await _in_thread(in_turn)
         finally:
             self._is_running = False
             self._timer.deactivate()
@@ -241,13 +254,9 @@ class _Sql:
     async def _asked(self, work: Callable[[SqlSession], _T]) -> _T:
         def asked() -> _T:
             with self._page.sql.use(self._at) as session:
-                self._running = session
                 return work(session)
 
-        try:
-            return await asyncio.to_thread(asked)
-        except SqlError as error:
-            raise Refused(400, "sql", str(error), {}) from None
+        return await _in_thread(asked)
 
     def _note(self, progress: LoadProgress) -> None:
         self._progress = progress
@@ -257,7 +266,7 @@ class _Sql:
         self._status.clear()
         with self._status, box("tw-banner tw-banner-info"):
             if progress is None:
-                text(t("observe.running"))
+                text(t("observe.running" if self._running is not None else "observe.waiting"))
             else:
                 text(
                     t(
@@ -269,8 +278,11 @@ class _Sql:
                 )
 
     def _stop(self) -> None:
-        if self._is_running and self._running is not None:
-            self._running.stop()
+        """Stop what this window waits for: its query, or its turn while another window's is running."""
+        self._stopped.set()
+        running = self._running
+        if self._is_running and running is not None:
+            running.stop()
 
     async def _read_again(self) -> None:
         await self._asked(SqlSession.forget)
@@ -283,7 +295,7 @@ class _Sql:
         self._shown.clear()
         with self._shown:
             with box("tw-row tw-wrap"):
-                pill(t("observe.rows", number=t.number(len(result.rows)) + ("+" if result.is_cut else "")), "good")
+                pill(t.count("observe.rows", len(result.rows)) + ("+" if result.is_cut else ""), "good")
                 text(f"{result.seconds * 1000:,.0f} ms", "tw-mute tw-small")
                 for name, count in unreadable.items():
                     pill(t("observe.unreadable", number=t.number(count), entity=name), "warn")
@@ -313,6 +325,13 @@ class _Sql:
         with self._page.client:
             ui.download.content(content, f"result.{kind}", media_type=_FILES[kind])
         toast(self._page.t("observe.exported", kind=_FILE_NAMES[kind]))
+
+
+async def _in_thread(work: Callable[[], _T]) -> _T:
+    try:
+        return await asyncio.to_thread(work)
+    except SqlError as error:
+        raise Refused(400, "sql", str(error), {}) from None
 
 
 def _chart(result: SqlResult) -> tuple[list[str], list[float]] | None:

@@ -31,6 +31,8 @@ _STEPS = (
 # What a view that names no moment is of: so long ago.
 _AGO = 3600.0
 _UTC = " UTC"
+# The part before the thumb, while it is moved.
+_FOLLOW = "this.style.setProperty('--part', 100 * (this.value - this.min) / (this.max - this.min) + '%')"
 
 
 def moment_of(typed: str) -> float:
@@ -128,6 +130,8 @@ class Moments:
                 value=f"{moment:.3f}",
                 aria_label=label,
                 aria_valuetext=exact_time(moment),
+                style=f"--part: {100 * (moment - self.earliest) / max(self.latest - self.earliest, 0.001):.2f}%",
+                oninput=_FOLLOW,
             )
 
         async def go() -> None:

@@ -128,6 +128,7 @@ class _Items:
             index=query.get("index"),
             is_backward=query.get("order") == "down",
             after=None if after is None else token_key(after),
+            is_counted=self._page.database.engine is not None,
         )
 
     def _draw_bar(self) -> None:

@@ -37,9 +37,15 @@ def draw_verdict(t: Texts, place: ui.element, planned: Callable[[], ItemPlan]) -
         label = t("studio.scan_of" if found.is_scan else "studio.query_of", place=where)
         pill(label, "warn" if found.is_scan and found.is_filtered else "info")
         price = found.page_units * float(_read_price())
-        cost = t("studio.cost", units=_counted(t, found.page_units), price=f"{price:.7f}")
+        cost = t(
+            "studio.cost_most" if found.is_most else "studio.cost",
+            units=_counted(t, found.page_units),
+            price=f"{price:.7f}",
+        )
         if found.all_units is not None:
             cost += " · " + t("studio.cost_all", units=_counted(t, found.all_units))
+        if found.is_unknown:
+            cost += " · " + t("studio.cost_unknown")
         text(cost, "tw-mute tw-small")
 
 

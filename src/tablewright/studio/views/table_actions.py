@@ -11,11 +11,12 @@ from typing import Any, Protocol
 from urllib.parse import quote
 
 from tablewright.studio.studio_page import StudioPage
+from tablewright.ui.api_calls import Refused
 from tablewright.ui.components import menu, menu_item
 from tablewright.ui.feedback import dialog, toast
 from tablewright.ui.forms import Form
 
-__all__ = ["create_request", "draw_table_actions", "new_table_dialog"]
+__all__ = ["create_request", "draw_table_actions", "index_request", "new_table_dialog"]
 
 _TYPES = {"S": "String (S)", "N": "Number (N)", "B": "Binary (B)"}
 _VIEWS = ("NEW_AND_OLD_IMAGES", "NEW_IMAGE", "OLD_IMAGE", "KEYS_ONLY")
@@ -118,10 +119,94 @@ def draw_table_actions(page: StudioPage, found: Described) -> None:
         menu_item(t("studio.toggle_stream_off" if found.stream else "studio.toggle_stream_on"), stream)
         menu_item(t("studio.toggle_protection"), protection)
         menu_item(t("studio.change_ttl"), lambda: _ttl_dialog(page, found, change))
+        menu_item(t("studio.add_index"), lambda: _index_dialog(page, found, change))
+        if found.description.get("GlobalSecondaryIndexes"):
+            menu_item(t("studio.drop_index"), lambda: _drop_index_dialog(page, found, change))
+        menu_item(t("studio.change_billing"), lambda: _billing_dialog(page, found, change))
         menu_item(t("studio.back_up"), lambda: _backup_dialog(page, found), "download")
         if found.backups or found.has_recovery:
             menu_item(t("studio.restore"), lambda: _restore_dialog(page, found), "undo")
         menu_item(t("studio.delete_table"), lambda: _delete(page, name), "trash")
+
+
+def index_request(values: Mapping[str, Any], description: Mapping[str, Any]) -> dict[str, Any]:
+    """The UpdateTable request, without the table, that adds the index of what was typed in the form."""
+    types = {each["AttributeName"]: each["AttributeType"] for each in description["AttributeDefinitions"]}
+    key = [(values["partition"].strip(), values["partition_type"], "HASH")]
+    if values["sort"].strip():
+        key.append((values["sort"].strip(), values["sort_type"], "RANGE"))
+    create: dict[str, Any] = {
+        "IndexName": values["name"].strip(),
+        "KeySchema": [{"AttributeName": name, "KeyType": part} for name, _, part in key],
+        "Projection": {"ProjectionType": values["projection"]},
+    }
+    units = description.get("ProvisionedThroughput") or {}
+    if units.get("ReadCapacityUnits"):
+        create["ProvisionedThroughput"] = {
+            name: units[name] for name in ("ReadCapacityUnits", "WriteCapacityUnits") if name in units
+        }
+    types |= {name: kind for name, kind, _ in key if name not in types}
+    return {
+        "AttributeDefinitions": [{"AttributeName": name, "AttributeType": kind} for name, kind in types.items()],
+        "GlobalSecondaryIndexUpdates": [{"Create": create}],
+    }
+
+
+def _index_dialog(page: StudioPage, found: Described, change: Any) -> None:
+    t = page.t
+    with dialog(t("studio.add_index")) as made:
+
+        async def submit(values: dict[str, Any], _: str) -> None:
+            made.close()
+            await change("UpdateTable", index_request(values, found.description), "an index")
+
+        form = Form(t, submit=submit, action=t("studio.create"), cancel=made.close)
+        form.text("name", t("studio.name"), most=255)
+        form.text("partition", t("studio.partition_key"), most=255)
+        form.choice("partition_type", t("studio.type"), _TYPES, hint=t("studio.index_type_hint"))
+        form.text("sort", t("studio.sort_key"), most=255, hint=t("studio.index_sort_hint"))
+        form.choice("sort_type", t("studio.type"), _TYPES)
+        form.choice("projection", t("studio.projection"), {each: each for each in ("ALL", "KEYS_ONLY")})
+        form.end()
+
+
+def _drop_index_dialog(page: StudioPage, found: Described, change: Any) -> None:
+    t = page.t
+    names = [each["IndexName"] for each in found.description["GlobalSecondaryIndexes"]]
+    with dialog(t("studio.drop_index")) as made:
+
+        async def submit(values: dict[str, Any], _: str) -> None:
+            made.close()
+            body = {"GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": values["index"]}}]}
+            await change("UpdateTable", body, "an index is deleted")
+
+        form = Form(t, submit=submit, action=t("studio.delete"), cancel=made.close)
+        form.choice("index", t("studio.index"), {name: name for name in names})
+        form.end()
+
+
+def _billing_dialog(page: StudioPage, found: Described, change: Any) -> None:
+    t = page.t
+    with dialog(t("studio.change_billing")) as made:
+
+        async def submit(values: dict[str, Any], _: str) -> None:
+            body: dict[str, Any] = {"BillingMode": values["mode"]}
+            if values["mode"] == "PROVISIONED":
+                try:
+                    reads, writes = int(values["reads"]), int(values["writes"])
+                except ValueError:
+                    raise Refused(400, "units", t("studio.whole_units"), {}) from None
+                body["ProvisionedThroughput"] = {"ReadCapacityUnits": reads, "WriteCapacityUnits": writes}
+            made.close()
+            await change("UpdateTable", body, "billing")
+
+        modes = {"PAY_PER_REQUEST": t("studio.on_demand"), "PROVISIONED": t("studio.provisioned_mode")}
+        units = found.description.get("ProvisionedThroughput") or {}
+        form = Form(t, submit=submit, action=t("studio.change"), cancel=made.close)
+        form.choice("mode", t("studio.billing"), modes, value=None if found.is_on_demand else "PROVISIONED")
+        form.text("reads", t("studio.read_units"), value=str(units.get("ReadCapacityUnits") or 5), kind="number")
+        form.text("writes", t("studio.write_units"), value=str(units.get("WriteCapacityUnits") or 5), kind="number")
+        form.end()
 
 
 def _ttl_dialog(page: StudioPage, found: Described, change: Any) -> None:

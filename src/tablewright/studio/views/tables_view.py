@@ -141,7 +141,7 @@ async def _all(page: StudioPage) -> None:
             figure(t("studio.items"), t.number(sum(each.get("ItemCount", 0) for each in known)))
             figure(t("studio.size"), size_text(sum(each.get("TableSizeBytes", 0) for each in known)))
         columns: list[Column[tuple[str, Any]]] = [
-            Column(t("studio.table"), lambda row: text(row[0], "tw-mono tw-strong")),
+            Column(t("studio.table"), lambda row: text(row[0], "tw-mono tw-strong st-table-name", title=row[0])),
             Column(t("studio.keys"), lambda row: _shown(row[1], _keys)),
             Column(t("studio.entities"), lambda row: _entities(page, row[0])),
             Column(t("studio.indexes"), lambda row: _shown(row[1], _index_count), end=True),
