@@ -16,7 +16,6 @@ A missing attribute counts as what it is read as: the default of its field, or N
 from __future__ import annotations
 
 import builtins
-import operator as operators
 from dataclasses import replace
 from decimal import Decimal
 from enum import Enum
@@ -24,7 +23,7 @@ from typing import Any, Generic, Literal, TypeVar, overload
 
 from pydantic import ValidationError
 
-from tablewright.dynamo import AttributeValue, Path, parse_path, same_value
+from tablewright.dynamo import AttributeValue, Path, parse_path
 from tablewright.dynamo.expressions import (
     And,
     Arithmetic,
@@ -37,12 +36,11 @@ from tablewright.dynamo.expressions import (
     Operand,
     Or,
     Placeholder,
-    compare,
     leaves,
     operands,
 )
 from tablewright.dynamo.expressions import Literal as LiteralValue
-from tablewright.dynamo.expressions.builder import exists, holds, missing
+from tablewright.dynamo.expressions.builder import exists, missing
 from tablewright.model.errors import ModelError
 from tablewright.model.field_conditions import (
     ChangeKind,
@@ -55,6 +53,7 @@ from tablewright.model.field_conditions import (
 )
 from tablewright.model.items.field_layout import encode_value, invalid_value
 from tablewright.model.items.field_paths import markers_of, place_of
+from tablewright.model.items.missing_values import COMPARISONS, is_met_by, is_met_by_missing, missing_steps
 from tablewright.model.schema import schema_of
 from tablewright.model.values.attribute_codec import encode
 
@@ -90,7 +89,7 @@ def present(field: T | None) -> T:
 class Attr(Generic[T]):
     """A field in conditions and changes: ``attr(Ticket.status)``."""
 
-    __slots__ = ("_default", "_entity", "_location", "_made", "_parsed", "_path", "_place", "_refusal")
+    __slots__ = ("_default", "_entity", "_lacking", "_location", "_made", "_parsed", "_path", "_place", "_refusal")
 
     def __init__(self, entity: Any, path: str) -> None:
         schema = schema_of(entity)
@@ -107,6 +106,11 @@ class Attr(Generic[T]):
             self._location = schema.locate(path, self._name)
             if (factory := entity.model_fields[path].default_factory) in _EMPTY:
                 self._default = _EMPTY[factory]
+        self._lacking = missing_steps(entity, path) if self._location is None else ()
+        if self._lacking and all(step.value == self._lacking[0].value for step in self._lacking):
+            # It is the same, wherever the path ends.
+            self._default = self._lacking[0].value
+            self._lacking = ()
         # Why no condition can be on it.
         self._refusal: str | None = None
         if self._place.path in schema.unstored.names:
@@ -157,7 +161,10 @@ class Attr(Generic[T]):
         options = tuple(self._literal(value) for value in values if value is not None)
         text = f"{self._path} is {' or '.join(map(_words, values)) or 'one of no values'}"
         # No value is one of none.
-        node = In(self._node(), options) if options else And((self._exists(), self._missing()))
+        parts = [In(self._node(), options[at : at + _MOST_OPTIONS]) for at in range(0, len(options), _MOST_OPTIONS)]
+        node: Condition = parts[0] if len(parts) == 1 else Or(tuple(parts))
+        if not parts:
+            node = And((self._exists(), self._missing()))
         found = self._condition(node, text)
         if len(options) == len(values):
             return found
@@ -420,6 +427,12 @@ class Attr(Generic[T]):
 
     def _states(self) -> list[tuple[Operand, tuple[Condition, ...]]]:
         """What the field is in an item: its attribute, or the default of a missing one; each with its condition."""
+        if self._lacking:
+            known = [step for step in self._lacking if step.value is not None]
+            return [
+                (self._node(), (self._exists(),)),
+                *((LiteralValue(step.value), (step.condition,)) for step in known if step.value is not None),
+            ]
         if self._default is None:
             return [(self._node(), ())]
         return [(self._node(), (self._exists(),)), (LiteralValue(self._default), (self._missing(),))]
@@ -427,18 +440,32 @@ class Attr(Generic[T]):
     def _is_none(self) -> FieldCondition:
         """None is stored as no attribute, or as NULL; where a missing one is a default, as NULL only."""
         null: Condition = Compare("=", self._node(), LiteralValue(_NULL))
-        if self._default is None:
+        if self._lacking:
+            null = Or((*(step.condition for step in self._lacking if step.value is None), null))
+        elif self._default is None:
             null = Or((self._missing(), null))
         return self._described(null, f"{self._path} is None")
 
     def _condition(self, node: Condition, text: str, *, is_missing_known: bool = False) -> FieldCondition:
         """A condition, which a missing attribute meets if the default of its field does."""
         default = self._default
+        if self._lacking and not is_missing_known and not _has_parameters(node):
+            return self._described(self._with_missing(node), text)
         if default is not None and not is_missing_known and not _has_parameters(node):
-            is_met = _is_met(node, default, self._place.path)
-            if is_met is not _is_met_by_missing(node):
+            is_met = is_met_by(node, default, self._place.path)
+            if is_met is not is_met_by_missing(node):
                 node = Or((self._missing(), node)) if is_met else And((self._exists(), node))
         return self._described(node, text)
+
+    def _with_missing(self, condition: Condition) -> Condition:
+        """A condition that a path also meets where it is missing, if the value that it has then does."""
+        node = condition
+        if_missing = is_met_by_missing(condition)
+        for step in self._lacking:
+            is_met = if_missing if step.value is None else is_met_by(condition, step.value, self._place.path)
+            if is_met is not if_missing:
+                node = Or((step.condition, node)) if is_met else And((Not(step.condition), node))
+        return node
 
     def _described(self, node: Condition, text: str) -> FieldCondition:
         if self._refusal is not None:
@@ -467,29 +494,12 @@ def _placeholder(parameter: FilterParameter) -> Placeholder:
     return Placeholder(f":{parameter.name}")
 
 
+# The service takes so many in an IN.
+_MOST_OPTIONS = 100
 # The types whose comparisons are remembered, and how many of one field.
 _REMEMBERED = frozenset([str, int, bool, type(None)])
 _MAX_REMEMBERED = 128
 _LONG = 64
-
-
-def _is_met(condition: Condition, value: AttributeValue, path: str) -> bool:
-    """Whether a value meets a condition. Most compare with one value, and are not compiled for that."""
-    if isinstance(condition, Compare) and isinstance(condition.left, Path):
-        operator, right = condition.operator, condition.right
-        if isinstance(right, LiteralValue):
-            if operator in ("=", "<>"):
-                return same_value(value, right.value) is (operator == "=")
-            order = compare(value, right.value)
-            return order is not None and bool(_COMPARISONS[operator](order, 0))
-    return holds(condition, {path: value})
-
-
-def _is_met_by_missing(condition: Condition) -> bool:
-    """Whether a missing attribute meets a condition: it is neither equal to anything nor in any order."""
-    if isinstance(condition, Compare) and isinstance(condition.left, Path):
-        return condition.operator == "<>"
-    return not isinstance(condition, Between | In) and holds(condition, {})
 
 
 def _has_parameters(condition: Condition) -> bool:
@@ -498,14 +508,6 @@ def _has_parameters(condition: Condition) -> bool:
     return any(isinstance(operand, Placeholder) for leaf in leaves(condition) for operand in operands(leaf))
 
 
-_COMPARISONS = {
-    "=": operators.eq,
-    "<>": operators.ne,
-    "<": operators.lt,
-    "<=": operators.le,
-    ">": operators.gt,
-    ">=": operators.ge,
-}
 _BOUNDS = ("ge", "gt", "le", "lt", "multiple_of", "min_length", "max_length")
 
 
@@ -575,7 +577,7 @@ class Size:
         node: Condition = Compare(operator, of_node, LiteralValue({"N": str(size)}))
         if "SET" in of._place.types:
             # Sets are never stored empty.
-            is_met = _COMPARISONS[operator](0, size)
+            is_met = COMPARISONS[operator](0, size)
             node = Or((of._missing(), node)) if is_met else And((of._exists(), node))
         return of._condition(node, text)
 

@@ -8,7 +8,7 @@ stored that has the field, which is a condition of the write (see ``field_bounds
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache, reduce
 from operator import or_
@@ -31,7 +31,7 @@ from tablewright.model.values.attribute_codec import (
     stored_types,
 )
 
-__all__ = ["Place", "Variant", "cached", "markers_of", "path_around", "place_of"]
+__all__ = ["Place", "StepDefault", "Variant", "cached", "markers_of", "path_around", "place_of", "step_defaults"]
 
 _STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 _PATH = re.compile(r"[^.\[\]]+(\[\d+\])*(\.[^.\[\]]+(\[\d+\])*)*")
@@ -177,6 +177,50 @@ def _followed(entity: type[BaseModel], path: str) -> _Way:
             _enter(way, taken, name, path)
         taken += f"[{position}]" if position else f".{name}" if taken else name
     return way
+
+
+@dataclass(frozen=True, slots=True)
+class StepDefault:
+    """What a step of a path is if an item lacks it; None: there is nothing."""
+
+    value: Any
+
+
+def step_defaults(entity: type[BaseModel], path: str) -> Iterator[tuple[str, StepDefault | None]]:
+    """The steps of a path, from the field on, each with its default; without one, an item cannot lack it."""
+    taken = ""
+    for name, position in _STEP.findall(path):
+        around, taken = taken, taken + (f"[{position}]" if position else f".{name}" if taken else name)
+        if position:
+            yield taken, StepDefault(None)
+            continue
+        if not around:
+            infos = [entity.model_fields[name]]
+        else:
+            options = [option for option in _options(_followed(entity, around).annotation) if isinstance(option, type)]
+            models = [option for option in options if issubclass(option, BaseModel)]
+            infos = [model.model_fields[name] for model in models if name in model.model_fields]
+        values = [_static_default(info) for info in infos]
+        if not infos:
+            # A member of a map.
+            yield taken, StepDefault(None)
+        elif all(info.is_required() for info in infos) and not _may_be_none(infos[0]):
+            yield taken, None
+        else:
+            yield taken, StepDefault(values[0] if all(value == values[0] for value in values) else None)
+
+
+def _static_default(info: FieldInfo) -> Any:
+    """The default of a field, if it is the same each time."""
+    if info.default_factory in (list, dict):
+        return cast("Any", info.default_factory)()
+    if info.is_required() or info.default_factory is not None:
+        return None
+    return info.default
+
+
+def _may_be_none(info: FieldInfo) -> bool:
+    return "NULL" in stored_types(info.annotation, info.metadata)
 
 
 def _begin(way: _Way, entity: type[BaseModel], name: str) -> None:
