@@ -14,6 +14,11 @@ from tablewright.model import Retain, personal_fields
 # Things of which a total is money.
 _BILLS = frozenset(["invoice", "order", "cart", "basket", "payment", "bill", "receipt", "purchase", "quote", "sale"])
 _TTL_NAMES = frozenset(["ttl", "time_to_live", "expire_at", "expires_on_ttl", "ttl_seconds"])
+# What is there for a while only, and when it ends.
+_PASSING = frozenset(
+    ["session", "token", "cache", "cached", "otp", "nonce", "lock", "lease", "challenge", "captcha", "verification"]
+)
+_ENDS = frozenset(["expires_at", "expires", "expiry", "expires_on", "expiration", "expiration_time", "valid_until"])
 
 
 @rule("money-type", "Money that is a float, or text", "error")
@@ -49,14 +54,25 @@ def money_type(context: LintContext) -> Iterator[Occurrence]:
 def ttl_not_enabled(context: LintContext) -> Iterator[Occurrence]:
     """Without ttl= of the table, nothing expires."""
     for schema in context.schemas:
-        if schema.table.ttl is not None:
+        own, attribute = schema.expiry, schema.table.ttl
+        if own is not None or attribute in schema.by_attribute:
             continue
+        is_passing = not _PASSING.isdisjoint(words(schema.entity.__name__))
         for name in schema.fields:
-            if context.traits(schema, name).name in _TTL_NAMES:
+            called = context.traits(schema, name).name
+            if attribute is None and (called in _TTL_NAMES or (is_passing and called in _ENDS)):
                 yield Occurrence(
                     f"{schema.entity.__name__}.{name}",
                     f"{name} is a time to live by its name, but table {schema.table.name} has none: nothing expires.",
                     f'Give the table `ttl="{schema.fields[name].attribute}"`, and declare `{name}: ExpiresAt = None`.',
+                    context.where(schema.entity),
+                )
+            elif is_passing and called in _ENDS:
+                yield Occurrence(
+                    f"{schema.entity.__name__}.{name}",
+                    f"{name} is a time to live by its name, and that of table {schema.table.name} is in {attribute}: "
+                    f"no {schema.entity.__name__} expires.",
+                    f'Declare `{name}: Annotated[ExpiresAt, AttributeName("{attribute}")] = None`.',
                     context.where(schema.entity),
                 )
 

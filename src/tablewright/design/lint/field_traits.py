@@ -35,7 +35,9 @@ _WIDEST_NUMBER, _TIME, _DAY, _UUID = 21, 27, 10, 36
 
 _INSTANT = re.compile(r"(?:^|_)(?:at|time|timestamp|datetime|created|updated|now)$")
 _DAYS = re.compile(r"(?:^|_)(?:date|day)$")
-_COUNTERS = re.compile(r"(?:^|_)(?:seq|sequence|number|counter|count|ordinal|position|serial|num|nr|no)$")
+_COUNTERS = re.compile(
+    r"(?:^|_)(?:seq|sequence|number|counter|count|ordinal|position|serial|num|nr|no|revision|rev|version)$"
+)
 _SHARDS = re.compile(r"(?:^|_)(?:shard|salt|suffix)(?:_|$)")
 _FEW = re.compile(r"(?:^|_)(?:status|state|type|kind|priority|severity)$")
 # Names of numbers that a reader orders by; a plain "number" may as well be an id, such as a phone number.

@@ -10,6 +10,7 @@ from tablewright.design.lint.field_traits import words
 from tablewright.design.lint.lint_context import EntityKey, KeyTemplate, LintContext
 from tablewright.design.lint.lint_findings import Occurrence, rule
 from tablewright.design.lint.repair_code import (
+    EPOCH_DIGITS,
     constant_key,
     declared_template,
     field_code,
@@ -129,7 +130,9 @@ def narrow_padding(context: LintContext) -> Iterator[Occurrence]:
         for part in template.parts:
             if not isinstance(part, Field) or not part.form.isdigit():
                 continue
-            most = context.traits(schema, part.name).most
+            trait = context.traits(schema, part.name)
+            # A time of today, as it is counted.
+            most = trait.most if trait.unit is None else 10 ** EPOCH_DIGITS[trait.unit] - 1
             if most is not None and len(str(most)) > len(f"{0:{part.form}d}"):
                 digits = len(str(most))
                 yield Occurrence(
@@ -174,8 +177,18 @@ def time_as_identity(context: LintContext) -> Iterator[Occurrence]:
     for schema in context.schemas:
         key = EntityKey(schema, None)
         fields = context.fields_of(schema, key.sort or key.partition)
+        attribute = (key.sort or key.partition)[0]
+        part = context.only_part_of_a_day(schema, key.sort or key.partition)
+        if part is not None:
+            yield Occurrence(
+                _place(schema, attribute),
+                f"Only the {part.form} of {part.name} distinguishes two items of {schema.entity.__name__} in a "
+                f"partition. Two of one {part.form} have the same key: the second replaces the first, or is refused.",
+                unique_key_repair(schema, attribute, own_ids(schema)),
+                context.where(schema.entity),
+                "warning",
+            )
         if context.all_instants(schema, key.sort or key.partition):
-            attribute = (key.sort or key.partition)[0]
             yield Occurrence(
                 _place(schema, attribute),
                 f"Only {' and '.join(fields)} distinguishes two items of {schema.entity.__name__} in a partition. "
@@ -293,7 +306,8 @@ def useless_shards(context: LintContext) -> Iterator[Occurrence]:
                     continue
                 own = f"{'_'.join(words(schema.entity.__name__))}_id"
                 traits = [context.traits(schema, name) for name in template.fields]
-                alone = key.index is None and not key.sort
+                own_key = {*schema.identity_fields}
+                alone = (key.index is None and not key.sort) or (bool(own_key) and own_key <= {*template.fields})
                 if alone or any(trait.is_unique or trait.name == own for trait in traits):
                     yield Occurrence(
                         _place(schema, attribute),

@@ -203,6 +203,13 @@ class LintContext:
         ]
         return bool(fields) and all(part.reversible and self.traits(schema, part.name).is_instant for part in fields)
 
+    def only_part_of_a_day(self, schema: Schema, attributes: tuple[str, ...]) -> Field | None:
+        """The hour, minute or second of a time, where key attributes are made of nothing else."""
+        templates = [self.key_template(schema, attribute) for attribute in attributes]
+        parts = [part for each in templates if each is not None for part in each.parts if isinstance(part, Field)]
+        is_alone = len(parts) == 1 and parts[0].form in ("hour", "minute", "second")
+        return parts[0] if is_alone and self.traits(schema, parts[0].name).is_instant else None
+
     def days(self, schema: Schema, attribute: str) -> list[str]:
         """The fields of a key attribute that are in it as days."""
         template = self.key_template(schema, attribute)

@@ -17,6 +17,7 @@ from tablewright.design.lint.repair_code import (
     sortable_part,
 )
 from tablewright.model import Query, Schema, schemas_of
+from tablewright.model.keys.key_forms import Literal
 
 # Names of fields whose words have an order.
 _RANKS = frozenset(["priority", "severity", "level", "size", "urgency", "importance", "rank", "grade", "weekday"])
@@ -34,6 +35,7 @@ def _ordered_by(context: LintContext, schema: Schema, pattern: Query, key: Entit
 @rule("order-within-part", "A sort order that holds only within one part of the key", "warning")
 def order_within_part(context: LintContext) -> Iterator[Occurrence]:
     """Items sort by the first part of the key, and by time within it."""
+    yield from _feeds_in_parts(context)
     for place, schema, pattern, key in context.queries():
         if not pattern.newest_first:
             continue
@@ -48,6 +50,32 @@ def order_within_part(context: LintContext) -> Iterator[Occurrence]:
                 f"{fields[0]}, and by {ordered} only within each value. The first page is not the newest.",
                 f"Take {fields[0]} as a parameter of {pattern.name}, and merge one read for each of its values, or "
                 f"add an index that sorts by {ordered} alone.",
+                context.where(schema.entity),
+            )
+
+
+def _feeds_in_parts(context: LintContext) -> Iterator[Occurrence]:
+    """Lists of several entities whose sort keys begin with different text: one kind comes after the other."""
+    for place, collection, gather in context.gathers():
+        for member in collection.members_:
+            begins = {}
+            for schema in member.schemas if member.others else ():
+                key = context.key(schema, gather.index)
+                template = context.key_template(schema, key.sort[0]) if key.sort else None
+                first = None if template is None else template.parts[0]
+                rest = () if template is None else template.fields
+                if any(context.traits(schema, name).is_ordered for name in rest):
+                    begins[schema.entity.__name__] = first.text if isinstance(first, Literal) else ""
+            if len({*begins.values()}) < 2:
+                continue
+            schema = member.schema
+            yield Occurrence(
+                f"{collection.__name__}.{member.name}",
+                f"{place} reads {' and '.join(begins)} as one list, but their sort keys begin with "
+                f"{' and '.join(each or 'a field' for each in begins.values())}: all items of one come before those of "
+                "the other, whatever their times are.",
+                "Begin these sort keys with the same text, AT#{at}#COMMENT#{comment_id} and AT#{at}#EVENT#{event_id}, "
+                "or read a list of each.",
                 context.where(schema.entity),
             )
 

@@ -24,6 +24,7 @@ from tablewright.design.lint.field_traits import traits_of, words
 from tablewright.model import Index, Keys, Schema, Table, schemas_of
 
 __all__ = [
+    "EPOCH_DIGITS",
     "constant_key",
     "declared_template",
     "field_code",
@@ -40,7 +41,7 @@ __all__ = [
 ]
 
 # Digits of a time that is stored as a number, until the year 2286.
-_WIDTHS = {"seconds": 10, "milliseconds": 13, "microseconds": 16}
+EPOCH_DIGITS = {"seconds": 10, "milliseconds": 13, "microseconds": 16}
 
 
 # -- fields -----------------------------------------------------------------------------------------------------------
@@ -121,7 +122,7 @@ def sortable_part(schema: Schema, name: str) -> str:
     """A field in a key, in the form that sorts as its values do."""
     traits = traits_of(schema, name)
     if traits.unit is not None:
-        return f"{{{name}:0{_WIDTHS[traits.unit]}}}"
+        return f"{{{name}:0{EPOCH_DIGITS[traits.unit]}}}"
     return f"{{{name}:number}}" if traits.is_number and not traits.is_even else f"{{{name}}}"
 
 

@@ -34,6 +34,15 @@ def phantom_item(context: LintContext) -> Iterator[Occurrence]:
 def blind_overwrite(context: LintContext) -> Iterator[Occurrence]:
     """PutItem replaces an existing item with the same key."""
     for write, item_write in context.item_writes:
+        if _replaces_what_was_read(write, item_write):
+            name = item_write.entity.__name__
+            yield Occurrence(
+                write.name,
+                f"{write.name} reads {name} and puts it without a condition: what others wrote in between is lost.",
+                f"Drop conditional=False, and give {name} a version, or update the fields that change.",
+                context.where(item_write.entity),
+                "warning",
+            )
         if item_write.action == "create" and not item_write.conditional:
             yield Occurrence(
                 write.name,
@@ -42,6 +51,13 @@ def blind_overwrite(context: LintContext) -> Iterator[Occurrence]:
                 'Require that there is none: drop conditional=False, or say "put" where replacing is meant.',
                 context.where(item_write.entity),
             )
+
+
+def _replaces_what_was_read(write: Write, item_write: ItemWrite) -> bool:
+    """Whether one item is read, changed by the program, and put without a condition."""
+    if item_write.action != "put" or item_write.conditional or item_write.count > 1:
+        return False
+    return any(read.partition(".")[0] == item_write.entity.__name__ for read in write.reads)
 
 
 @rule("unbounded-retries", "A write that is retried forever", "error")

@@ -1,5 +1,6 @@
 """Fields that are not keys, and counters."""
 
+from datetime import datetime
 from decimal import Decimal
 from typing import Annotated, Any
 
@@ -112,6 +113,10 @@ def billed(kind: Any) -> Design:
     return design_of(entity("Voce", Table("voci", "id"), {"id": str, "valuta": str, "listino": kind}))
 
 
+def ending(name: str, ttl: str | None = None) -> Design:
+    return design_of(entity(name, Table("passing", "id", ttl=ttl), {"id": str, "expires_at": datetime}))
+
+
 AMOUNT = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,9}\.[0-9]{2}$")]
 
 CASES = [
@@ -138,6 +143,10 @@ CASES = [
     ),
     # Whatever it is called, it is an amount in the currency.
     Case("money-type", "Voce.listino", lambda: billed(float), lambda: billed(Decimal), "warning"),
+    Case("ttl-not-enabled", "Session.expires_at", lambda: ending("Session"), lambda: ending("Coupon")),
+    Case(
+        "ttl-not-enabled", "LoginToken.expires_at", lambda: ending("LoginToken", "ttl"), lambda: ending("Coupon", "ttl")
+    ),
     Case("ttl-not-enabled", "Session.ttl", lambda: sessions(int | None, None), lambda: sessions(ExpiresAt, "ttl")),
     Case(
         "no-retention",

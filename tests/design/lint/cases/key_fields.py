@@ -20,19 +20,19 @@ from tablewright.model import (
 from tests.design.lint.cases.case import Case, design_of
 
 
-def revisions(kind: Any, template: str = "REVISION#{revision}") -> Design:
+def pages(kind: Any, template: str = "PAGE#{page_number}") -> Design:
     table = Table("documents", "PK", "SK")
 
-    class Revision(Entity, table=table):
+    class Page(Entity, table=table):
         document_id: str
-        revision: kind
+        page_number: kind
 
         keys = Keys(PK="DOCUMENT#{document_id}", SK=template)
 
         @Query(newest_first=True)
         def of_document(self, document_id: str) -> None: ...
 
-    return design_of(Revision)
+    return design_of(Page)
 
 
 def ranking(kind: Any, template: str) -> Design:
@@ -170,12 +170,12 @@ LOWER = Annotated[str, StringConstraints(to_lower=True)]
 CASES = [
     Case(
         "number-as-text",
-        "Revision.revision",
-        lambda: revisions(str),
-        lambda: revisions(int, "REVISION#{revision:number}"),
+        "Page.page_number",
+        lambda: pages(str),
+        lambda: pages(int, "PAGE#{page_number:number}"),
     ),
-    Case("number-as-text", "Revision.revision", lambda: revisions(str), lambda: revisions(DIGITS)),
-    Case("number-as-text", "Revision.revision", lambda: revisions(ANY_DIGITS), lambda: revisions(DIGITS)),
+    Case("number-as-text", "Page.page_number", lambda: pages(str), lambda: pages(DIGITS)),
+    Case("number-as-text", "Page.page_number", lambda: pages(ANY_DIGITS), lambda: pages(DIGITS)),
     Case(
         "number-as-text",
         "Play.high_score",
@@ -202,15 +202,15 @@ CASES = [
     ),
     Case(
         "narrow-padding",
-        "Revision.SK",
-        lambda: revisions(Annotated[int, Field(ge=0, le=99_999)], "{revision:03}"),
-        lambda: revisions(Annotated[int, Field(ge=0, le=999)], "{revision:03}"),
+        "Page.SK",
+        lambda: pages(Annotated[int, Field(ge=0, le=99_999)], "{page_number:03}"),
+        lambda: pages(Annotated[int, Field(ge=0, le=999)], "{page_number:03}"),
     ),
     Case(
         "narrow-padding",
-        "Revision.SK",
-        lambda: revisions(Annotated[int, Field(ge=0, lt=10_000)], "{revision:03}"),
-        lambda: revisions(Annotated[int, Field(ge=0, lt=10_000)], "{revision:number}"),
+        "Page.SK",
+        lambda: pages(Annotated[int, Field(ge=0, lt=10_000)], "{page_number:03}"),
+        lambda: pages(Annotated[int, Field(ge=0, lt=10_000)], "{page_number:number}"),
     ),
     Case("float-in-key", "Offer.rate", lambda: prices(float, None), lambda: prices(int, None)),
     Case("float-in-key", "Offer.rate", lambda: prices(float, "{rate:number}"), lambda: prices(int, "{rate:number}")),

@@ -3,7 +3,7 @@
 from datetime import date, datetime
 from decimal import Decimal
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 from uuid import UUID
 
 from tablewright.model import (
@@ -151,6 +151,18 @@ def events(*, counted: bool) -> Design:
         def of_ticket(self, ticket_id: str) -> None: ...
 
     return design_of(Event)
+
+
+def drafts(kind: Any) -> Design:
+    keys = Keys(PK="TEXT#{text_id}", SK="V#{revision:06}" if kind is int else "V#{revision}")
+    fields = {"text_id": str, "revision": kind}
+    return design_of(entity("Draft", Table("drafts", "PK", "SK"), fields, keys=keys, of=taking(Query(), "text_id")))
+
+
+def listed(template: str) -> Design:
+    table = Table("posts", "PK", "SK", indexes=[GlobalIndex("listed", "GSI1PK")])
+    keys = Keys(PK="TOPIC#{topic}", SK="{number}", GSI1PK=sharded(template, 4))
+    return design_of(entity("Post", table, {"topic": str, "number": str}, keys=keys))
 
 
 def by_shard(*, by_hand: bool) -> Design:
@@ -349,6 +361,15 @@ CASES = [
         lambda: feedback("AT#{submitted_at}"),
         lambda: feedback("DAY#{submitted_at:date}"),
     ),
+    Case(
+        "time-as-identity",
+        "Feedback.SK",
+        lambda: feedback("AT#{submitted_at:minute}"),
+        lambda: feedback("AT#{submitted_at:minute}#{feedback_id}"),
+        "warning",
+    ),
+    Case("narrow-padding", "Play.GSI1SK", lambda: board("{ended:06}#{id}"), lambda: board("{ended:013}#{id}")),
+    Case("counted-by-hand", "Draft.revision", lambda: drafts(int), lambda: drafts(str)),
     Case("counted-by-hand", "Event.sequence", lambda: events(counted=False), lambda: events(counted=True)),
     Case("counted-by-hand", "Issue.issue_number", lambda: issues(numbered=False), lambda: issues(numbered=True)),
     Case("counted-by-hand", "Issue.issue_number", lambda: issues(numbered=False), comments),
@@ -356,6 +377,7 @@ CASES = [
     Case("counted-by-hand", "Issue.issue_number", lambda: issues(numbered=False), lambda: comments("number")),
     Case("shard-by-hand", "Post.shard", lambda: by_shard(by_hand=True), lambda: by_shard(by_hand=False)),
     Case("useless-shards", "Post.PK", lambda: shards_of("POST#{post_id}#{topic}"), lambda: shards_of("TOPIC#{topic}")),
+    Case("useless-shards", "Post.GSI1PK", lambda: listed("POST#{topic}#{number}"), lambda: listed("TOPIC#{topic}")),
     Case("useless-shards", "Account.PK", shards_of_unique, lambda: shards_of("TOPIC#{topic}")),
     Case("many-valued-key", "Offer.GSI1PK", lambda: offers("channels"), offers),
     Case("many-valued-key", "Offer.GSI1PK", lambda: offers("channel_ids"), offers),

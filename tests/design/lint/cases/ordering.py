@@ -8,7 +8,19 @@ from uuid import UUID, uuid4
 
 from pydantic import Field
 
-from tablewright.model import CreatedAt, Design, Entity, EpochMillis, EpochSeconds, GlobalIndex, Keys, Query, Table
+from tablewright.model import (
+    Collection,
+    CollectionQuery,
+    CreatedAt,
+    Design,
+    Entity,
+    EpochMillis,
+    EpochSeconds,
+    GlobalIndex,
+    Keys,
+    Query,
+    Table,
+)
 from tests.declared_patterns import taking
 from tests.design.lint.cases.case import Case, design_of, entity
 
@@ -31,6 +43,32 @@ def orders(kind: Any, sort: str = "ORDER#{order_id}", *, timed: bool = True) -> 
             recent=taking(Query(newest_first=True), "customer_id"),
         )
     )
+
+
+def timeline(first: str, second: str) -> Design:
+    table = Table("tickets", "PK", "SK")
+
+    class Comment(Entity, table=table):
+        ticket_id: str
+        comment_id: str
+        at: datetime
+
+        keys = Keys(PK="TICKET#{ticket_id}", SK=first)
+
+    class Change(Entity, table=table):
+        ticket_id: str
+        change_id: str
+        at: datetime
+
+        keys = Keys(PK="TICKET#{ticket_id}", SK=second)
+
+    class Timeline(Collection):
+        entries: list[Comment | Change]
+
+        @CollectionQuery()
+        def of_ticket(self, ticket_id: str) -> None: ...
+
+    return Design("Tickets", tables=[table], collections=[Timeline])
 
 
 class Priority(StrEnum):
@@ -179,6 +217,13 @@ CASES = [
     ),
     Case("no-order", "Log.latest", lambda: sorted_by((), None), lambda: sorted_by(["GSI1SK"], "{at}#{id}")),
     Case("no-order", "Log.latest", lambda: sorted_by(["GSI1SK"], "LOG"), lambda: sorted_by(["GSI1SK"], "LOG#{at}")),
+    Case(
+        "order-within-part",
+        "Timeline.entries",
+        lambda: timeline("COMMENT#{at}#{comment_id}", "CHANGE#{at}#{change_id}"),
+        lambda: timeline("AT#{at}#COMMENT#{comment_id}", "AT#{at}#STATE#{change_id}"),
+        "warning",
+    ),
     Case("order-within-part", "Task.of_team", lambda: tasks(required=False), lambda: tasks(required=True)),
     Case(
         "two-shapes",

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tablewright.model import Design, Entity, ItemWrite, Reaction, Table, Write
+from tablewright.model import Design, Entity, Get, ItemWrite, Reaction, Table, Write
 from tests.design.lint.cases.case import Case
 
 
@@ -13,6 +13,10 @@ def design(
         id: str
         title: str = ""
 
+        @Get()
+        def by_id(self, id: str) -> None: ...
+
+    read = [Task.by_id] if item_write.pop("reads", False) else []
     retries = item_write.pop("retries", 5)
     action = item_write.pop("action", "update")
     sets = item_write.pop("sets", [])
@@ -21,7 +25,10 @@ def design(
         tables=[Task.schema_.table],
         writes=[
             Write(
-                "change", ItemWrite(Task, action, [getattr(Task, name) for name in sets], **item_write), retries=retries
+                "change",
+                ItemWrite(Task, action, [getattr(Task, name) for name in sets], **item_write),
+                retries=retries,
+                reads=read,
             )
         ],
         reactions=[] if reaction is None else [Reaction("told", Task, **reaction)],
@@ -45,6 +52,13 @@ CASES = [
         "change",
         lambda: design(action="create", conditional=False),
         lambda: design(action="put", conditional=False),
+    ),
+    Case(
+        "blind-overwrite",
+        "change",
+        lambda: design(action="put", conditional=False, reads=True),
+        lambda: design(action="put", reads=True),
+        "warning",
     ),
     Case("unbounded-retries", "change", lambda: design(retries=None), lambda: design(retries=0)),
     Case(
