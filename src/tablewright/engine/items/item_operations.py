@@ -9,6 +9,7 @@ the item is large, all of that is planned beside the others (``planned_writes``)
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
@@ -28,13 +29,21 @@ from tablewright.dynamo import (
     text_size,
     value_size,
 )
-from tablewright.dynamo.expressions import TOO_LARGE_TO_UPDATE, ConditionProgram, ProjectionProgram, check_parameters
+from tablewright.dynamo.expressions import (
+    TOO_LARGE_TO_UPDATE,
+    ConditionProgram,
+    ProjectionProgram,
+    UpdateProgram,
+    Values,
+    check_parameters,
+)
 from tablewright.dynamo.limits import MAX_ITEM_SIZE
 from tablewright.engine.database import Database, Row
 from tablewright.engine.items import legacy_parameters
 from tablewright.engine.items.consumed_capacity import CHARGES, Meter
 from tablewright.engine.items.planned_writes import run_in_slices
 from tablewright.engine.items.request_expressions import Parameters
+from tablewright.engine.items.request_shapes import RequestShapes
 from tablewright.engine.items.write import Write
 from tablewright.engine.requests import ITEM_SIZE
 from tablewright.engine.slices import IS_LARGE, LARGE_ITEM, Response, Steps, beside, finished, settled
@@ -57,6 +66,33 @@ _MANY_VALUES = 3000
 _SAMPLED_ROWS = 2000
 # Its size is reported as a range of a gigabyte.
 _RANGE_BITS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class _UpdatePrograms:
+    """The expressions of an update."""
+
+    update: UpdateProgram
+    condition: ConditionProgram | None
+
+    def check(self, values: Values) -> None:
+        self.update.check(values)
+        if self.condition is not None:
+            self.condition.check(values)
+
+
+_UPDATES: RequestShapes[_UpdatePrograms] = RequestShapes(
+    ["UpdateExpression", "ConditionExpression"],
+    [
+        "TableName",
+        "Key",
+        "ReturnValues",
+        "ReturnValuesOnConditionCheckFailure",
+        "ReturnConsumedCapacity",
+        "ReturnItemCollectionMetrics",
+        CHARGES,
+    ],
+)
 
 
 class Changes(Protocol):
@@ -172,8 +208,10 @@ def _projected(row: Row, projection: ProjectionProgram, response: dict[str, Any]
 def update_item(db: Database, request: dict[str, Any]) -> Response:
     if IS_LARGE in request and _LOOKED_AT not in request:
         return _looked_at_beside(update_item, db, request, _update)
-    row_key = _plain_key(db, request)
-    key, changes, condition, values, size = _looked_at(request, partial(_update, is_checked=row_key is not None))
+    row_key, looked_at = _plain_key(db, request), request.get(_LOOKED_AT)
+    key, changes, condition, values, size = (
+        _update(request, is_checked=row_key is not None) if looked_at is None else looked_at()
+    )
     table = db.table(request["TableName"])
     if row_key is None:
         table.check_key(key)
@@ -192,6 +230,9 @@ def _update(
     request: dict[str, Any], *, is_checked: bool = False
 ) -> tuple[Item, Changes | None, ConditionProgram | None, Mapping[str, AttributeValue], int]:
     """The key of an update, its changes and its condition with their values, and the size of its expression."""
+    if is_checked and (known := _UPDATES.find(request)) is not None:
+        programs, values = known
+        return request["Key"], programs.update, programs.condition, values, programs.update.statement_size.of(values)
     check_parameters("UpdateItem", request)
     key = request["Key"] if is_checked else checked_key(request["Key"])
     changes: Changes | None = None
@@ -202,8 +243,10 @@ def _update(
     update = parameters.update()
     condition = expected or parameters.condition()
     parameters.finish()
-    size = 0 if update is None else update.statement_size.of(parameters.values)
-    return key, update or changes, condition, parameters.values, size
+    if update is None:
+        return key, changes, condition, parameters.values, 0
+    _UPDATES.learn(request, _UpdatePrograms(update, condition))
+    return key, update, condition, parameters.values, update.statement_size.of(parameters.values)
 
 
 def delete_item(db: Database, request: dict[str, Any]) -> Response:

@@ -15,18 +15,21 @@ from tablewright.dynamo import AttributeValue, Item, RequestValidationException,
 from tablewright.dynamo.expressions import (
     Bound,
     ConditionProgram,
+    KeyConditionProgram,
     ProjectionProgram,
+    Values,
     bind_bounds,
     check_parameters,
     hash_order,
 )
 from tablewright.engine.database import Database
 from tablewright.engine.items import legacy_parameters
-from tablewright.engine.items.consumed_capacity import Meter
+from tablewright.engine.items.consumed_capacity import CHARGES, Meter
 from tablewright.engine.items.item_operations import attributes_to_get, check_key_paths
 from tablewright.engine.items.key_conditions import check_key_conditions, key_range
 from tablewright.engine.items.page_reader import PageRead, Source, meter_page, read_page
 from tablewright.engine.items.request_expressions import Parameters
+from tablewright.engine.items.request_shapes import RequestShapes
 from tablewright.engine.items.start_key import (
     check_query_start,
     check_scan_start,
@@ -48,7 +51,9 @@ _MANY_CONDITIONS = 500
 
 
 def query(db: Database, request: dict[str, Any]) -> Steps:
-    asked = _queried(request) if _is_short(request) else (yield from beside(settled(partial(_queried, request))))()
+    asked = _known_query(request)
+    if asked is None:
+        asked = _queried(request) if _is_short(request) else (yield from beside(settled(partial(_queried, request))))()
     start, condition, projection, values = asked.start, asked.condition, asked.projection, asked.values
     source = _source(db, request)
     if start is not None:
@@ -97,6 +102,42 @@ class _Asked:
     bounds: Mapping[str, Bound]
 
 
+@dataclass(frozen=True, slots=True)
+class _QueryPrograms:
+    """The expressions of a query."""
+
+    key: KeyConditionProgram
+    filter: ConditionProgram | None
+    projection: ProjectionProgram | None
+
+    def check(self, values: Values) -> None:
+        self.key.check(values)
+        if self.filter is not None:
+            self.filter.check(values)
+
+
+_QUERIES: RequestShapes[_QueryPrograms] = RequestShapes(
+    ["KeyConditionExpression", "FilterExpression", "ProjectionExpression"],
+    [
+        "TableName",
+        "IndexName",
+        "ConsistentRead",
+        "ScanIndexForward",
+        "Limit",
+        "ReturnConsumedCapacity",
+        CHARGES,
+    ],
+)
+
+
+def _known_query(request: dict[str, Any]) -> _Asked | None:
+    found = _QUERIES.find(request)
+    if found is None:
+        return None
+    programs, values = found
+    return _Asked(None, programs.filter, programs.projection, values, programs.key.bounds(values))
+
+
 def _is_short(request: Mapping[str, Any]) -> bool:
     """Whether to read what a request says takes no time worth mentioning."""
     if IS_LARGE in request:
@@ -122,6 +163,7 @@ def _queried(request: dict[str, Any]) -> _Asked:
         conditions = legacy_parameters.bounds_from_key_conditions(request["KeyConditions"])
     else:
         conditions = program.bounds(parameters.values)
+        _QUERIES.learn(request, _QueryPrograms(program, condition, projection))
     try:
         _check_select(request)
     except RequestValidationException as error:
