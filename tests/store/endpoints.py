@@ -76,10 +76,16 @@ KNOWN_DIFFERENCES: dict[str, dict[str, str]] = {
     },
 }
 
+# Tests of transactions at the same time, which moto does not keep apart: one that is cancelled puts back the tables as
+# they were when it began, with all that others have written since.
+NOT_ISOLATED = {"moto_server": {"test_of_many_at_once_each_has_its_own_number_and_lines"}}
+
 _numbers = count(1)
 
 
 def expect_known_differences(request: pytest.FixtureRequest, endpoint: str) -> None:
+    if request.function.__name__ in NOT_ISOLATED.get(endpoint, ()):
+        pytest.skip(f"transactions on {endpoint} are not isolated")
     difference = KNOWN_DIFFERENCES.get(endpoint, {}).get(request.function.__name__)
     if difference is not None:
         request.applymarker(pytest.mark.xfail(reason=difference, strict=True))

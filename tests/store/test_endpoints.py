@@ -7,9 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.store.endpoints import KNOWN_DIFFERENCES
+from tests.store.endpoints import KNOWN_DIFFERENCES, NOT_ISOLATED
 
-LISTED = [(endpoint, test) for endpoint, known in KNOWN_DIFFERENCES.items() for test in known]
+LISTED = [
+    (endpoint, test)
+    for known_there in (KNOWN_DIFFERENCES, NOT_ISOLATED)
+    for endpoint, known in known_there.items()
+    for test in known
+]
 
 
 @pytest.mark.parametrize(("endpoint", "test"), LISTED)

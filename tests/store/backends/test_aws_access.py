@@ -22,7 +22,9 @@ from tablewright.store.backends.aws_access import AwsAccess
 from tablewright.store.backends.endpoint_backend import EndpointBackend
 from tablewright.store.backends.http.exchange import NOT_CONNECTED
 from tablewright.store.backends.plain_access import DYNAMODB, STREAMS
+from tablewright.store.backends.request_signer import RequestSigner
 from tablewright.store.errors import StoreError
+from tablewright.store.flow.driver import Request
 from tablewright.wire import Verifier, serve_in_thread
 from tablewright.wire.sigv4 import Credentials
 from tests.store.backends.faces import LIST, Face, call, connected, failure
@@ -347,3 +349,27 @@ def test_a_configuration_that_botocore_cannot_use_is_an_error_of_the_store(
     monkeypatch.setenv("AWS_PROFILE", "broken")
     with pytest.raises(StoreError, match="sso-session does not exist"):
         EndpointBackend("us-east-1", "http://127.0.0.1:1", {})
+
+
+def test_credentials_that_are_not_there_in_time_are_an_error_by_the_deadline(
+    call: Face, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = threading.Event()
+    with Engine.open() as engine, serve_in_thread(engine) as url:
+        backend = EndpointBackend("us-east-1", url, KEYS)
+        load = backend._access.load
+
+        def slowly(service: str, resource: str) -> RequestSigner:
+            given.wait(10)
+            return load(service, resource)
+
+        monkeypatch.setattr(backend._access, "load", slowly)
+        began = time.monotonic()
+        failed = failure(call, backend, Request("ListTables", {}, deadline=began + 0.2))
+        took = time.monotonic() - began
+        given.set()
+        assert failed.code == NOT_CONNECTED
+        assert failed.message == "the credentials were not there in time"
+        assert took < 8
+        assert call(backend) == {"TableNames": []}
+        backend.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 import time
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -106,6 +107,35 @@ def test_an_address_that_refuses_leaves_the_others(call: Face, monkeypatch: pyte
         monkeypatch.setattr(socket, "getaddrinfo", both)
         backend = connected(server.port, host="two.invalid")
         assert call(backend) == {"TableNames": ["a"]}
+
+
+def test_an_address_that_does_not_answer_leaves_the_others(call: Face, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A network may drop what goes to one of them without a word."""
+    resolve = socket.getaddrinfo
+    with ExitStack() as stack:
+        server = stack.enter_context(scripted(answering(response(TABLES))))
+        silent = stack.enter_context(socket.socket())
+        silent.bind(("127.0.0.1", 0))
+        silent.listen(0)
+        for _ in range(4):
+            # Nobody accepts them, so that whoever comes next is not answered.
+            waiting = stack.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(silent.getsockname())
+
+        def both(host: str, port: int, family: int = 0, type: int = 0, proto: int = 0, flags: int = 0) -> Any:
+            if host != "two.invalid" or flags & socket.AI_NUMERICHOST:
+                return resolve(host, port, family, type, proto, flags)
+            return [
+                *resolve("127.0.0.1", silent.getsockname()[1], family, type, proto, flags),
+                *resolve("127.0.0.1", port, family, type, proto, flags),
+            ]
+
+        monkeypatch.setattr(socket, "getaddrinfo", both)
+        backend = connected(server.port, host="two.invalid", config={"connect_timeout": 20, "read_timeout": 20})
+        began = time.monotonic()
+        assert call(backend) == {"TableNames": ["a"]}
+        assert time.monotonic() - began < 15
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,10 @@ it is sent.
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import Callable, Generator, Mapping
+from concurrent.futures import Future
 from email.utils import parsedate_to_datetime
 from functools import partial
 from typing import Any
@@ -25,7 +27,7 @@ from uuid import uuid4
 import orjson
 
 from tablewright.store.backends.aws_access import AwsAccess
-from tablewright.store.backends.http.exchange import Destination, Exchange, no_response
+from tablewright.store.backends.http.exchange import NOT_CONNECTED, Destination, Exchange, no_response
 from tablewright.store.backends.http.loop_pool import LoopPool
 from tablewright.store.backends.http.response_reader import HttpResponse
 from tablewright.store.backends.http.socket_pool import SocketPool
@@ -76,7 +78,7 @@ class EndpointBackend:
                     pool = self._socket_pools.get(step.destination) or self._new_socket_pool(step.destination)
                     step = steps.send(pool.exchange(step))
                 else:
-                    step = steps.send(step())
+                    step = steps.send(step() if request.deadline is None else _by_a_thread(step, request.deadline))
         except StopIteration as end:
             response: Response = end.value
             return response
@@ -95,7 +97,7 @@ class EndpointBackend:
                         pause_collection(loop)
                     step = steps.send(found)
                 else:
-                    step = steps.send(await asyncio.to_thread(step))
+                    step = steps.send(await _on_a_loop(step, request.deadline))
         except StopIteration as end:
             response: Response = end.value
             return response
@@ -162,6 +164,47 @@ class EndpointBackend:
             return False
         self._skew = skew
         return True
+
+
+def _begun(work: Callable[[], Any]) -> Future[Any]:
+    """Work that may take longer than anybody wants to wait, and longer than the program runs."""
+    future: Future[Any] = Future()
+    # Whoever does not wait for it any more does not stop it.
+    future.set_running_or_notify_cancel()
+
+    def do() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=do, name="tablewright-credentials", daemon=True).start()
+    return future
+
+
+def _by_a_thread(work: Callable[[], Any], deadline: float) -> Any:
+    future = _begun(work)
+    try:
+        return future.result(max(deadline - time.monotonic(), 0.0))
+    except TimeoutError:
+        if future.done():
+            raise
+        raise _too_late() from None
+
+
+async def _on_a_loop(work: Callable[[], Any], deadline: float | None) -> Any:
+    future = _begun(work)
+    try:
+        left = None if deadline is None else max(deadline - time.monotonic(), 0.0)
+        return await asyncio.wait_for(asyncio.wrap_future(future), left)
+    except TimeoutError:
+        if future.done() and not future.cancelled():
+            raise
+        raise _too_late() from None
+
+
+def _too_late() -> ServiceError:
+    return ServiceError(NOT_CONNECTED, "the credentials were not there in time")
 
 
 def _parsed(body: bytes) -> Response:

@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import cast
 
+from tablewright.store.backends.http.addresses import NEXT_AFTER, Address, numeric_addresses
 from tablewright.store.backends.http.channel import Channel, Opening, TunnelError
 from tablewright.store.backends.http.exchange import Destination, Exchange, HedgeBudget, no_response, not_connected
 from tablewright.store.backends.http.response_reader import BrokenResponseError, HttpResponse, ResponseReader
@@ -175,6 +176,12 @@ class LoopConnection(asyncio.Protocol):
             self._transport.abort()
 
 
+def _abort_connected(task: asyncio.Task[LoopConnection]) -> None:
+    """A connection that was made although nobody wants it any more."""
+    if not task.cancelled() and task.exception() is None:
+        task.result().abort()
+
+
 class LoopPool:
     """Sends requests to one destination, from any number of tasks of one event loop."""
 
@@ -252,7 +259,7 @@ class LoopPool:
         connection: LoopConnection | None = None
         try:
             async with asyncio.timeout_at(min(until, loop.time() + destination.connect_seconds)):
-                _, connection = await loop.create_connection(lambda: LoopConnection(self), *destination.address)
+                connection = await self._connected(*destination.address)
             await connection.open(destination, min(until, loop.time() + destination.connect_seconds))
         except (OSError, TunnelError, BrokenResponseError) as error:
             if connection is not None:
@@ -262,6 +269,41 @@ class LoopPool:
             if connection is not None:
                 connection.abort()
             raise
+        return connection
+
+    async def _connected(self, host: str, port: int) -> LoopConnection:
+        """A connection to one of the addresses of a host."""
+        loop = self.loop
+        found = numeric_addresses(host, port) or await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        if len(found) == 1:
+            return await self._connected_to(found[0])
+        waiting = list(found)
+        trying: set[asyncio.Task[LoopConnection]] = set()
+        refused: BaseException = OSError("its name has no address")
+        try:
+            while waiting or trying:
+                if waiting:
+                    trying.add(loop.create_task(self._connected_to(waiting.pop(0))))
+                done, trying = await asyncio.wait(
+                    trying, timeout=NEXT_AFTER if waiting else None, return_when=asyncio.FIRST_COMPLETED
+                )
+                # All but one of those that succeed at the same time are too many.
+                connected = [task.result() for task in done if task.exception() is None]
+                for each in connected[1:]:
+                    each.abort()
+                if connected:
+                    return connected[0]
+                for task in done:
+                    refused = task.exception() or refused
+        finally:
+            for task in trying:
+                task.cancel()
+                task.add_done_callback(_abort_connected)
+        raise refused
+
+    async def _connected_to(self, address: Address) -> LoopConnection:
+        family, _, _, _, (host, port, *_) = address
+        _, connection = await self.loop.create_connection(lambda: LoopConnection(self), host, port, family=family)
         return connection
 
     async def _wait_turn(self, until: float) -> None:

@@ -7,6 +7,7 @@ request that is sent into a closed connection may or may not have been executed,
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 import socket
@@ -16,8 +17,8 @@ import weakref
 from collections.abc import Sequence
 from contextlib import suppress
 from queue import Empty, SimpleQueue
-from typing import Any, TypeAlias
 
+from tablewright.store.backends.http.addresses import NEXT_AFTER, Address, numeric_addresses
 from tablewright.store.backends.http.channel import Channel, TunnelError
 from tablewright.store.backends.http.exchange import Destination, Exchange, HedgeBudget, no_response, not_connected
 from tablewright.store.backends.http.response_reader import BrokenResponseError, HttpResponse, ResponseReader
@@ -27,8 +28,6 @@ MAX_IDLE_SECONDS = 30.0
 _RECEIVE_SIZE = 64 * 1024
 # A socket with a time-out of 0 would not block at all.
 _SHORTEST = 0.001
-
-_Address: TypeAlias = tuple[socket.AddressFamily, socket.SocketKind, int, str, tuple[Any, ...]]
 
 
 class SocketConnection:
@@ -118,43 +117,57 @@ class SocketConnection:
 
 
 def _connect(address: tuple[str, int], until: float) -> socket.socket:
-    """A socket that is connected to one of the addresses of a host, in the time that is left for all of them."""
-    refused: OSError | None = None
-    for family, kind, protocol, _, resolved in _resolve(address, until):
-        connecting = socket.socket(family, kind, protocol)
-        try:
-            connecting.settimeout(_left(until))
-            connecting.connect(resolved)
-        except OSError as error:
-            connecting.close()
-            refused = error
-        except BaseException:
-            connecting.close()
-            raise
-        else:
-            return connecting
-    raise refused or OSError("its name has no address")
+    """A socket that is connected to one of the addresses of a host."""
+    waiting: Sequence[Address] = _resolve(address, until)
+    connecting: dict[int, socket.socket] = {}
+    poll = select.poll()
+    refused: OSError = OSError("its name has no address")
+    try:
+        while waiting or connecting:
+            if waiting:
+                family, kind, protocol, _, resolved = waiting[0]
+                waiting = waiting[1:]
+                trying = socket.socket(family, kind, protocol)
+                connecting[trying.fileno()] = trying
+                trying.setblocking(False)
+                if (reason := trying.connect_ex(resolved)) not in (0, errno.EINPROGRESS):
+                    refused = OSError(reason, os.strerror(reason))
+                    connecting.pop(trying.fileno()).close()
+                    continue
+                poll.register(trying, select.POLLOUT)
+            for number, _ in poll.poll(1000 * (min(NEXT_AFTER, _left(until)) if waiting else _left(until))):
+                trying = connecting.pop(number)
+                poll.unregister(number)
+                if not (reason := trying.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)):
+                    return trying
+                refused = OSError(reason, os.strerror(reason))
+                trying.close()
+            if time.monotonic() >= until:
+                raise TimeoutError
+    finally:
+        for left in connecting.values():
+            left.close()
+    raise refused
 
 
-def _resolve(address: tuple[str, int], until: float) -> Sequence[_Address]:
+def _resolve(address: tuple[str, int], until: float) -> Sequence[Address]:
     """The addresses of a host. The system's resolver takes no time-out, so a thread waits for it."""
     host, port = address
-    found: SimpleQueue[Sequence[_Address] | OSError] = SimpleQueue()
+    if numeric := numeric_addresses(host, port):
+        return numeric
+    found: SimpleQueue[Sequence[Address] | OSError] = SimpleQueue()
 
-    def resolve(flags: int = 0) -> None:
+    def resolve() -> None:
         try:
-            found.put(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=flags))
+            found.put(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
         except OSError as error:
             found.put(error)
 
-    resolve(socket.AI_NUMERICHOST)
-    result = found.get()
-    if isinstance(result, OSError):
-        threading.Thread(target=resolve, name="tablewright-resolve", daemon=True).start()
-        try:
-            result = found.get(timeout=_left(until))
-        except Empty:
-            raise TimeoutError from None
+    threading.Thread(target=resolve, name="tablewright-resolve", daemon=True).start()
+    try:
+        result = found.get(timeout=_left(until))
+    except Empty:
+        raise TimeoutError from None
     if isinstance(result, OSError):
         raise result
     return result
