@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.commands import tablewright
+from tests.cli.commands import run, tablewright
 
 MODEL = """\
 from tablewright.model import *
@@ -113,3 +113,13 @@ def test_a_reader_who_is_gone_is_no_finding(command: list[str], folder: Path) ->
     finally:
         os.close(writing)
     assert (done.returncode, done.stderr) == (141, "")
+
+
+@pytest.mark.requirement("SH2")
+def test_a_command_of_a_system_that_an_image_does_not_have_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "tablewright.systems.engagement.sources", None)
+    status, _, told = run(capsys, "engagement", "demo-data", "--out", str(tmp_path / "customers.csv"))
+    assert status == 2
+    assert told.startswith("tablewright: this command needs tablewright.systems.engagement.sources, which an image")

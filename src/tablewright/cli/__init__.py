@@ -119,6 +119,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _missing(error: ModuleNotFoundError) -> str:
     """What to install for a command that a plain installation does not have everything for."""
+    if error.name is not None and error.name.startswith("tablewright."):
+        return (
+            f"this command needs {error.name}, which an image of a system does not have; run it where all is installed"
+        )
     from tablewright.design import extra_of
 
     extra = extra_of(error.name)

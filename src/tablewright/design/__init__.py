@@ -1,6 +1,7 @@
 """What follows from a design: lint, documents, infrastructure, policies, cost. From the model alone; no store needed.
 
     load("shop.model")        the designs of a module, by import path or file
+    module_at("shop")         a module, with the same words about what is wrong with it
     sample(Order)             an entity made from its declaration
     table_name(table, "dev")  the name of a table in an environment
     project_files("shop")     the files of a new project
@@ -20,7 +21,7 @@ Each room has its public names in its ``__init__``; the modules inside are priva
 Subpackages are imported where they are needed, not from here: a service that needs the name of a table loads no linter.
 """
 
-from tablewright.design.design_loading import DesignError, RefusedError, load
+from tablewright.design.design_loading import DesignError, NoModuleError, RefusedError, load, module_at
 from tablewright.design.extras import extra_of
 from tablewright.design.project_template import ProjectError, project_files
 from tablewright.design.sample_entities import sample, samples
@@ -28,10 +29,12 @@ from tablewright.design.table_names import table_name
 
 __all__ = [
     "DesignError",
+    "NoModuleError",
     "ProjectError",
     "RefusedError",
     "extra_of",
     "load",
+    "module_at",
     "project_files",
     "sample",
     "samples",

@@ -2,6 +2,7 @@
 
     load("tablewright.systems.calls")     a package with a module ``model``, or any module
     load("./model.py")                    a file
+    module_at("shop")                     any module, with the same words about what is wrong with it
 
 The designs of a module are its ``Design`` objects. A module without one, but with tables or entities, is one design of
 all its tables and collections. Modules of the current folder can be imported.
@@ -17,8 +18,8 @@ import importlib.util
 import os
 import sys
 import traceback
-from collections.abc import Iterable
-from contextlib import redirect_stdout
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from types import ModuleType
 from typing import TypeVar
@@ -29,7 +30,7 @@ from tablewright import model as language
 from tablewright.design.extras import extra_of
 from tablewright.model import Collection, Design, Entity, ModelError, Table
 
-__all__ = ["DesignError", "RefusedError", "load", "place_in"]
+__all__ = ["DesignError", "NoModuleError", "RefusedError", "load", "module_at", "place_in"]
 
 T = TypeVar("T")
 
@@ -39,6 +40,10 @@ _NOT_THE_USERS = tuple(str(Path(file).parent) for file in (language.__file__, py
 
 class DesignError(Exception):
     """A design that cannot be loaded; the message says what to do."""
+
+
+class NoModuleError(DesignError):
+    """There is no module of this name."""
 
 
 class RefusedError(DesignError):
@@ -53,10 +58,11 @@ class RefusedError(DesignError):
 
 def load(path: str) -> list[Design]:
     """The designs of a module, by its import path or its file."""
-    _add_to_path(Path.cwd())
-    # Output of the imported module is not output of the command.
-    with redirect_stdout(sys.stderr):
-        module = _imported(path)
+    with _importing(path):
+        module = _module(path)
+        # A package keeps its design in `model`.
+        if module.__name__ == path and hasattr(module, "__path__") and importlib.util.find_spec(f"{path}.model"):
+            module = importlib.import_module(f"{path}.model")
     try:
         found = _designs(module, path)
     except ModelError as error:
@@ -71,29 +77,40 @@ def load(path: str) -> list[Design]:
     return found
 
 
+def module_at(path: str) -> ModuleType:
+    """A module, by its import path or its file; NoModuleError if there is none, DesignError if it is broken."""
+    with _importing(path):
+        return _module(path)
+
+
 # -- modules --------------------------------------------------------------------------------------------------------
 
 
-def _imported(path: str) -> ModuleType:
+def _module(path: str) -> ModuleType:
+    if path.endswith(".py") or "/" in path or "\\" in path:
+        return _from_file(Path(path))
+    if not all(part.isidentifier() for part in path.split(".")):
+        raise NoModuleError(
+            f"{path!r} is not an import path; give a module, such as shop.model, or a file, such as ./model.py"
+        )
+    return importlib.import_module(path)
+
+
+@contextmanager
+def _importing(path: str) -> Iterator[None]:
+    """Import modules of the user's; whatever is wrong with them is a DesignError."""
+    _add_to_path(Path.cwd())
     try:
-        if path.endswith(".py") or "/" in path or "\\" in path:
-            return _from_file(Path(path))
-        if not all(part.isidentifier() for part in path.split(".")):
-            raise DesignError(
-                f"{path!r} is not an import path; give a module, such as shop.model, or a file, such as ./model.py"
-            )
-        module = importlib.import_module(path)
-        # A package keeps its design in `model`.
-        if hasattr(module, "__path__") and importlib.util.find_spec(f"{path}.model") is not None:
-            module = importlib.import_module(f"{path}.model")
-        return module
+        # Output of the imported module is not output of the command.
+        with redirect_stdout(sys.stderr):
+            yield
     except DesignError:
         raise
     except ModelError as error:
         raise RefusedError(error, _place_of(error)) from error
     except ModuleNotFoundError as error:
         if error.name and (path == error.name or path.startswith(f"{error.name}.")):
-            raise DesignError(
+            raise NoModuleError(
                 f"there is no module {error.name!r}; give one that can be imported from here, such as shop.model, "
                 "or a file, such as ./model.py"
             ) from None
@@ -116,7 +133,7 @@ def _from_file(path: Path) -> ModuleType:
     if path.is_dir():
         raise DesignError(f"{path} is a folder; give the file in it, such as {path / 'model.py'}, or an import path")
     if not path.is_file():
-        raise DesignError(f"there is no file {path}")
+        raise NoModuleError(f"there is no file {path}")
     path = path.resolve()
     folder, name = path.parent, path.stem
     # A file in a package is imported as its module, so that relative imports work.

@@ -134,7 +134,7 @@ async def _missing(runtime: Runtime, systems: Sequence[System], capability: _Cap
     if not titles:
         return None
     error = await _error(runtime, capability.operation, capability.body(runtime.store.context.name_of(internal_table)))
-    if error is None or error.code != "UnknownOperationException":
+    if error is None or not error.is_missing_operation:
         return None
     text = (
         f"the endpoint has no {capability.name} ({capability.operation}){capability.consequence.format(_all(titles))}"

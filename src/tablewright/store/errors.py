@@ -36,6 +36,9 @@ from typing import Any
 
 from tablewright.store.maintenance.table_differences import Difference
 
+# What endpoints respond with to an operation that they do not have; a status where they have no words for it.
+_MISSING_OPERATION = frozenset({"UnknownOperationException", "NotImplementedError", "404", "501"})
+
 
 class StoreError(Exception):
     """The base of all errors of a store."""
@@ -182,6 +185,11 @@ class ServiceError(StoreError):
         self.message = message
         # Such as Item and CancellationReasons.
         self.details = details or {}
+
+    @property
+    def is_missing_operation(self) -> bool:
+        """Whether the endpoint does not have the operation at all, or only half of it."""
+        return self.code in _MISSING_OPERATION
 
 
 class TableNotFound(ServiceError):

@@ -51,3 +51,23 @@ def test_a_folder_that_is_a_file_is_refused(tmp_path: Path, capsys: pytest.Captu
     (tmp_path / "file").touch()
     assert main(["deploy", "calls", "--out", str(tmp_path / "file")]) == 2
     assert "cannot be written to" in capsys.readouterr().err
+
+
+@pytest.mark.requirement("SH2")
+@pytest.mark.parametrize(
+    "command",
+    [["up", "--port", "0", "--memory", "--system"], ["deploy", "--out", "made"], ["package", "--out", "made"]],
+)
+def test_a_module_that_lacks_what_it_imports_is_told_from_one_that_is_not_there(
+    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "shop_that_lacks.py").write_text("import a_distribution_that_nobody_has\n")
+    (tmp_path / "shop_that_breaks.py").write_text("system = System()\n")
+    assert main([*command, "shop_that_lacks"]) == 2
+    assert "needs the module 'a_distribution_that_nobody_has', which is not installed" in capsys.readouterr().err
+    assert main([*command, "shop_that_breaks"]) == 2
+    assert "cannot be imported: NameError: name 'System' is not defined (shop_that_breaks.py:1)" in (
+        capsys.readouterr().err
+    )

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tablewright.deploy.package.building import needed_by_image
 from tablewright.deploy.package.needed_modules import needed_by
 
 pytestmark = pytest.mark.requirement("SH2")
@@ -21,6 +22,17 @@ def test_a_system_s_functions_need_its_own_parts_and_not_those_of_others() -> No
     assert not unwanted & calls.packages
     engagement = needed_by("tablewright.systems.engagement.engagement_system")
     assert {"duckdb", "cronsim", "tzdata"} <= engagement.distributions
+
+
+def test_an_image_has_the_server_and_its_own_system_and_nothing_of_other_systems() -> None:
+    calls = needed_by_image("tablewright.systems.calls.calls_system", "tablewright.systems.calls.app.calls_app")
+    assert {"uvicorn", "nicegui", "rich", "orjson"} <= calls.distributions
+    assert {"tablewright.systems.calls", "tablewright.ui", "tablewright.cli"} <= calls.packages
+    others = {f"tablewright.systems.{name}" for name in ("support", "engagement", "tasks", "servicedesk")}
+    assert not (others | {"tablewright.studio", "tablewright.sql", "tablewright.deploy"}) & calls.packages
+    assert not {"duckdb", "phonenumbers", "cronsim"} & calls.distributions
+    engagement = needed_by_image("tablewright.systems.engagement.engagement_system", None)
+    assert {"duckdb", "cronsim"} <= engagement.distributions
 
 
 def test_imports_are_found_wherever_they_are_but_not_those_for_types(
@@ -43,3 +55,6 @@ def test_imports_are_found_wherever_they_are_but_not_those_for_types(
     found = needed_by("shop_of_a_test.system")
     assert found.modules == {f"shop_of_a_test{name}" for name in ("", ".lazy", ".system", ".other")}
     assert found.distributions == {"orjson", "httpx", "tzdata"}
+    found = needed_by("shop_of_a_test.system", without=["shop_of_a_test.other", "orjson"])
+    assert found.modules == {f"shop_of_a_test{name}" for name in ("", ".lazy", ".system")}
+    assert found.distributions == frozenset()

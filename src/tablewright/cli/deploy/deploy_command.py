@@ -179,7 +179,10 @@ def _built(options: argparse.Namespace) -> tuple[BuiltStack, Design]:
 
 
 def system_at(path: str) -> tuple[System, str] | None:
-    """The system that a name or a module is about, and where it is; None if there is none."""
+    """The system that a name or a module is about, and where it is; None if there is none.
+
+    UsageError if there is a module that cannot be imported.
+    """
     from tablewright.systems import NAMES, load
 
     if path in NAMES:
@@ -187,17 +190,15 @@ def system_at(path: str) -> tuple[System, str] | None:
         return system, f"tablewright.systems.{path}.{path}_system:system"
     if not all(part.isidentifier() for part in path.split(".")):
         return None
-    from importlib import import_module
-
-    sys.path.insert(0, str(Path.cwd()))
-    try:
-        module = import_module(path)
-    except ImportError:
-        # What is wrong with it is said by whoever loads it as a design.
-        return None
-    finally:
-        sys.path.pop(0)
+    from tablewright.design import DesignError, NoModuleError, module_at
     from tablewright.runtime import System
+
+    try:
+        module = module_at(path)
+    except NoModuleError:
+        return None
+    except DesignError as error:
+        raise UsageError(str(error)) from None
 
     systems = {name: value for name, value in vars(module).items() if isinstance(value, System)}
     if len(systems) > 1:

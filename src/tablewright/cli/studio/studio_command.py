@@ -94,10 +94,15 @@ def studio_beside(engine: Engine, options: argparse.Namespace) -> Iterator[None]
 
 
 def with_studio(make_screens: MakeApplicationScreens, settings: Settings, *, may_write: bool) -> MakeApplicationScreens:
-    """The screens of `up` with the studio beside them: in development, where only this machine can ask."""
+    """The screens of `up` with the studio beside them: in development, where only this machine can ask.
+
+    An image of `tablewright package` does not have it.
+    """
+    from importlib.util import find_spec
+
     from tablewright.cli.studio.listen_address import is_loopback
 
-    if settings.mode == "production" or not is_loopback(settings.host):
+    if settings.mode == "production" or not is_loopback(settings.host) or find_spec("tablewright.studio") is None:
         if may_write:
             raise UsageError("the studio of `up` is for development, on a loopback address; use `tablewright studio`")
         return make_screens

@@ -15,13 +15,16 @@ from tablewright.deploy.package.oci_image import DATA, PACKAGES, interpreter_fil
 from tablewright.deploy.package.package_files import Files, source_files, wheel_files
 from tablewright.deploy.package.wheels import download, pinned
 
-__all__ = ["BuiltPackage", "build_image", "build_zip"]
+__all__ = ["BuiltPackage", "build_image", "build_zip", "needed_by_image"]
 
 _FUNCTIONS = tuple(
     f"tablewright.runtime.functions.{name}"
     for name in ("api_function", "consumer_function", "schedule_function", "bounce_function", "runtime_interface")
 )
 _SERVER = ("tablewright.__main__", "tablewright.cli", "tablewright.runtime.http.serve", "tablewright.ui.screens")
+# What commands need that nobody gives in a container: those that write stacks or run SQL, the studio, which is there
+# for this machine alone, and the commands of other systems. What the system itself needs of these is there.
+_NOT_FOR_CONTAINERS = ("tablewright.deploy", "tablewright.sql", "tablewright.studio", "tablewright.systems", "duckdb")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,7 @@ def build_image(name: str, place: str, folder: Path) -> BuiltPackage:
     module, _, attribute = place.partition(":")
     architecture, python = own_architecture(), f"{sys.version_info.major}.{sys.version_info.minor}"
     screens: str | None = getattr(import_module(module), attribute).screens
-    needed = needed_by(*_SERVER, module, *([] if screens is None else [screens]))
+    needed = needed_by_image(module, screens)
     sources = source_files(needed, screens=True)
     files, requirements = _with_wheels(needed, sources, architecture, python)
     packages = {f"{PACKAGES}/{name}": content for name, content in files.items()}
@@ -78,6 +81,12 @@ def build_image(name: str, place: str, folder: Path) -> BuiltPackage:
     )
     unpacked = sum(len(content) for each in (interpreter[0], packages) for content in each.values())
     return BuiltPackage(path, path.stat().st_size, unpacked, tuple(requirements))
+
+
+def needed_by_image(module: str, screens: str | None) -> NeededModules:
+    """What the image of a system needs: the system with its screens, the server, and commands that belong to it."""
+    own = needed_by(module, *([] if screens is None else [screens]))
+    return own | needed_by(*_SERVER, without=_NOT_FOR_CONTAINERS)
 
 
 def _with_wheels(needed: NeededModules, files: Files, architecture: str, python: str) -> tuple[Files, list[str]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
@@ -41,9 +41,12 @@ class NeededModules:
                 found.add(".".join(steps[:depth]))
         return found - {f"{_SELF}.systems"}
 
+    def __or__(self, other: NeededModules) -> NeededModules:
+        return NeededModules(self.modules | other.modules, self.distributions | other.distributions)
 
-def needed_by(*names: str) -> NeededModules:
-    """All that some modules import, and what those import."""
+
+def needed_by(*names: str, without: Collection[str] = ()) -> NeededModules:
+    """All that some modules import, and what those import; but not what is in ``without``, packages by their names."""
     own = {name.partition(".")[0] for name in names} | {_SELF}
     seen: set[str] = set()
     others: set[str] = set()
@@ -58,10 +61,12 @@ def needed_by(*names: str) -> NeededModules:
             continue
         waiting += [parent for parent in _parents(name) if parent not in seen]
         for imported in _imports(path, name):
-            if imported.partition(".")[0] not in own:
-                others.add(imported.partition(".")[0])
-                continue
-            waiting.append(_resolved(imported))
+            if imported.partition(".")[0] in own:
+                imported = _resolved(imported)
+                if not any(f"{imported}.".startswith(f"{package}.") for package in without):
+                    waiting.append(imported)
+            elif (distributed := imported.partition(".")[0]) not in without:
+                others.add(distributed)
     return NeededModules(frozenset(seen), frozenset(_distributions(others)))
 
 

@@ -20,9 +20,6 @@ from tablewright.store.flow.driver import Flow, Request
 from tablewright.store.flow.retry import retrying
 from tablewright.store.streams.change_records import timestamp
 
-# What a service without backups responds with.
-_UNSUPPORTED = "UnknownOperationException"
-
 
 @dataclass(frozen=True, slots=True)
 class RecoveryReach:
@@ -64,6 +61,7 @@ def recovery_reach(context: Context, name: str) -> Flow[RecoveryReach]:
                 return RecoveryReach(earliest, backups)
             body = {**body, "ExclusiveStartBackupArn": page["LastEvaluatedBackupArn"]}
     except ServiceError as error:
-        if error.code != _UNSUPPORTED:
+        # A service without backups.
+        if not error.is_missing_operation:
             raise
         return RecoveryReach()

@@ -114,7 +114,7 @@ def _change(context: Context, table: Table, step: _Step, request: Request, wait:
 def _is_unsupported(error: ServiceError) -> bool:
     """An operation that the endpoint does not have; or a member of UpdateTable that DynamoDB Local passes over, such as
     encryption, after which it finds nothing to do."""
-    return error.code == "UnknownOperationException" or error.message == "Nothing to update"
+    return error.is_missing_operation or error.message == "Nothing to update"
 
 
 def _until_active(name: str, wait: float) -> Flow[dict[str, Any]]:

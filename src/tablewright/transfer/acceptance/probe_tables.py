@@ -83,7 +83,7 @@ class ProbeTables:
         try:
             await self.call(operation, **body)
         except ServiceError as error:
-            if error.code == "UnknownOperationException":
+            if error.is_missing_operation:
                 raise
             if error.code != code:
                 raise Unmet(f"{operation} is refused with {error.code}, and not {code}") from None

@@ -32,8 +32,6 @@ _BATCHES_AT_ONCE = 8
 _READY_SECONDS = 600.0
 _FIRST_PAUSE = 0.05
 _MAX_PAUSE = 5.0
-# Endpoints that have no such operation, or only half of it.
-_UNSUPPORTED = frozenset({"UnknownOperationException", "NotImplementedError", "404", "501"})
 
 
 class TablePlace:
@@ -101,7 +99,7 @@ class TablePlace:
         try:
             return await self._calls.call(operation, body)
         except ServiceError as error:
-            if error.code in _UNSUPPORTED:
+            if error.is_missing_operation:
                 return {}
             raise
 
