@@ -29,9 +29,9 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "engine": frozenset({"dynamo"}),
     "model": frozenset({"dynamo"}),
     "wire": frozenset({"engine", "dynamo"}),
-    "store": frozenset({"model", "engine", "dynamo"}),
+    "store": frozenset({"lazy_names", "model", "engine", "dynamo"}),
     "design": frozenset({"model", "dynamo"}),
-    "runtime": frozenset({"store", "design", "model", "engine", "dynamo"}),
+    "runtime": frozenset({"lazy_names", "store", "design", "model", "engine", "dynamo"}),
     "ui": frozenset({"runtime", "store", "model"}),
     "studio": frozenset({"sql", "ui", "runtime", "store", "design", "model", "engine", "dynamo"}),
     "systems": frozenset({"ui", "runtime", "store", "design", "model"}),
@@ -45,6 +45,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
             *("store", "design", "model", "wire", "engine", "dynamo"),
         }
     ),
+    "lazy_names": frozenset(),
     "__main__": frozenset({"cli"}),
     "__init__": frozenset({"engine", "dynamo"}),
 }

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tablewright.runtime.http.admin_routes import router
+from tablewright.runtime.admin.admin_routes import router
 from tablewright.runtime.metrics import Metrics
 from tablewright.runtime.settings import Settings
 

@@ -11,7 +11,7 @@ follow from them, and ``Schema`` what an item as a whole is. It does no I/O and 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
 from functools import cached_property
 from typing import Any, Generic
@@ -94,14 +94,8 @@ class Schema(KeyLayout, Generic[E_co]):
         """Prepare what ``encode``, ``decode`` and ``matches`` use for every item."""
         self._encoders = tuple((spec.name, spec.attribute, spec.encode) for spec in self.fields.values())
         self._type_value = {"S": self.type_name}
-        rules = [(name, self.key_rules[name]) for name in self.table.key if name in self.key_rules]
         # A key that a template makes is never one of the store's own.
         self._is_never_internal = self.table.type_attribute is None and self.table.partition in self.key_rules
-        self._key_matchers = [
-            (name, rule.template.matches if rule.shards == 1 and not rule.others else rule.matches)
-            for name, rule in rules
-        ]
-        self._sort_matchers = [(name, matches) for name, matches in self._key_matchers if name != self.table.partition]
         own = [self.table.type_attribute, None if self.upgrades is None else self.upgrades.attribute]
         self.decoder = Decoder(
             self.entity,
@@ -141,6 +135,19 @@ class Schema(KeyLayout, Generic[E_co]):
         self.unique = self._all_marked(Unique)
         self.numbered = self._all_marked(Numbered)
         self.needs_upkeep = bool(self.unique)
+
+    @cached_property
+    def _key_matchers(self) -> list[tuple[str, Callable[[str], object]]]:
+        """Whether a key attribute has the form of this entity's: patterns that take a while to compile."""
+        rules = [(name, self.key_rules[name]) for name in self.table.key if name in self.key_rules]
+        return [
+            (name, rule.template.matches if rule.shards == 1 and not rule.others else rule.matches)
+            for name, rule in rules
+        ]
+
+    @cached_property
+    def _sort_matchers(self) -> list[tuple[str, Callable[[str], object]]]:
+        return [(name, matches) for name, matches in self._key_matchers if name != self.table.partition]
 
     def join_table(self) -> None:
         """Make the entity known to its table, once its declaration has been checked."""

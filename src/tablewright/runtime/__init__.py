@@ -23,8 +23,9 @@ The names below are what a system and a command use; they are loaded on first us
 settings needs no FastAPI.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from tablewright.lazy_names import lazy_names
 
 __all__ = [
     "UNSEEN",
@@ -110,38 +111,34 @@ if TYPE_CHECKING:
     from tablewright.runtime.settings import Settings, SettingsError
     from tablewright.runtime.system import Background, DemoUser, OnProgress, Periodic, Runtime, System
 else:
-    _MODULES = {
-        "consumer_threads": ("ConsumerSpec",),
-        "entity_tags": ("UNSEEN", "Seen"),
-        "errors": (
-            "StateConflict",
-            "Forbidden",
-            "Invalid",
-            "PreconditionFailed",
-            "ResourceNotFound",
-            "ServiceProblem",
-            "TooLarge",
-            "TooManyRequests",
-            "Unauthenticated",
-            "ServiceUnavailable",
-        ),
-        "events.event_log": ("Event", "publisher"),
-        "http.application": ("application",),
-        "http.conditional_requests": ("Changing", "Reading"),
-        "http.dependencies": ("Cursor", "IdempotencyKey", "Limit", "Public", "allow", "runtime_of", "service_of"),
-        "http.declared_calls": ("calls_of",),
-        "http.problems": ("documented",),
-        "idempotency": ("Idempotency", "Responder"),
-        "identity.access": ("Call", "Caller", "Grant", "Role", "allowed"),
-        "mail.event_mail": ("Mailer", "Message"),
-        "metrics": ("Metrics",),
-        "settings": ("Settings", "SettingsError"),
-        "system": ("Background", "DemoUser", "OnProgress", "Periodic", "Runtime", "System"),
-    }
-    _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
-
-    def __getattr__(name: str) -> object:
-        if name not in _MODULE_OF:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = globals()[name] = getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
-        return value
+    __getattr__ = lazy_names(
+        globals(),
+        {
+            "consumer_threads": ("ConsumerSpec",),
+            "entity_tags": ("Seen", "UNSEEN"),
+            "errors": (
+                "Forbidden",
+                "Invalid",
+                "PreconditionFailed",
+                "ResourceNotFound",
+                "ServiceProblem",
+                "ServiceUnavailable",
+                "StateConflict",
+                "TooLarge",
+                "TooManyRequests",
+                "Unauthenticated",
+            ),
+            "events.event_log": ("Event", "publisher"),
+            "http.application": ("application",),
+            "http.conditional_requests": ("Changing", "Reading"),
+            "http.declared_calls": ("calls_of",),
+            "http.dependencies": ("Cursor", "IdempotencyKey", "Limit", "Public", "allow", "runtime_of", "service_of"),
+            "http.problems": ("documented",),
+            "idempotency": ("Idempotency", "Responder"),
+            "identity.access": ("Call", "Caller", "Grant", "Role", "allowed"),
+            "mail.event_mail": ("Mailer", "Message"),
+            "metrics": ("Metrics",),
+            "settings": ("Settings", "SettingsError"),
+            "system": ("Background", "DemoUser", "OnProgress", "Periodic", "Runtime", "System"),
+        },
+    )

@@ -10,12 +10,10 @@ data folder, in a file that only its owner can read.
 
 from __future__ import annotations
 
-import difflib
 import fcntl
 import json
 import os
 import secrets
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -252,7 +250,11 @@ def _from_file() -> dict[str, Any]:
     if named is not None and not Path(named).is_file():
         raise SettingsError(f"{PREFIX}CONFIG names {named}, which is not a file")
     file = Path(named or CONFIG)
-    return tomllib.loads(file.read_text("utf-8")) if file.is_file() else {}
+    if not file.is_file():
+        return {}
+    import tomllib
+
+    return tomllib.loads(file.read_text("utf-8"))
 
 
 def _from_environment(settings: type[Settings]) -> dict[str, Any]:
@@ -272,6 +274,8 @@ def _from_environment(settings: type[Settings]) -> dict[str, Any]:
 
 def _check_name(settings: type[Settings], shown: str, name: str, spelled: Callable[[str], str]) -> None:
     if name not in settings.model_fields:
+        import difflib
+
         near = difflib.get_close_matches(name, settings.model_fields, 1)
         advice = f"did you mean {spelled(near[0])}?" if near else "`tablewright config` prints all of them"
         raise SettingsError(f"there is no setting {shown}; {advice}")

@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from email.headerregistry import Address
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
@@ -26,39 +26,29 @@ from pydantic import SecretStr
 
 from tablewright.model import Design, Table
 from tablewright.runtime.aws_clients import client_problem, is_endpoint
-from tablewright.runtime.consumer_threads import ConsumerSpec, ConsumerThreads
 from tablewright.runtime.http.rate_limit import RateLimit
 from tablewright.runtime.identity import tokens
 from tablewright.runtime.identity.access import RUNTIME_ADMINS, Caller, Role
 from tablewright.runtime.identity.deny_list import DenyList
 from tablewright.runtime.identity.people import People
 from tablewright.runtime.internal_tables import events_table, internal_table
-from tablewright.runtime.mail import event_mail, mail_transport
 from tablewright.runtime.metrics import MeasuredBackend, Metrics
-from tablewright.runtime.privacy.privacy import Privacy
-from tablewright.runtime.search.search import Search
-from tablewright.runtime.search.searchable import Searchable
 from tablewright.runtime.settings import PREFIX, Secrets, Settings
 from tablewright.runtime.settings import SettingsError as SettingsError
-from tablewright.store import (
-    AsyncStore,
-    Backend,
-    BlobStore,
-    EmbeddedBackend,
-    EndpointBackend,
-    FolderBlobStore,
-    S3BlobStore,
-    Store,
-    StoreError,
-    SwitchedBackend,
-    blob_store_of,
-)
+from tablewright.store import AsyncStore, Backend, BlobStore, EmbeddedBackend, Store, StoreError, blob_store_of
 
 if TYPE_CHECKING:
+    from email.headerregistry import Address
+
     from fastapi import APIRouter
 
     from tablewright.engine import Engine
+    from tablewright.runtime.consumer_threads import ConsumerSpec, ConsumerThreads
     from tablewright.runtime.identity.local_issuer import LocalIssuer
+    from tablewright.runtime.mail import event_mail, mail_transport
+    from tablewright.runtime.privacy.privacy import Privacy
+    from tablewright.runtime.search.search import Search
+    from tablewright.runtime.search.searchable import Searchable
 
 OnProgress = Callable[[str, int, int], None]
 """Called with progress: what is being done, how much is done, and of how much."""
@@ -135,14 +125,16 @@ class System:
         return self.design.tables
 
 
-@dataclass(slots=True)
+@dataclass
 class Runtime:
     """What the systems of a process use: settings, stores, metrics, tokens, mail.
 
-    ``Runtime.open(settings, systems)`` opens the embedded engine, or connects to the endpoint; ``close`` ends it.
+    ``Runtime.open(settings, systems)`` opens the embedded engine, or connects to the endpoint; ``close`` ends it. What
+    not every process needs (mail, search, privacy) is made when it is asked for: a function answers sooner.
     """
 
     settings: Settings
+    systems: Sequence[System]
     store: AsyncStore
     # The same data by blocking calls, for work in threads.
     sync_store: Store
@@ -153,15 +145,10 @@ class Runtime:
     secrets: Secrets
     verifier: tokens.Verifier
     issuer: LocalIssuer | None
-    mailer: event_mail.Mailer
     limit: RateLimit
     deny_list: DenyList
     # Who may sign in, with which roles.
     people: People
-    # The full-text index of the systems.
-    search: Search
-    # Personal data across the systems.
-    privacy: Privacy = field(init=False, repr=False)
     clock: Callable[[], float] = time.time
     # Whether there is a blob store for large values.
     has_blobs: bool = False
@@ -179,7 +166,12 @@ class Runtime:
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     # The embedded engine, and what uses it beside the stores and has to end before it.
     engine: Engine | None = field(default=None, repr=False)
+    # Nobody else has sent mail since then, on an engine of one's own.
+    opened_at: datetime = field(init=False)
     users_of_engine: ExitStack = field(default_factory=ExitStack, repr=False)
+
+    def __post_init__(self) -> None:
+        self.opened_at = self.now()
 
     @classmethod
     def open(
@@ -189,6 +181,7 @@ class Runtime:
         *,
         clock: Callable[[], float] = time.time,
         accept_loss: bool = False,
+        is_function: bool = False,
     ) -> Self:
         """Open everything; SettingsError, or the engine's StorageError, if that is not possible."""
         if settings.endpoint is not None and not is_endpoint(settings.endpoint):
@@ -208,7 +201,10 @@ class Runtime:
         _check_roles(settings, systems)
         secrets = Secrets(None if settings.memory else settings.data)
         issuer, verifier = _identity(settings, secrets, clock)
-        transport, sender = _transport(settings), _sender(settings)
+        if not is_function:
+            # Now, and not with the first mail; most functions send none.
+            _transport(settings)
+            _sender(settings)
         metrics = Metrics()
         engine: Engine | None = None
         if settings.is_embedded:
@@ -237,20 +233,13 @@ class Runtime:
                 else Store(MeasuredBackend(_endpoint(settings, profile), metrics), **options)
             )
 
-        mailer = event_mail.Mailer(
-            sync_store,
-            transport,
-            sender,
-            count=lambda outcome: metrics.mail.labels(outcome).inc(),
-            clock=lambda: datetime.fromtimestamp(clock(), UTC),
-            sole_sender_since=datetime.fromtimestamp(clock(), UTC) if settings.is_embedded else None,
-        )
         store = AsyncStore(backend, **options)
         maintenance_store = store_with(settings.maintenance_profile)
         deny_list = DenyList(store)
         known_roles = [role.name for system in systems for role in system.roles]
         runtime = cls(
             settings=settings,
+            systems=systems,
             store=store,
             sync_store=sync_store,
             consumer_store=store_with(settings.consumer_profile),
@@ -259,7 +248,6 @@ class Runtime:
             secrets=secrets,
             verifier=verifier,
             issuer=issuer,
-            mailer=mailer,
             limit=RateLimit(settings.rate_limit, settings.rate_burst),
             deny_list=deny_list,
             people=People(
@@ -272,18 +260,46 @@ class Runtime:
             ),
             clock=clock,
             has_blobs=options["blobs"] is not None,
-            search=Search(settings, store, maintenance_store, {system.name: system.search for system in systems}),
+            is_function=is_function,
             engine=engine,
         )
-        runtime.privacy = Privacy(
-            maintenance_store,
-            {system.name: system.tables for system in systems},
-            lambda person: [each for system in systems for each in system.identities(runtime, person)],
-            lambda: runtime.privacy_secret,
-            clock,
-            alone=settings.is_embedded,
-        )
         return runtime
+
+    @cached_property
+    def mailer(self) -> event_mail.Mailer:
+        """Sends mail about events, each once."""
+        from tablewright.runtime.mail.event_mail import Mailer
+
+        return Mailer(
+            self.sync_store,
+            _transport(self.settings),
+            _sender(self.settings),
+            count=lambda outcome: self.metrics.mail.labels(outcome).inc(),
+            clock=self.now,
+            sole_sender_since=self.opened_at if self.settings.is_embedded else None,
+        )
+
+    @cached_property
+    def search(self) -> Search:
+        """The full-text index of the systems."""
+        from tablewright.runtime.search.search import Search
+
+        searched = {system.name: system.search for system in self.systems}
+        return Search(self.settings, self.store, self.maintenance_store, searched)
+
+    @cached_property
+    def privacy(self) -> Privacy:
+        """Personal data across the systems."""
+        from tablewright.runtime.privacy.privacy import Privacy
+
+        return Privacy(
+            self.maintenance_store,
+            {system.name: system.tables for system in self.systems},
+            lambda person: [each for system in self.systems for each in system.identities(self, person)],
+            lambda: self.privacy_secret,
+            self.clock,
+            alone=self.settings.is_embedded,
+        )
 
     @property
     def privacy_secret(self) -> bytes:
@@ -322,7 +338,8 @@ class Runtime:
 
     def close(self) -> None:
         self.users_of_engine.close()
-        self.search.close()
+        if "search" in self.__dict__:
+            self.search.close()
         stores = (self.sync_store, self.consumer_store, self.maintenance_store)
         for store in {id(store): store for store in stores}.values():
             store.close()
@@ -341,12 +358,16 @@ def _check_roles(settings: Settings, systems: Sequence[System]) -> None:
 
 
 def _endpoint(settings: Settings, profile: str | None = None) -> Backend:
+    from tablewright.store import EndpointBackend
+
     options = {} if profile is None else {"profile_name": profile}
     region, place = settings.region or "us-east-1", settings.relocate_to
     try:
         backend = EndpointBackend(region, settings.endpoint, options)
         if place is None:
             return backend
+        from tablewright.store import SwitchedBackend
+
         if is_endpoint(place):
             return SwitchedBackend(backend, EndpointBackend(region, place, options))
         return SwitchedBackend(backend, EndpointBackend(place.partition(":")[2] or None, None, options))
@@ -369,6 +390,8 @@ def _blobs(settings: Settings, engine: Engine | None) -> BlobStore | None:
 
     Processes on several machines would not find each other's files.
     """
+    from tablewright.store import FolderBlobStore, S3BlobStore
+
     if settings.blob_bucket is not None:
         return S3BlobStore(settings.blob_bucket, region=settings.region, endpoint=settings.aws_endpoint)
     if engine is not None:
@@ -420,6 +443,8 @@ def _identity(
 
 
 def _transport(settings: Settings) -> mail_transport.Transport:
+    from tablewright.runtime.mail import mail_transport
+
     if settings.ses or settings.event_bus is not None:
         problem = client_problem(settings.region, settings.aws_endpoint)
         if problem is not None:
@@ -435,6 +460,8 @@ def _transport(settings: Settings) -> mail_transport.Transport:
 
 
 def _sender(settings: Settings) -> Address:
+    from tablewright.runtime.mail import event_mail
+
     try:
         return event_mail.sender_from(settings.mail_from)
     except ValueError as error:

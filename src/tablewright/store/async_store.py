@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from datetime import timedelta
 from types import TracebackType
-from typing import Any, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
 from pydantic import BaseModel
 
@@ -31,14 +31,9 @@ from tablewright.model import (
 )
 from tablewright.store.async_batch_writer import AsyncBatchWriter
 from tablewright.store.base_store import BaseStore
-from tablewright.store.blobs import blob_loading, orphan_blobs
-from tablewright.store.blobs.orphan_blobs import OrphanHook, OrphanReport
+from tablewright.store.blobs import blob_loading
+from tablewright.store.blobs.blob_store import GRACE
 from tablewright.store.flow.driver import Flow, call_async, run_async
-from tablewright.store.maintenance import verify_repair
-from tablewright.store.maintenance.ensure_tables import ensure_tables
-from tablewright.store.maintenance.findings import Report
-from tablewright.store.maintenance.table_differences import Difference
-from tablewright.store.maintenance.verify_repair import ProgressHook
 from tablewright.store.read import collection_read, fetch_related, get, query, transact_get
 from tablewright.store.read.planning.scan import Scan
 from tablewright.store.read.query import Page, ReadProgressHook
@@ -60,6 +55,13 @@ from tablewright.store.write.idempotent_write import IdempotencyRecord, Outcome
 from tablewright.store.write.planning.operation import Operation
 from tablewright.store.write.update import ReturnValues
 from tablewright.store.write.write_each import CONCURRENCY, WriteResult
+
+# What most processes never do is imported when it is done.
+if TYPE_CHECKING:
+    from tablewright.store.blobs.orphan_blobs import OrphanHook, OrphanReport
+    from tablewright.store.maintenance.findings import Report
+    from tablewright.store.maintenance.table_differences import Difference
+    from tablewright.store.maintenance.verify_repair import ProgressHook
 
 T = TypeVar("T")
 E = TypeVar("E", bound=Entity)
@@ -104,6 +106,8 @@ class AsyncStore(BaseStore):
 
         What cannot be changed safely is a ``TableMismatch``, and nothing is changed. A dry run only reports.
         """
+        from tablewright.store.maintenance.ensure_tables import ensure_tables
+
         return await self.run_flow(ensure_tables(self.context, tables, dry_run=dry_run))
 
     async def verify(
@@ -119,6 +123,8 @@ class AsyncStore(BaseStore):
 
         ``limit`` ends the pass after about so many items; the cursor of the report continues it.
         """
+        from tablewright.store.maintenance import verify_repair
+
         return await self.run_flow(
             verify_repair.verify(
                 self.context,
@@ -141,6 +147,8 @@ class AsyncStore(BaseStore):
         on_progress: ProgressHook | None = None,
     ) -> Report:
         """Repair what ``verify`` finds; a dry run, unless ``dry_run=False`` is given, only reports it."""
+        from tablewright.store.maintenance import verify_repair
+
         return await self.run_flow(
             verify_repair.repair(
                 self.context,
@@ -158,12 +166,14 @@ class AsyncStore(BaseStore):
         target: Table | type[Entity],
         *,
         dry_run: bool = True,
-        grace: timedelta = orphan_blobs.GRACE,
+        grace: timedelta = GRACE,
         cursor: str | None = None,
         limit: int | None = None,
         on_progress: OrphanHook | None = None,
     ) -> OrphanReport:
         """Delete blobs that no item refers to; a dry run, unless ``dry_run=False`` is given, only counts them."""
+        from tablewright.store.blobs import orphan_blobs
+
         return await self.run_flow(
             orphan_blobs.collect_orphans(
                 self.context,

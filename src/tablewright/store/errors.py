@@ -32,9 +32,10 @@ Errors name the entity, the field and the reason; none of them shows an expressi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tablewright.store.maintenance.table_differences import Difference
+if TYPE_CHECKING:
+    from tablewright.store.maintenance.table_differences import Difference
 
 # What endpoints respond with to an operation that they do not have; a status where they have no words for it.
 _MISSING_OPERATION = frozenset({"UnknownOperationException", "NotImplementedError", "404", "501"})

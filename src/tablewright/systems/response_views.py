@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 from typing_extensions import TypedDict
 
+from tablewright.runtime.http.json_values import ApiModel
 from tablewright.store import TolerantPage
 from tablewright.systems.unreadable_log import UnreadableItem, unreadable_items
 
@@ -15,7 +16,7 @@ __all__ = ["LEFT_OUT", "EntityView", "PageEnd", "page_end"]
 LEFT_OUT: Any = Field(default_factory=list, description="items of the list that cannot be read, and are left out")
 
 
-class EntityView(BaseModel):
+class EntityView(ApiModel):
     """A view that has the fields of an entity under the same names."""
 
     @classmethod

@@ -9,10 +9,11 @@ from types import MappingProxyType
 from typing import Any
 
 from fastapi import APIRouter
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from tablewright.runtime import StateConflict
 from tablewright.runtime.http.deferred_routes import DeferredRoute
+from tablewright.runtime.http.json_values import ApiModel
 from tablewright.store import Unreadable
 from tablewright.systems.unreadable_log import UnreadableLog
 
@@ -51,7 +52,7 @@ class SystemRouter(APIRouter):
         return route
 
 
-class UnreadableEntryView(BaseModel):
+class UnreadableEntryView(ApiModel):
     entity: str = Field(examples=["Program"])
     key: str = Field(description="which item it is", examples=["program_id retail, marketplace_id US"])
     reason: str = Field(description="what is wrong with it", examples=["channels: Field required"])
@@ -60,7 +61,7 @@ class UnreadableEntryView(BaseModel):
     times: int = Field(description="how often it was met")
 
 
-class UnreadableList(BaseModel):
+class UnreadableList(ApiModel):
     unreadable: list[UnreadableEntryView]
 
     @classmethod

@@ -10,6 +10,7 @@ import pytest
 
 from tablewright.runtime.functions.http_events import http_event, http_response
 from tablewright.runtime.functions.local_functions import FunctionFailed, LocalFunctions
+from tablewright.systems import NAMES
 
 pytestmark = pytest.mark.requirement("SH3")
 
@@ -59,9 +60,38 @@ UNWANTED = (
     "tablewright.cli",
     "tablewright.wire",
 )
-# The same of one that is deployed: its clients are made when something is to be sent, tokens may not come, and its
-# tables are elsewhere.
-UNWANTED_DEPLOYED = ("botocore", "httpx", "jwt", "cryptography", "tablewright.engine.engine")
+# The same of one that is deployed: its clients are made when something is to be sent, tokens may not come, its tables
+# are elsewhere, and consumers, mail, searches and what admins do are for other functions, or for few requests.
+UNWANTED_DEPLOYED = (
+    "botocore",
+    "httpx",
+    "jwt",
+    "cryptography",
+    "cronsim",
+    "phonenumbers",
+    "smtplib",
+    "sqlite3",
+    "tablewright.engine.engine",
+    "tablewright.runtime.consumer_threads",
+    "tablewright.runtime.admin.admin_routes",
+    "tablewright.runtime.http.application",
+    "tablewright.runtime.mail.event_mail",
+    "tablewright.runtime.mail.mail_transport",
+    "tablewright.runtime.privacy.privacy",
+    "tablewright.runtime.search.search",
+    "tablewright.store.maintenance.verify_repair",
+    "tablewright.store.streams.consumer",
+    "tablewright.store.switch.switched_backend",
+)
+# What the start of some systems needs of it all the same: Engagement has its deliveries at hand, and checks schedules.
+NEEDED = {
+    "engagement": {
+        "cronsim",
+        "smtplib",
+        "tablewright.runtime.mail.event_mail",
+        "tablewright.runtime.mail.mail_transport",
+    }
+}
 
 
 @pytest.fixture
@@ -121,18 +151,20 @@ def test_a_function_imports_nothing_that_it_has_no_use_for(functions: LocalFunct
 
 
 @pytest.mark.requirement("SH2")
+@pytest.mark.parametrize("system", NAMES)
 def test_a_deployed_function_starts_without_what_it_may_not_need(
-    functions: LocalFunctions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    system: str, functions: LocalFunctions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Keys and region are in the environment."""
     for name in list(os.environ):
         if name.upper().startswith("AWS_") or name.upper().endswith("_PROXY"):
             monkeypatch.delenv(name)
-    functions.add("loaded", "handlers.loaded", {**DEPLOYED, "HOME": str(tmp_path)})
+    place = {"TABLEWRIGHT_SYSTEM": f"tablewright.systems.{system}.{system}_system:system"}
+    functions.add("loaded", "handlers.loaded", {**DEPLOYED, **place, "HOME": str(tmp_path)})
     loaded = functions.call("loaded", {}, seconds=60)
-    assert "tablewright.systems.calls.service" in loaded
+    assert f"tablewright.systems.{system}.service" in loaded or f"tablewright.systems.{system}.platform" in loaded
     assert [name for name in loaded if name.partition(".")[0] in UNWANTED] == []
-    assert set(loaded) & set(UNWANTED_DEPLOYED) == set()
+    assert set(loaded) & set(UNWANTED_DEPLOYED) - NEEDED.get(system, set()) == set()
 
 
 @pytest.mark.requirement("SH2")

@@ -69,7 +69,9 @@ def consumer(runtime: Runtime, clock: Clock, mail: MailServer, name: str, backen
         sender_from("tasks@example.org"),
         clock=lambda: datetime.fromtimestamp(clock(), UTC),
     )
-    found = handlers.consumers(replace(runtime, consumer_store=store, mailer=mailer))
+    of_its_own = replace(runtime, consumer_store=store)
+    of_its_own.mailer = mailer
+    found = handlers.consumers(of_its_own)
     each = next(each for each in found if each.name == name)
     table: Table = each.table
     settings: ConsumerSettings = {"batch_size": each.batch_size, "max_changes": each.max_changes}

@@ -6,13 +6,13 @@ from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Request
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field
 
 from tablewright.runtime.audit import AuditPage
 from tablewright.runtime.http.conditional_requests import Changing, Reading
 from tablewright.runtime.http.deferred_routes import DeferredRoute
 from tablewright.runtime.http.dependencies import Cursor, IdempotencyKey, Limit, allow, runtime_of
-from tablewright.runtime.http.json_values import UNIQUE, each_once
+from tablewright.runtime.http.json_values import UNIQUE, ApiModel, each_once
 from tablewright.runtime.http.path_ids import Id
 from tablewright.runtime.http.problems import documented
 from tablewright.runtime.idempotency import Responder
@@ -31,7 +31,7 @@ Roles = Annotated[
 ]
 
 
-class Strict(BaseModel):
+class Strict(ApiModel):
     model_config = ConfigDict(extra="forbid")
 
 
@@ -46,7 +46,7 @@ class RoleChange(Strict):
     roles: Roles | None = Field(description="these and no others, whatever the token says; null: those of the token")
 
 
-class PersonView(BaseModel):
+class PersonView(ApiModel):
     person_id: str = Field(examples=["ada"])
     email: str | None = Field(examples=["ada@example.org"])
     status: PersonStatus
@@ -59,14 +59,14 @@ class PersonView(BaseModel):
     created_at: datetime | None
 
 
-class PeoplePage(BaseModel):
+class PeoplePage(ApiModel):
     people: list[PersonView]
     cursor: str | None = None
     # Items that are left out as they cannot be read, and why.
-    unreadable: list[str] = []
+    unreadable: list[str] = Field([])
 
 
-class RoleView(BaseModel):
+class RoleView(ApiModel):
     name: str = Field(examples=["tasks:Members"])
     system: str = Field(examples=["tasks"])
     about: str = Field(examples=["the team"])

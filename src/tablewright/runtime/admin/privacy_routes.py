@@ -6,11 +6,12 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from tablewright.runtime.errors import ResourceNotFound, StateConflict
 from tablewright.runtime.http.deferred_routes import DeferredRoute
 from tablewright.runtime.http.dependencies import allow, runtime_of
+from tablewright.runtime.http.json_values import ApiModel
 from tablewright.runtime.http.path_ids import Id
 from tablewright.runtime.http.problems import documented
 from tablewright.runtime.identity.access import RUNTIME_ADMINS, Caller
@@ -21,7 +22,7 @@ router = APIRouter(route_class=DeferredRoute)
 Admin = Annotated[Caller, allow(RUNTIME_ADMINS)]
 
 
-class FindingView(BaseModel):
+class FindingView(ApiModel):
     system: str = Field(examples=["tasks"])
     table: str = Field(examples=["TaskManagement"])
     entity: str = Field(examples=["Comment"])
@@ -31,7 +32,7 @@ class FindingView(BaseModel):
     note: str = Field(description="why it is kept, or what to do", examples=[""])
 
 
-class PrivacyJobView(BaseModel):
+class PrivacyJobView(ApiModel):
     action: Literal["find", "erase"]
     person: str = Field(examples=["ada"])
     state: Literal["running", "done", "failed"]
@@ -62,7 +63,7 @@ class PrivacyJobView(BaseModel):
         )
 
 
-class PersonalExport(BaseModel):
+class PersonalExport(ApiModel):
     person: str = Field(examples=["ada"])
     ids: list[str] = Field(examples=[["ada"]])
     items: list[dict[str, Any]] = Field(

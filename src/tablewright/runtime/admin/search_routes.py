@@ -6,12 +6,13 @@ import asyncio
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Request
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from tablewright.runtime.consumer_threads import ConsumerThreads
 from tablewright.runtime.errors import ResourceNotFound
 from tablewright.runtime.http.deferred_routes import DeferredRoute
 from tablewright.runtime.http.dependencies import allow
+from tablewright.runtime.http.json_values import ApiModel
 from tablewright.runtime.http.problems import documented
 from tablewright.runtime.identity.access import RUNTIME_ADMINS, Caller
 from tablewright.runtime.search.search_route import search_of
@@ -21,7 +22,7 @@ router = APIRouter(route_class=DeferredRoute)
 Admin = Annotated[Caller, allow(RUNTIME_ADMINS)]
 
 
-class SearchIndexState(BaseModel):
+class SearchIndexState(ApiModel):
     system: str = Field(examples=["tasks"])
     documents: int = Field(description="how many there are", examples=[3])
     is_building: bool = Field(

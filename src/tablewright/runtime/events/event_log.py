@@ -16,21 +16,17 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 from hashlib import sha256
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from tablewright.model import Entity, EpochSeconds, Expiry, Get, ItemWrite, Keys, Query, Write
 from tablewright.runtime.internal_tables import events_table
-from tablewright.store import (
-    AnyChange,
-    Change,
-    ChangeFilter,
-    ChangeKind,
-    Effects,
-    Handler,
-    Put,
-    RawChange,
-    typed_changes,
-)
+from tablewright.store import Put
+
+# Events are declared by designs, also where no streams are read.
+if TYPE_CHECKING:
+    from tablewright.store import AnyChange, Change, ChangeFilter, Effects, Handler, RawChange
+
+    Translate = Callable[[AnyChange], Iterable[tuple[str, dict[str, Any]]]]
 
 # What other packages use.
 __all__ = [
@@ -71,8 +67,6 @@ class Event(Entity, table=events_table):
 
 PUBLISH_EVENT = Write("publish event", ItemWrite(Event, "put"), about="by the consumer of the table's stream")
 """What a publisher writes, for the design of a system that has one."""
-
-Translate = Callable[[AnyChange], Iterable[tuple[str, dict[str, Any]]]]
 
 
 def event_id(source: str, type_: str, change: AnyChange, number: int = 0) -> str:
@@ -118,5 +112,7 @@ def event_filter(source: str, types: Collection[str]) -> ChangeFilter:
 
 def events_in(changes: Sequence[AnyChange]) -> list[Event]:
     """The events among changes of the events table, for a subscriber."""
+    from tablewright.store import ChangeKind, typed_changes
+
     found: list[Change[Event]] = typed_changes(Event, changes)
     return [change.after for change in found if change.kind is ChangeKind.INSERT and change.after is not None]

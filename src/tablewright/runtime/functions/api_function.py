@@ -16,8 +16,8 @@ from tablewright.runtime.start_up import starting
 with starting():
     from mangum import Mangum
 
+    from tablewright.runtime.functions.function_application import function_application
     from tablewright.runtime.functions.function_process import process
-    from tablewright.runtime.http.application import application
 
 # What is text, so that it need not be encoded on the way.
 _TEXT = ["text/", "application/json", "application/problem+json", "application/javascript", "application/jsonl"]
@@ -27,8 +27,7 @@ _TEXT = ["text/", "application/json", "application/problem+json", "application/j
 def _adapter() -> Mangum:
     # One event loop for all calls: connections of the store belong to it.
     asyncio.set_event_loop(asyncio.new_event_loop())
-    here = process()
-    app = application(here.runtime, [here.system], {here.system.name: here.service})
+    app = function_application(process())
 
     async def served(scope: Any, receive: Any, send: Any) -> None:
         await app(scope, receive, send)

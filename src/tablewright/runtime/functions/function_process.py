@@ -69,8 +69,7 @@ def process() -> FunctionProcess:
     set_up(settings.log_level)
     # It would log paths, which have personal data in them.
     logging.getLogger("mangum").setLevel(logging.ERROR)
-    runtime = Runtime.open(settings, [system])
-    runtime.is_function = True
+    runtime = Runtime.open(settings, [system], is_function=True)
     runtime.stopping.set()
     return FunctionProcess(system, runtime, system.service(runtime))
 

@@ -9,10 +9,12 @@ examples      a response for each call, made of the examples of its fields
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from fastapi import FastAPI
+from pydantic.warnings import UnsupportedFieldAttributeWarning
 
 from tablewright.runtime.http.conditional_requests import IF_MATCH, IF_NONE_MATCH
 from tablewright.runtime.http.problems import Problem, documented
@@ -42,7 +44,10 @@ def describe(app: FastAPI, common: Sequence[int], *, public: Collection[tuple[st
 
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:
-            description = made()
+            with warnings.catch_warnings():
+                # FastAPI ignores it where it makes a field; an ``ApiModel`` is built later, here.
+                warnings.simplefilter("ignore", UnsupportedFieldAttributeWarning)
+                description = made()
             schemas = description.setdefault("components", {}).setdefault("schemas", {})
             schema = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
             schemas.update(schema.pop("$defs", {}))

@@ -20,22 +20,22 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from typing import Any, Protocol
 
 from fastapi import FastAPI
-from fastapi.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp
 
+from tablewright.runtime.admin import admin_routes
 from tablewright.runtime.consumer_threads import ConsumerSpec, ConsumerThreads
 from tablewright.runtime.endpoint_differences import check_differences
 from tablewright.runtime.events.event_bridge import BRIDGE, event_bridge
-from tablewright.runtime.http import admin_routes, html_pages, problems
+from tablewright.runtime.http import html_pages, problems
 from tablewright.runtime.http.api_description import describe
 from tablewright.runtime.http.compiled_routes import CompiledRoutes
-from tablewright.runtime.http.declared_calls import calls_of, runtime_calls
+from tablewright.runtime.http.declared_calls import runtime_calls
 from tablewright.runtime.http.gate import Gate
-from tablewright.runtime.identity.access import Call
+from tablewright.runtime.http.system_application import COMMON, public_calls, system_application, with_cors
 from tablewright.runtime.internal_tables import events_table
 from tablewright.runtime.mail.event_mail import MailRetries
 from tablewright.runtime.periodic_thread import PeriodicThread
-from tablewright.runtime.system import Runtime, System
+from tablewright.runtime.system import Background, Runtime, System
 from tablewright.runtime.table_readiness import are_ready, tables_of
 from tablewright.store import Resolution
 
@@ -44,9 +44,6 @@ __all__ = [
     "MakeScreens",
     "services_of",
 ]
-
-# What any route that needs a caller may respond with.
-_COMMON = (400, 401, 403, 408, 413, 415, 422, 429, 500, 503)
 
 _log = logging.getLogger(__name__)
 
@@ -79,16 +76,13 @@ def application(
     """
     if services is None:
         services = services_of(runtime, systems)
-    threads = ConsumerThreads(runtime.consumer_store, _consumer_specs(runtime, systems, services), runtime.metrics)
-    runtime.consumers = threads
-    background = [each for system in systems for each in system.background(runtime, services[system.name])]
+    threads, background = _work_beside_requests(runtime, systems, services)
     if make_screens is not None and not any(isinstance(each, MailRetries) for each in background):
         # Who is invited gets mail, also where no system sends any.
-        background.append(MailRetries(runtime.mailer, role="runtime"))
-    background += [runtime.search, runtime.privacy]
+        background.insert(0, MailRetries(runtime.mailer, role="runtime"))
 
     @asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         await prepare(runtime, systems)
         # Only one process can have the data folder open.
         await asyncio.to_thread(threads.start, alone=runtime.settings.is_embedded)
@@ -110,6 +104,44 @@ def application(
             finally:
                 runtime.close()
 
+    app = _runtime_routes(runtime, systems, services, threads, background, lifespan)
+    apps = {system.name: system_application(runtime, system, services[system.name], threads) for system in systems}
+    gate = Gate(
+        with_cors(runtime, CompiledRoutes(app)), apps, metrics=runtime.metrics, max_body=runtime.settings.max_body
+    )
+    if make_screens is not None:
+        # Not with CORS: no page of another origin has anything to do here.
+        app.state.screens = make_screens(runtime, systems, gate)
+        runtime.has_screens = True
+        apps.update(app.state.screens.apps)
+        for name in app.state.screens.apps:
+            app.add_api_route(f"/{name}", html_pages.lead_to_screens, include_in_schema=False)
+    return gate
+
+
+def runtime_application(runtime: Runtime, systems: Sequence[System], services: Mapping[str, Any]) -> ASGIApp:
+    """What an application has beside its systems: health, metrics, pages, admin routes. It runs nothing."""
+    app = _runtime_routes(runtime, systems, services, *_work_beside_requests(runtime, systems, services))
+    return with_cors(runtime, CompiledRoutes(app))
+
+
+def _work_beside_requests(
+    runtime: Runtime, systems: Sequence[System], services: Mapping[str, Any]
+) -> tuple[ConsumerThreads, list[Background]]:
+    threads = ConsumerThreads(runtime.consumer_store, _consumer_specs(runtime, systems, services), runtime.metrics)
+    runtime.consumers = threads
+    background = [each for system in systems for each in system.background(runtime, services[system.name])]
+    return threads, [*background, runtime.search, runtime.privacy]
+
+
+def _runtime_routes(
+    runtime: Runtime,
+    systems: Sequence[System],
+    services: Mapping[str, Any],
+    threads: ConsumerThreads,
+    background: Sequence[Background],
+    lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]] | None = None,
+) -> FastAPI:
     entrances = html_pages.entrances([system.name for system in systems])
     routes = [*html_pages.router.routes, *entrances.routes, *admin_routes.router.routes]
     calls = runtime_calls(routes)
@@ -130,24 +162,9 @@ def application(
     app.state.services = services
     app.state.screens = None
     problems.install(app)
-    describe(app, _COMMON, public=_public(calls))
+    describe(app, COMMON, public=public_calls(calls))
     app.state.admit = None
-    apps: dict[str, ASGIApp] = {}
-    for system in systems:
-        service = services[system.name]
-        compiled = CompiledRoutes(described(runtime, system, service, threads))
-        apps[system.name] = _with_cors(runtime, compiled)
-    gate = Gate(
-        _with_cors(runtime, CompiledRoutes(app)), apps, metrics=runtime.metrics, max_body=runtime.settings.max_body
-    )
-    if make_screens is not None:
-        # Not with CORS: no page of another origin has anything to do here.
-        app.state.screens = make_screens(runtime, systems, gate)
-        runtime.has_screens = True
-        apps.update(app.state.screens.apps)
-        for name in app.state.screens.apps:
-            app.add_api_route(f"/{name}", html_pages.lead_to_screens, include_in_schema=False)
-    return gate
+    return app
 
 
 async def _stop_beside_requests(stopping: asyncio.Event, stops: Sequence[Callable[[], None]]) -> None:
@@ -163,50 +180,6 @@ async def _at_once(stops: Sequence[Callable[[], None]]) -> None:
         await asyncio.gather(*(loop.run_in_executor(threads, stop) for stop in stops))
     finally:
         threads.shutdown(wait=False)
-
-
-def described(runtime: Runtime, system: System, service: Any, threads: ConsumerThreads) -> FastAPI:
-    """A system as an application of its own.
-
-    It has its router's routes themselves, as only those are compiled: not routers that a router includes.
-    """
-    # Before anything is served: whoever is not named by a route is not let in by it.
-    calls = calls_of(system)
-    app = FastAPI(
-        title=system.title,
-        description=system.about,
-        docs_url=None,
-        redoc_url=None,
-        # A redirect would lead to whatever host the request names.
-        redirect_slashes=False,
-        routes=[*system.router.routes, *html_pages.api_router.routes],
-    )
-    app.state.runtime = runtime
-    app.state.service = service
-    app.state.consumer_threads = threads
-    app.state.admit = system.admit
-    app.state.system = system
-    problems.install(app)
-    describe(app, _COMMON, public=_public(calls))
-    return app
-
-
-def _public(calls: Sequence[Call]) -> set[tuple[str, str]]:
-    """The methods and paths of calls that need no token."""
-    return {(call.method, call.path) for call in calls if call.is_open}
-
-
-def _with_cors(runtime: Runtime, app: ASGIApp) -> ASGIApp:
-    """Allow browsers from the listed origins, and no others."""
-    if not runtime.settings.cors_origins:
-        return app
-    return CORSMiddleware(
-        app,
-        allow_origins=runtime.settings.cors_origins,
-        allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
-        allow_headers=["Authorization", "Content-Type", "Idempotency-Key", "If-Match", "If-None-Match", "X-Request-Id"],
-        expose_headers=["ETag", "X-Request-Id", "Retry-After"],
-    )
 
 
 async def prepare(runtime: Runtime, systems: Sequence[System]) -> None:

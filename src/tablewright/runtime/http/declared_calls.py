@@ -19,7 +19,6 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 from fastapi import params
 from fastapi.routing import APIRoute, APIWebSocketRoute
 
-from tablewright.runtime.http import admin_routes, html_pages
 from tablewright.runtime.http.dependencies import GRANTS
 from tablewright.runtime.identity.access import RUNTIME_ADMINS, Call, Grant, Role
 from tablewright.runtime.system import System
@@ -39,6 +38,9 @@ def calls_of(system: System) -> tuple[Call, ...]:
 def runtime_calls(routes: Sequence[Any] | None = None) -> tuple[Call, ...]:
     """The calls of the runtime itself: admin routes, probes and pages; those of its usual routes, or of some."""
     if routes is None:
+        from tablewright.runtime.admin import admin_routes
+        from tablewright.runtime.http import html_pages
+
         routes = [*admin_routes.router.routes, *html_pages.router.routes]
     return _calls(RUNTIME_ADMINS.system, [RUNTIME_ADMINS], routes)
 

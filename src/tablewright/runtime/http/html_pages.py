@@ -12,8 +12,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from html import escape
-from importlib.resources import files
-from ipaddress import ip_address
 
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
@@ -144,6 +142,8 @@ async def api_page(_: Probe) -> Response:
 
 
 def _page(name: str) -> Response:
+    from importlib.resources import files
+
     text = files("tablewright.runtime.http").joinpath("html", name).read_text("utf-8")
     return HTMLResponse(text, headers={"Content-Security-Policy": _POLICY})
 
@@ -175,6 +175,8 @@ def is_private(runtime: Runtime, request: Request) -> bool:
 
 
 def _is_loopback(host: str) -> bool:
+    from ipaddress import ip_address
+
     try:
         return ip_address(host).is_loopback
     except ValueError:

@@ -1,4 +1,4 @@
-"""Values of requests and responses: texts, and free-form JSON, limited to what an item can hold.
+"""Values of requests and responses: bodies, texts, and free-form JSON, limited to what an item can hold.
 
 An item has exact decimals, and JSON has numbers: a fraction is shown as it was sent.
 """
@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Annotated, Any, TypeVar
 from unicodedata import category
 
-from pydantic import AfterValidator, Field, PlainSerializer
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer
 from pydantic.config import JsonDict
 
 from tablewright.model.values.attribute_codec import encode
@@ -19,6 +19,7 @@ from tablewright.runtime.parameter_texts import matching
 __all__ = [
     "SEEN",
     "UNIQUE",
+    "ApiModel",
     "JsonObject",
     "Said",
     "Shown",
@@ -36,6 +37,15 @@ _MAX_DEPTH = 24
 _MAX_MEMBERS = 100
 # Integers that every reader and writer of JSON takes.
 _LEAST, _GREATEST = -(2**63), 2**64 - 1
+
+
+class ApiModel(BaseModel):
+    """A body, or a part of one. Its validator is built with the first of them, and not when its module is imported.
+
+    A process has a hundred of them, and most functions see a few.
+    """
+
+    model_config = ConfigDict(defer_build=True)
 
 
 def storable(value: dict[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
@@ -24,6 +24,7 @@ from starlette.routing import Match
 
 from tablewright.runtime.errors import ServiceProblem, TooManyRequests, Unauthenticated
 from tablewright.runtime.http.conditional_requests import NotModified
+from tablewright.runtime.http.json_values import ApiModel
 from tablewright.runtime.parameter_texts import message_of
 from tablewright.store import (
     AlreadyExists,
@@ -96,14 +97,14 @@ _HTTP_KINDS = {
 _log = logging.getLogger(__name__)
 
 
-class FieldProblem(BaseModel):
+class FieldProblem(ApiModel):
     """An invalid field of a request."""
 
     field: str = Field(description="its location: body.title, query.limit", examples=["body.title"])
     message: str = Field(examples=["Field required"])
 
 
-class Problem(BaseModel):
+class Problem(ApiModel):
     """Problem details (RFC 9457)."""
 
     model_config = ConfigDict(extra="allow")

@@ -16,7 +16,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from pydantic import Field
 
@@ -29,7 +29,6 @@ from tablewright.runtime.identity.access import RUNTIME_ADMINS, Caller
 from tablewright.runtime.identity.deny_list import DeactivatedUser, DenyList
 from tablewright.runtime.identity.remembered_absence import REMEMBERED
 from tablewright.runtime.internal_tables import internal_table
-from tablewright.runtime.mail.invitation_mail import Language, queue_invitation
 from tablewright.store import (
     Absent,
     AlreadyExists,
@@ -48,6 +47,9 @@ from tablewright.store import (
     TolerantPage,
     Update,
 )
+
+if TYPE_CHECKING:
+    from tablewright.runtime.mail.invitation_mail import Language
 
 __all__ = ["People", "Person", "PersonStatus"]
 
@@ -228,6 +230,8 @@ class People:
         app_url = self._app_url()
         if email is None or app_url is None or person_id == admin.user_id:
             return []
+        from tablewright.runtime.mail.invitation_mail import queue_invitation
+
         now, chosen = self._now(), language or self._language
         return await queue_invitation(self._store, person_id, email, admin.user_id, app_url, now, chosen)
 

@@ -27,6 +27,9 @@ from tablewright.dynamo import Item
 from tablewright.model import Entity, Get, Keys, ModelError, Query, Schema, Table, personal_fields, schemas_of
 from tablewright.runtime.errors import Invalid, StateConflict
 from tablewright.runtime.internal_tables import events_table, internal_table
+
+# So that no item of the internal tables is unknown, whoever has made it.
+from tablewright.runtime.mail import mail_records as mail_records
 from tablewright.runtime.privacy.personal_data import Examination, Verdict, entity_schema, pseudonym_of
 from tablewright.store import (
     ConditionFailed,

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Query, Request
-from pydantic import BaseModel, Field
+from pydantic import Field
 
-from tablewright.runtime.consumer_threads import ConsumerThreads
 from tablewright.runtime.errors import ServiceProblem
 from tablewright.runtime.http.deferred_routes import DeferredRoute
 from tablewright.runtime.http.dependencies import allow, runtime_of
+from tablewright.runtime.http.json_values import ApiModel
 from tablewright.runtime.http.problems import documented
 from tablewright.runtime.identity.access import Caller, Grant, Role
 from tablewright.runtime.parameter_texts import matching
-from tablewright.runtime.search.search import Search
 from tablewright.runtime.search.searchable import Excerpt
+
+if TYPE_CHECKING:
+    from tablewright.runtime.consumer_threads import ConsumerThreads
+    from tablewright.runtime.search.search import Search
 
 # What other packages use.
 __all__ = ["search_route"]
@@ -35,7 +38,7 @@ SearchText = Annotated[
 SearchLimit = Annotated[int, Query(ge=1, le=50, description="how many at most")]
 
 
-class Passage(BaseModel):
+class Passage(ApiModel):
     """A piece of text."""
 
     text: str = Field(examples=["Fix the login page"])
@@ -48,14 +51,14 @@ class Passage(BaseModel):
         return cls(text=excerpt.text, matches=list(excerpt.matches))
 
 
-class SearchResult(BaseModel):
+class SearchResult(ApiModel):
     kind: str = Field(description="what it is", examples=["ticket"])
     ids: dict[str, str] = Field(description="what names it", examples=[{"ticket_id": "tkt_1"}])
     title: Passage
     excerpt: Passage
 
 
-class SearchPage(BaseModel):
+class SearchPage(ApiModel):
     results: list[SearchResult] = Field(description="the best first; of what the caller may read, and nothing else")
     behind_seconds: float = Field(
         description="how far the index is behind the tables; 0 for up to a second", examples=[0]

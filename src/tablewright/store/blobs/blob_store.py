@@ -20,8 +20,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import lru_cache
-from typing import Protocol
+from typing import Final, Protocol
 from urllib.parse import quote
 from uuid import uuid4
 
@@ -34,6 +35,8 @@ REFUSED = "BlobsUnavailable"
 UNFINISHED = ".part"
 # The mark of a blob that no item refers to any more.
 _ORPHAN = ".orphan"
+# How long a blob that no item refers to is left alone by default: somebody may be about to write the item.
+GRACE: Final = timedelta(days=1)
 
 _NAME = re.compile(r"[\w.%~-]{1,255}/[\w%~-]{1,255}/[0-9a-f]{2}/(\d{13})-[0-9a-f]{32}(\.part|\.orphan)?", re.ASCII)
 

@@ -24,13 +24,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any
 from urllib.parse import unquote
 
 from tablewright.model import Entity, ModelError, Table, schema_of
 from tablewright.store.blobs.blob_references import MAX_HEADER_BYTES, owner_in, references
 from tablewright.store.blobs.blob_requests import delete_blobs, head_blobs, list_blobs, put_blobs
 from tablewright.store.blobs.blob_store import (
+    GRACE,
     UNFINISHED,
     BlobEntry,
     BlobStore,
@@ -50,7 +51,6 @@ from tablewright.store.flow.driver import Flow
 from tablewright.store.flow.retry import retrying
 from tablewright.store.read.batch_get import batch_get
 
-GRACE: Final = timedelta(days=1)
 _PAGE = 100
 # The beginning of a blob that most headers fit into.
 _HEAD = 4 * 1024

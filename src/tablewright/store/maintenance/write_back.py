@@ -23,7 +23,6 @@ from tablewright.store.blobs.offload import Offload
 from tablewright.store.context import Context
 from tablewright.store.errors import Cancelled, ServiceError, StoreError
 from tablewright.store.flow.driver import Flow, relay
-from tablewright.store.maintenance.findings import compared
 from tablewright.store.write.planning.executor import execute_all
 from tablewright.store.write.planning.operation import Planned, WritePlan, action
 from tablewright.store.write.planning.preconditions import Precondition, Refusal
@@ -93,6 +92,8 @@ def written_back(context: Context, schemas: Sequence[Schema], items: Sequence[It
 
 def _write_back(context: Context, schema: Schema, item: Item) -> Flow[Item]:
     """Write an item in the current schema version: what is stored then; the same one if it could not be."""
+    from tablewright.store.maintenance.findings import compared
+
     _, wanted = compared(schema, item)
     if wanted is None or any(wanted[name] != item[name] for name in schema.table.key):
         return item

@@ -16,7 +16,7 @@ from typing import Annotated, Any, NotRequired
 from urllib.parse import quote
 
 from fastapi import Depends, Path, Query, Request
-from pydantic import BaseModel, ConfigDict, Field, with_config
+from pydantic import ConfigDict, Field, with_config
 from pydantic.alias_generators import to_camel
 from starlette.responses import Response
 from typing_extensions import TypedDict
@@ -38,6 +38,7 @@ from tablewright.runtime import (
     service_of,
 )
 from tablewright.runtime.audit import AuditPage
+from tablewright.runtime.http.json_values import ApiModel
 from tablewright.runtime.mail.mail_addresses import MailAddress
 from tablewright.runtime.parameter_texts import matching
 from tablewright.store import TolerantPage
@@ -131,7 +132,7 @@ async def _whose_calls(
 UserId = Annotated[str, Depends(_whose_calls)]
 
 
-class Body(BaseModel):
+class Body(ApiModel):
     model_config = ConfigDict(extra="forbid", alias_generator=to_camel)
 
 

@@ -7,12 +7,12 @@ from decimal import Decimal
 from typing import Annotated, Literal
 
 import orjson
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 from pydantic.config import JsonDict
 
 from tablewright.runtime.http import path_ids
-from tablewright.runtime.http.json_values import UNIQUE, Said, Shown, each_once
+from tablewright.runtime.http.json_values import UNIQUE, ApiModel, Said, Shown, each_once
 from tablewright.runtime.parameter_texts import matching
 from tablewright.systems.engagement.configuration import Configuration, Json, Name, Number, Settings, TimeZone
 from tablewright.systems.engagement.consent.customer_preferences import Change, patched, replaced
@@ -52,7 +52,7 @@ MAX_VERSION = 10**15
 _HOUR = matching(r"^([01][0-9]|2[0-3]):[0-5][0-9]$", "use hours and minutes from 00:00 to 23:59, such as 22:00")
 
 
-class View(BaseModel):
+class View(ApiModel):
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
 
 

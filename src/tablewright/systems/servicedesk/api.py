@@ -8,7 +8,7 @@ from typing import Annotated, Any, NotRequired
 from uuid import UUID
 
 from fastapi import Depends, Path, Query
-from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, with_config
+from pydantic import ConfigDict, Field, WithJsonSchema, with_config
 from typing_extensions import TypedDict
 
 from tablewright.model.values.attribute_codec import time_text
@@ -25,7 +25,7 @@ from tablewright.runtime import (
     service_of,
 )
 from tablewright.runtime.audit import AuditPage
-from tablewright.runtime.http.json_values import Said
+from tablewright.runtime.http.json_values import ApiModel, Said
 from tablewright.runtime.search.search_route import search_route
 from tablewright.systems.response_views import page_end
 from tablewright.systems.servicedesk.model import Comment, Priority, QueuedTicket, Status, Ticket, answer_due
@@ -66,7 +66,7 @@ _EXAMPLE: dict[str, Any] = {
 }
 
 
-class Strict(BaseModel):
+class Strict(ApiModel):
     model_config = ConfigDict(extra="forbid")
 
 

@@ -13,8 +13,6 @@ import re
 import unicodedata
 from hashlib import sha256
 
-import phonenumbers
-
 from tablewright.runtime import SettingsError
 
 __all__ = ["CallerIds"]
@@ -33,11 +31,6 @@ _LETTERS = re.compile(r"(?P<abroad>\+)?(?:1[ .-]?)?\(?8(?:00|33|44|55|66|77|88)\
 _STAR_CODE = re.compile(r"(?:\*|#)[0-9]{2}[*#]?[\s.-]*(?=[+0-9(])")
 # +44 (0)20 ...: the zero is for those who call from inside the country; in some countries it is part of the number.
 _INLAND_ZERO = re.compile(r"\(\s*0\s*\)")
-_OF_PEOPLE = (
-    phonenumbers.PhoneNumberType.FIXED_LINE,
-    phonenumbers.PhoneNumberType.MOBILE,
-    phonenumbers.PhoneNumberType.FIXED_LINE_OR_MOBILE,
-)
 _EMAIL = re.compile(r"(?:mailto:)?([^\s@<>]{1,64}@[^\s@<>]{1,253}\.[^\s@<>.]{2,63})", re.IGNORECASE)
 _MIN_DIGITS, _MAX_DIGITS = 7, 15
 
@@ -46,8 +39,13 @@ class CallerIds:
     """Ids of callers under one key. ``country`` is that of numbers without a country code, as in ISO 3166: ``IT``."""
 
     def __init__(self, secret: bytes, *, country: str | None = None, emails: bool = False) -> None:
-        if country is not None and country not in phonenumbers.SUPPORTED_REGIONS:
-            raise SettingsError(f"caller_country is {country}, which is no country; set its two letters, such as IT")
+        if country is not None:
+            import phonenumbers
+
+            if country not in phonenumbers.SUPPORTED_REGIONS:
+                raise SettingsError(
+                    f"caller_country is {country}, which is no country; set its two letters, such as IT"
+                )
         self._secret = secret
         self._country = country
         self._emails = emails
@@ -85,10 +83,17 @@ class CallerIds:
 
 def _abroad_digits(written: str) -> str:
     """The digits behind a plus, with the zero in brackets where the numbers of a country begin with one: +39 (0)6."""
+    import phonenumbers
+    from phonenumbers import PhoneNumberType as Kind
+
     whole = re.sub(r"[^0-9]", "", written)
     try:
         # Where the zero is no part of the number, the plan of the country takes it away here, and in ``_parsed``.
-        if phonenumbers.number_type(phonenumbers.parse("+" + whole, None)) in _OF_PEOPLE:
+        if phonenumbers.number_type(phonenumbers.parse("+" + whole, None)) in (
+            Kind.FIXED_LINE,
+            Kind.MOBILE,
+            Kind.FIXED_LINE_OR_MOBILE,
+        ):
             return whole
     except phonenumbers.NumberParseException:
         pass
@@ -97,6 +102,8 @@ def _abroad_digits(written: str) -> str:
 
 def _parsed(number: str, country: str | None) -> str | None:
     """+39061234567, if there may be such a number."""
+    import phonenumbers
+
     try:
         parsed = phonenumbers.parse(number, country)
     except phonenumbers.NumberParseException:

@@ -12,15 +12,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from tablewright.runtime import StateConflict
 from tablewright.runtime.internal_tables import internal_table
 from tablewright.runtime.periodic_thread import PeriodicThread
-from tablewright.store import BlobUsage, CheckpointTable, Consumer, Finding, RebuildProgress, Remedy, Store
+from tablewright.store import Store
 from tablewright.systems.support.metric_counters import COUNTED, WRITTEN, count
 from tablewright.systems.support.model import Ticket, tickets
 from tablewright.systems.support.readable_filter import ReadableFilter
 from tablewright.systems.unreadable_log import UnreadableLog
+
+# Requests need none of it; what a job needs is imported when it runs.
+if TYPE_CHECKING:
+    from tablewright.store import BlobUsage, Finding, RebuildProgress
 
 # What other packages use.
 __all__ = [
@@ -60,6 +65,8 @@ def rebuild_metrics(
     ``alone``: nobody else can be at work, so that leases are those of the dead. What cannot be read counts for nothing,
     and is reported.
     """
+    from tablewright.store import Consumer
+
     readable = ReadableFilter(COUNTED, unreadable_log or UnreadableLog("support"))
 
     def on_progress(progress: RebuildProgress) -> None:
@@ -80,6 +87,8 @@ def _total(done: int, estimated: int) -> int | None:
 
 def is_rebuild_unfinished(store: Store, now: datetime) -> bool:
     """Whether a rebuild was started by a process that is gone; until it is finished, nothing is counted."""
+    from tablewright.store import CheckpointTable
+
     found = store.iterate(CheckpointTable.of(internal_table).checkpoint.of_consumer(consumer=CONSUMER), consistent=True)
     begun = [checkpoint for checkpoint in found if checkpoint.is_rebuild_marker]
     return any(checkpoint.leased_until is None or checkpoint.leased_until < now for checkpoint in begun)
@@ -87,6 +96,8 @@ def is_rebuild_unfinished(store: Store, now: datetime) -> bool:
 
 def migrate_shards(store: Store, report_progress: ReportProgress) -> str:
     """Move every ticket to the shard that it belongs to by the model; Unfinished if one cannot be moved."""
+    from tablewright.store import Remedy
+
     moved = 0
     left: list[Finding] = []
     for _ in range(_PASSES):
@@ -118,6 +129,8 @@ def verify(store: Store, report_progress: ReportProgress) -> str:
 
 def collect_orphans(store: Store, report: ReportProgress, *, dry_run: bool = False) -> str:
     """Remove payloads that no ticket refers to and no restore may need; with ``dry_run`` only count them."""
+    from tablewright.store import BlobUsage
+
     found = store.collect_orphans(
         tickets, dry_run=dry_run, on_progress=lambda progress: report(progress.total.blobs, None)
     )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from tablewright.runtime import (
     Background,
-    ConsumerSpec,
     DemoUser,
     OnProgress,
     Runtime,
@@ -17,7 +17,6 @@ from tablewright.systems.support.api import router
 from tablewright.systems.support.demo_tickets import fill
 from tablewright.systems.support.facade import SupportFacade
 from tablewright.systems.support.maintenance_jobs import CONSUMER, OrphanCollector
-from tablewright.systems.support.metric_counters import COUNTED, count
 from tablewright.systems.support.model import design, tickets
 from tablewright.systems.support.roles import ADMINS, CUSTOMERS, ENGINEERS, OPERATORS, ROLES, SERVICES
 from tablewright.systems.support.service import Support
@@ -25,6 +24,9 @@ from tablewright.systems.support.support_search import SEARCH
 from tablewright.systems.support.training_export import BATCH_SIZE, EXPORTED, Export, FirstExport
 from tablewright.systems.support.training_export import WINDOW as EXPORT_WINDOW
 from tablewright.systems.unreadable_log import UnreadableLog
+
+if TYPE_CHECKING:
+    from tablewright.runtime import ConsumerSpec
 
 __all__ = ["settle_of", "system"]
 
@@ -56,6 +58,9 @@ def settle_of(runtime: Runtime) -> float:
 
 
 def _consumers(runtime: Runtime, facade: SupportFacade) -> Sequence[ConsumerSpec]:
+    from tablewright.runtime import ConsumerSpec
+    from tablewright.systems.support.metric_counters import COUNTED, count
+
     window = timedelta(seconds=runtime.settings.batch_window)
     consumers = [
         ConsumerSpec(

@@ -26,7 +26,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from uuid import uuid4
 
 import orjson
@@ -37,7 +37,6 @@ from tablewright.runtime.internal_tables import internal_table
 from tablewright.store import (
     AnyChange,
     Change,
-    Consumer,
     Effects,
     RawChange,
     RebuildProgress,
@@ -53,6 +52,9 @@ from tablewright.systems.support.maintenance_jobs import BackgroundThread, Repor
 from tablewright.systems.support.model import Case, Event, Feedback, Ticket, tickets
 from tablewright.systems.support.readable_filter import ReadableFilter
 from tablewright.systems.unreadable_log import UnreadableLog
+
+if TYPE_CHECKING:
+    from tablewright.store import Consumer
 
 # What other packages use.
 __all__ = [
@@ -174,6 +176,8 @@ class Export:
         return self._note.begun
 
     def consumer(self) -> Consumer:
+        from tablewright.store import Consumer
+
         return Consumer(
             self._store,
             tickets,

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from datetime import date, datetime
 from typing import Annotated, NotRequired, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field
 from typing_extensions import TypedDict
 
-from tablewright.runtime.http.json_values import JsonObject, Said, Shown, Text
+from tablewright.runtime.http.json_values import ApiModel, JsonObject, Said, Shown, Text
 from tablewright.runtime.http.path_ids import Id
 from tablewright.runtime.parameter_texts import matching
 from tablewright.store import Unreadable, offloaded_sizes
@@ -29,7 +29,7 @@ from tablewright.systems.support.model import (
 from tablewright.systems.unreadable_log import UnreadableItem, unreadable_items
 
 
-class Strict(BaseModel):
+class Strict(ApiModel):
     model_config = ConfigDict(extra="forbid")
 
 
@@ -172,7 +172,7 @@ def ticket_page(
     }
 
 
-class EscalationView(BaseModel):
+class EscalationView(ApiModel):
     ticket_id: str
     customer_id: str
     priority: Priority
@@ -185,7 +185,7 @@ class EscalationView(BaseModel):
         return cls(**dict(ticket))
 
 
-class EscalationPage(BaseModel):
+class EscalationPage(ApiModel):
     escalations: list[EscalationView]
     cursor: str | None = None
     unreadable: list[UnreadableItem] = LEFT_OUT
@@ -214,7 +214,7 @@ class EventView(EntityView):
         return cls.of(event.model_copy(update={"details": details}))
 
 
-class MessageView(BaseModel):
+class MessageView(ApiModel):
     ticket_id: str
     event_type: str = Field(examples=["staff_message"])
     timestamp: datetime
@@ -232,7 +232,7 @@ class MessageView(BaseModel):
         )
 
 
-class EventPage(BaseModel):
+class EventPage(ApiModel):
     events: list[EventView]
     cursor: str | None = None
     unreadable: list[UnreadableItem] = LEFT_OUT
@@ -251,13 +251,13 @@ class FeedbackView(EntityView):
     comment: str | None
 
 
-class FeedbackPage(BaseModel):
+class FeedbackPage(ApiModel):
     feedback: list[FeedbackView]
     cursor: str | None = None
     unreadable: list[UnreadableItem] = LEFT_OUT
 
 
-class OperatorFeedback(BaseModel):
+class OperatorFeedback(ApiModel):
     ticket_id: str
     given_by: str
     about: str | None = Field(description="the operator, where a customer gave it; null where the operator did")
@@ -269,13 +269,13 @@ class OperatorFeedback(BaseModel):
         return cls(**dict(feedback), about=None if feedback.given_by == operator_id else operator_id)
 
 
-class OperatorFeedbackPage(BaseModel):
+class OperatorFeedbackPage(ApiModel):
     feedback: list[OperatorFeedback]
     cursor: str | None = None
     unreadable: list[UnreadableItem] = LEFT_OUT
 
 
-class CaseView(BaseModel):
+class CaseView(ApiModel):
     ticket: TicketView
     events: list[EventView]
     feedback: list[FeedbackView]
@@ -295,7 +295,7 @@ class CaseView(BaseModel):
         )
 
 
-class SessionView(BaseModel):
+class SessionView(ApiModel):
     session_id: str
     user_id: str
     created_at: datetime | None
@@ -317,7 +317,7 @@ class TrendView(EntityView):
     average_rating: float | None
 
 
-class Trends(BaseModel):
+class Trends(ApiModel):
     hours: list[TrendView] = Field(description="in their order, this one last")
     days: list[TrendView] = Field(description="in their order, today last")
 
@@ -330,7 +330,7 @@ class OperatorView(EntityView):
     average_rating: float | None
 
 
-class Operators(BaseModel):
+class Operators(ApiModel):
     operators: list[OperatorView] = Field(description="those who resolved most first")
 
 

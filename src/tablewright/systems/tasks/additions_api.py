@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Annotated, NotRequired
 
 from fastapi import Depends, Path
-from pydantic import AfterValidator, Base64Bytes, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, Base64Bytes, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 from typing_extensions import TypedDict
 
@@ -23,7 +23,7 @@ from tablewright.runtime import (
     documented,
     service_of,
 )
-from tablewright.runtime.http.json_values import Said, not_blank
+from tablewright.runtime.http.json_values import ApiModel, Said, not_blank
 from tablewright.runtime.parameter_texts import matching
 from tablewright.systems.response_views import page_end
 from tablewright.systems.system_router import SystemRouter
@@ -61,7 +61,7 @@ When = Annotated[str, Field(description="ISO 8601, UTC, with milliseconds", exam
 _More = Annotated[str | None, Field(description="for the next page; null when there are no more")]
 
 
-class Strict(BaseModel):
+class Strict(ApiModel):
     model_config = ConfigDict(alias_generator=to_camel, extra="forbid")
 
 

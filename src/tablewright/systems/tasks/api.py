@@ -7,7 +7,7 @@ from datetime import date, datetime
 from typing import Annotated, Any, NotRequired
 
 from fastapi import APIRouter, Depends, Path, Query
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 from typing_extensions import TypedDict
 
@@ -25,7 +25,7 @@ from tablewright.runtime import (
     service_of,
 )
 from tablewright.runtime.audit import AuditPage
-from tablewright.runtime.http.json_values import UNIQUE, Said, each_once, not_blank
+from tablewright.runtime.http.json_values import UNIQUE, ApiModel, Said, each_once, not_blank
 from tablewright.runtime.http.path_ids import not_dots
 from tablewright.runtime.mail.invitation_mail import InvitationLanguage
 from tablewright.runtime.mail.mail_addresses import MailAddress
@@ -89,7 +89,7 @@ _Day = Annotated[date, BeforeValidator(_written_day)]
 Due = Annotated[_Day | None, Field(description="by which day it is to be done", examples=["2026-01-31"])]
 
 
-class Strict(BaseModel):
+class Strict(ApiModel):
     model_config = ConfigDict(alias_generator=to_camel, extra="forbid")
 
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from tablewright.runtime import DemoUser, OnProgress, Runtime, System
-from tablewright.runtime.mail.event_mail import MailRetries
-from tablewright.systems.tasks import demo_tasks, handlers
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tablewright.runtime import Background, DemoUser, OnProgress, Runtime, System
 from tablewright.systems.tasks.api import router
 from tablewright.systems.tasks.model import design
 from tablewright.systems.tasks.roles import ADMINS, MEMBERS, ROLES
 from tablewright.systems.tasks.service import Tasks
 from tablewright.systems.tasks.tasks_search import SEARCH
 from tablewright.systems.unreadable_log import UnreadableLog
+
+if TYPE_CHECKING:
+    from tablewright.runtime import ConsumerSpec
 
 __all__ = ["system"]
 
@@ -27,7 +31,21 @@ def _service(runtime: Runtime) -> Tasks:
 
 
 async def _demo(runtime: Runtime, tasks: Tasks, on_progress: OnProgress) -> None:
+    from tablewright.systems.tasks import demo_tasks
+
     await demo_tasks.fill(runtime, tasks, _USERS, on_progress)
+
+
+def _consumers(runtime: Runtime, tasks: Tasks) -> Sequence[ConsumerSpec]:
+    from tablewright.systems.tasks import handlers
+
+    return handlers.consumers(runtime, tasks.unreadable_log)
+
+
+def _background(runtime: Runtime, tasks: Tasks) -> Sequence[Background]:
+    from tablewright.runtime.mail.event_mail import MailRetries
+
+    return [MailRetries(runtime.mailer.on(runtime.consumer_store), name="tasks.mail-retries", role="notifications")]
 
 
 system = System(
@@ -39,10 +57,8 @@ system = System(
     service=_service,
     roles=ROLES,
     admit=Tasks.admit,
-    consumers=lambda runtime, service: handlers.consumers(runtime, service.unreadable_log),
-    background=lambda runtime, service: [
-        MailRetries(runtime.mailer.on(runtime.consumer_store), name="tasks.mail-retries", role="notifications")
-    ],
+    consumers=_consumers,
+    background=_background,
     demo=_demo,
     demo_users=_USERS,
     search=SEARCH,

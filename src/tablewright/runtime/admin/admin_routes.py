@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Request
-from pydantic import BaseModel, Field
+from pydantic import Field
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from tablewright.model import Selection
@@ -21,6 +21,7 @@ from tablewright.runtime.errors import ResourceNotFound, ServiceUnavailable
 from tablewright.runtime.events.event_log import Event
 from tablewright.runtime.http.deferred_routes import DeferredRoute
 from tablewright.runtime.http.dependencies import Cursor, Limit, Probe, allow, runtime_of
+from tablewright.runtime.http.json_values import ApiModel
 from tablewright.runtime.http.problems import documented
 from tablewright.runtime.identity.access import RUNTIME_ADMINS, Caller
 from tablewright.runtime.internal_tables import internal_table
@@ -53,16 +54,16 @@ ConsumerName = Annotated[str, Path(max_length=200, examples=["tasks.events"])]
 Sequence = Annotated[str, Path(max_length=100, description="the number of a dead letter in its stream")]
 
 
-class Health(BaseModel):
+class Health(ApiModel):
     status: Literal["ok"] = "ok"
 
 
-class Readiness(BaseModel):
+class Readiness(ApiModel):
     status: Literal["ready", "failing"]
     failing: dict[str, str] = Field(description="what is failing, and how", examples=[{}])
 
 
-class ConsumerState(BaseModel):
+class ConsumerState(ApiModel):
     name: str = Field(examples=["tasks.events"])
     failing: str | None = Field(description="the error that it fails with", examples=[None])
     waiting: str | None = Field(description="what it waits for, such as a mail server that is down", examples=[None])
@@ -74,7 +75,7 @@ class ConsumerState(BaseModel):
     shards_elsewhere: int = Field(description="shards of the stream that other processes have", examples=[0])
 
 
-class DeadLetterView(BaseModel):
+class DeadLetterView(ApiModel):
     sequence: str = Field(description="its number in the stream", examples=["000000000000000000042"])
     error: str = Field(examples=["ValueError: no such template"])
     attempts: int = Field(examples=[5])
@@ -82,14 +83,14 @@ class DeadLetterView(BaseModel):
     record: str = Field(description="the stream record, as JSON", examples=["{}"])
 
 
-class DeadLetterPage(BaseModel):
+class DeadLetterPage(ApiModel):
     dead_letters: list[DeadLetterView]
     cursor: str | None = None
     # Items that are left out as they cannot be read, and why.
-    unreadable: list[str] = []
+    unreadable: list[str] = Field([])
 
 
-class DeadMailView(BaseModel):
+class DeadMailView(ApiModel):
     id: str
     event_id: str
     recipient: str
@@ -100,16 +101,16 @@ class DeadMailView(BaseModel):
     failed_at: datetime
 
 
-class DeadMailPage(BaseModel):
+class DeadMailPage(ApiModel):
     dead_letters: list[DeadMailView]
     cursor: str | None = None
-    unreadable: list[str] = []
+    unreadable: list[str] = Field([])
 
 
-class EventPage(BaseModel):
+class EventPage(ApiModel):
     events: list[dict[str, Any]] = Field(examples=[[{"event_id": "e-1", "source": "tasks", "type": "TaskCreated"}]])
     cursor: str | None = None
-    unreadable: list[str] = []
+    unreadable: list[str] = Field([])
 
 
 @router.get("/healthz", tags=["health"])
@@ -140,7 +141,7 @@ async def metrics(request: Request, _: Probe) -> Response:
     return Response(runtime_of(request).metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
-class UnreadableView(BaseModel):
+class UnreadableView(ApiModel):
     system: str = Field(examples=["tasks"])
     entity: str = Field(examples=["Task"])
     key: str = Field(description="which item it is", examples=["task_id t-1"])
