@@ -6,6 +6,7 @@ On a phone the views are a bar at the bottom, and tables are found in their view
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from urllib.parse import quote
 
 from tablewright.studio.studio_database import StudioDatabase
@@ -52,7 +53,10 @@ class StudioFrame(Frame):
         self._views = views
         self._table = ""
         self._tables: list[str] = []
-        self.keys = (*_KEYS, *((f"g {view.key}", view.title) for view in views))
+        keys = [*_KEYS, *((f"g {view.key}", view.title) for view in views)]
+        # In two columns, one after the other.
+        half = (len(keys) + 1) // 2
+        self.keys = [each for pair in zip_longest(keys[:half], keys[half:]) for each in pair if each is not None]
         super().__init__(t, session, root, ())
 
     def show(self, application: Application | None, title: str, views: Sequence[View], view: View | None) -> None:

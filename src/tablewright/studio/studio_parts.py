@@ -10,7 +10,16 @@ from nicegui import ui
 from tablewright.ui.components import Tone, box, icon, pill, text
 from tablewright.ui.texts import Texts
 
-__all__ = ["code_block", "copy_button", "entity_pill", "entity_tone", "key_names", "size_text", "units_text"]
+__all__ = [
+    "code_block",
+    "copy_button",
+    "counted_units",
+    "entity_pill",
+    "entity_tone",
+    "key_names",
+    "size_text",
+    "units_text",
+]
 
 _TONES: tuple[Tone, ...] = ("violet", "good", "warn", "info", "bad", "neutral")
 
@@ -57,6 +66,11 @@ def size_text(size: float) -> str:
             return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
         size /= 1000
     raise AssertionError("the last unit has no limit")
+
+
+def counted_units(t: Texts, units: float) -> str:
+    """So many units: "1 unit", "0.5 units"."""
+    return t("studio.units.one" if units == 1 else "studio.units.many", units=units_text(units))
 
 
 def units_text(units: float) -> str:

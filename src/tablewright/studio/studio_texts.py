@@ -189,7 +189,7 @@ _ITEMS = {
     "shown.one": ("{number} item", "{number} item"),
     "shown.many": ("{number} items", "{number} item"),
     "of_read": ("of {number} read", "di {number} letti"),
-    "consumed": ("{units} units consumed", "{units} unità consumate"),
+    "consumed": ("{units} consumed", "{units}: consumo"),
     "first_page": ("First page", "Prima pagina"),
     "next": ("Next", "Avanti"),
     "previous": ("Previous", "Indietro"),

@@ -191,6 +191,10 @@ class Form:
                 is_missing = message.startswith(_MISSING)
                 field.error.set_text(self._t("shell.required") if is_missing else _sentence(message))
                 field.outer.classes("tw-invalid")
+        first = next((self._fields[name] for name in self._fields if name in error.fields), None)
+        if first is not None:
+            # A long form has its button far below.
+            ui.run_javascript(f"getHtmlElement({first.outer.id})?.scrollIntoView({{block: 'nearest'}})")
         if error.fields:
             return "; ".join(unknown)
         return self._t("shell.changed_meanwhile") if error.kind == "precondition-failed" else _sentence(error.detail)

@@ -32,7 +32,7 @@ texts = Catalogue(
         "add": ("added to it", "aggiunto"),
         "append": ("appended to it", "accodato"),
         "read_first": ("Read units before it", "Unità di lettura prima"),
-        "planned": ("{units} units planned", "{units} unità previste"),
+        "planned": ("{units} planned", "{units}: previsione"),
         "optional": ("optional", "facoltativo"),
         "several": ("one or several", "uno o più valori"),
         "type_json": ("Type it as JSON", "Scrivilo come JSON"),

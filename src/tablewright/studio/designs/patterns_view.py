@@ -30,7 +30,7 @@ from tablewright.studio.designs.typed_value_editor import TypedValueEditor
 from tablewright.studio.designs.write_form import WriteForm
 from tablewright.studio.designs.write_runs import writes_of
 from tablewright.studio.studio_page import StudioPage
-from tablewright.studio.studio_parts import entity_pill, units_text
+from tablewright.studio.studio_parts import counted_units, entity_pill
 from tablewright.ui.components import box, button, card, empty, fact, facts, pill, text
 from tablewright.ui.forms import Form
 
@@ -105,7 +105,10 @@ class _Pattern:
             back_to_list(page)
             text(self._name, "tw-mono-title", "h2")
             pill(self._pattern.index or t("studio.the_table"), "info")
-            text(t("designs.planned", units=units_text(planned_units(self._design, self._name))), "tw-mute tw-small")
+            text(
+                t("designs.planned", units=counted_units(t, planned_units(self._design, self._name))),
+                "tw-mute tw-small",
+            )
         with box("tw-thing-body"):
             with card(classes="st-parameters"):
                 form = Form(t, submit=self._submit, action=t("studio.run"))

@@ -32,7 +32,7 @@ from tablewright.studio.designs.write_runs import (
     run_write,
 )
 from tablewright.studio.studio_page import StudioPage
-from tablewright.studio.studio_parts import units_text
+from tablewright.studio.studio_parts import counted_units, units_text
 from tablewright.ui.components import banner, box, card, fact, facts, pill, text
 from tablewright.ui.forms import Form
 
@@ -56,7 +56,7 @@ class WriteForm:
             back_to_list(page)
             text(write.name, "tw-mono-title", "h2")
             pill(t("designs.write"), "violet")
-            text(t("designs.planned", units=units_text(self._planned)), "tw-mute tw-small")
+            text(t("designs.planned", units=counted_units(t, self._planned)), "tw-mute tw-small")
         with box("tw-thing-body"):
             if not page.may_write:
                 banner(t("studio.read_only_about"), "info")

@@ -117,7 +117,8 @@ class _Console:
                     "tw-input st-editor"
                 )
                 self._editor.props(
-                    f'borderless dense spellcheck=false maxlength={_LONGEST} aria-label="{t("observe.request")}"'
+                    f"borderless dense autogrow spellcheck=false maxlength={_LONGEST} "
+                    f'aria-label="{t("observe.request")}"'
                 )
                 self._editor.on("keydown.ctrl.enter.prevent", guarded(self._send), [])
             self._shown = box("tw-card", aria_live="polite")

@@ -20,7 +20,7 @@ from tablewright.studio.items.attribute_text import key_token, token_key
 from tablewright.studio.items.item_grid import columns_of, head_html, rows_html
 from tablewright.studio.items.item_search import Condition, ItemPlan, equal_to, parse_conditions, places_of, plan
 from tablewright.studio.studio_page import StudioPage
-from tablewright.studio.studio_parts import entity_tone, units_text
+from tablewright.studio.studio_parts import counted_units, entity_tone
 from tablewright.studio.views.item_panel import ItemPanel
 from tablewright.studio.views.many_items import ChosenItems
 from tablewright.studio.views.search_verdict import draw_verdict
@@ -284,7 +284,7 @@ class _Items:
             if read != shown:
                 text(t("studio.of_read", number=t.number(read)), "tw-mute tw-small")
             if consumed is not None:
-                text(t("studio.consumed", units=units_text(consumed)), "tw-mute tw-small")
+                text(t("studio.consumed", units=counted_units(t, consumed)), "tw-mute tw-small")
             self._chosen.draw()
             with box("tw-row tw-push"):
                 if "after" in page.query:

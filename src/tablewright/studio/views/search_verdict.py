@@ -10,7 +10,7 @@ from nicegui import ui
 
 from tablewright.design.cost import load_prices
 from tablewright.studio.items.item_search import ItemPlan
-from tablewright.studio.studio_parts import units_text
+from tablewright.studio.studio_parts import counted_units
 from tablewright.ui.components import pill, text
 from tablewright.ui.texts import Texts
 
@@ -39,15 +39,11 @@ def draw_verdict(t: Texts, place: ui.element, planned: Callable[[], ItemPlan]) -
         price = found.page_units * float(_read_price())
         cost = t(
             "studio.cost_most" if found.is_most else "studio.cost",
-            units=_counted(t, found.page_units),
+            units=counted_units(t, found.page_units),
             price=f"{price:.7f}",
         )
         if found.all_units is not None:
-            cost += " · " + t("studio.cost_all", units=_counted(t, found.all_units))
+            cost += " · " + t("studio.cost_all", units=counted_units(t, found.all_units))
         if found.is_unknown:
             cost += " · " + t("studio.cost_unknown")
         text(cost, "tw-mute tw-small")
-
-
-def _counted(t: Texts, units: float) -> str:
-    return t("studio.units.one" if units == 1 else "studio.units.many", units=units_text(units))

@@ -19,7 +19,7 @@ from tablewright.studio.items.attribute_text import key_token, token_key
 from tablewright.studio.items.item_search import Place, equal_to, places_of, plan
 from tablewright.studio.items.partition_blocks import blocks_html
 from tablewright.studio.studio_page import StudioPage
-from tablewright.studio.studio_parts import entity_pill, units_text
+from tablewright.studio.studio_parts import counted_units, entity_pill
 from tablewright.ui.components import box, empty, link_button, pill, text
 from tablewright.ui.forms import select
 
@@ -107,7 +107,7 @@ async def _draw_items(
         text(t.count("studio.shown", len(items)), "tw-mute tw-small")
         consumed = (answer.get("ConsumedCapacity") or {}).get("CapacityUnits")
         if consumed is not None:
-            text(t("studio.consumed", units=units_text(consumed)), "tw-mute tw-small")
+            text(t("studio.consumed", units=counted_units(t, consumed)), "tw-mute tw-small")
         if "LastEvaluatedKey" in answer:
             pill(t("studio.cut"), "warn")
             link_button(
