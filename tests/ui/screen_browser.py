@@ -64,6 +64,7 @@ _FEATURES_OFF = (
 _OPTIONS = ["--no-sandbox", "--disable-gpu", f"--disable-features={','.join(_FEATURES_OFF)}"]
 # All rules are tried, and what holds is not described: half of the work of axe.
 _VIOLATIONS = {"resultTypes": ["violations"]}
+_TAKEN = ("moderate", "serious", "critical")
 # Cookies that say who somebody is, or what they chose; not the width and the time zone of the window.
 _NOT_OF_THE_WINDOW = re.compile("^(?!tablewright_(narrow|zone)$)")
 
@@ -104,6 +105,8 @@ class Screens:
             page.goto(f"/app/sign-in?to={quote(path, safe='')}")
             page.click(f"button[value='{user}']")
         page.wait_for_selector("#tw-content > *")
+        # Before that, what is typed and what is pressed may come in another order.
+        page.wait_for_function("window.did_handshake === true")
         return page
 
     def close(self) -> None:
@@ -230,7 +233,7 @@ def serious_problems(page: Page) -> list[str]:
         found = [
             f"{each['id']}: {node['html'][:200]} {node['any'][:1]}"
             for each in Axe().run(page, options=_VIOLATIONS).response["violations"]
-            if each["impact"] in ("serious", "critical")
+            if each["impact"] in _TAKEN
             for node in each["nodes"]
         ]
         if not found or monotonic() > until:

@@ -86,6 +86,8 @@ def goes_on(screens: Screens, folder: Path, port: int) -> None:
         page = screens.sign_in("ada", "/tasks/list")
         page.wait_for_selector("text=Write the release notes")
     page.wait_for_selector("#popup:visible", timeout=30_000)
+    expect(page.locator("#popup > span")).to_have_text(["Connection lost", "Trying to connect again…"])
+    expect(page.locator(".tw-live")).to_be_hidden()
     with on_folder(folder, port):
         # Signed in as before: the session was not the server's.
         page.wait_for_selector("#popup", state="hidden", timeout=60_000)

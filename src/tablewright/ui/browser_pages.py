@@ -9,6 +9,7 @@ root, and puts a guard of its own around ``app``.
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -38,6 +39,12 @@ _LOGO = (
 # How long a view may take until it is drawn, on an endpoint that is slow.
 _DRAWN_WITHIN = 30.0
 _PAGE_COMPRESSION = 3
+
+
+def _said_by_the_browser(t: Texts) -> str:
+    """The language of the page, and what it says when nobody is there to draw it (``shell.js``)."""
+    words = json.dumps({"lost": t("shell.lost"), "lostAbout": t("shell.lost_about")})
+    return f'document.documentElement.lang = "{t.language}"; Object.assign(document.documentElement.dataset, {words})'
 
 
 class _Root:
@@ -100,8 +107,9 @@ class BrowserPages:
         root = request.scope["root_path"]
         found = self._roots[root]
         language = language_of(request.cookies.get("tablewright_language"), request.headers.get("accept-language", ""))
-        ui.add_head_html(self._links(root) + f'<script>document.documentElement.lang = "{language}"</script>')
-        await found.draw(request, Texts(found.texts, language, zone_of(request.cookies.get("tablewright_zone"))))
+        t = Texts(found.texts, language, zone_of(request.cookies.get("tablewright_zone")))
+        ui.add_head_html(f"{self._links(root)}<script>{_said_by_the_browser(t)}</script>")
+        await found.draw(request, t)
 
     def _links(self, root: str) -> str:
         links = [f'<link rel="icon" href="{root}/favicon.ico" type="image/svg+xml">']

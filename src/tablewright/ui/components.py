@@ -323,7 +323,10 @@ def table(
 def _head(columns: Sequence[Column[Any]]) -> None:
     with box("", "tr"):
         for column in columns:
-            text(column.title, "tw-end" if column.end else "", "th", scope="col")
+            if column.title:
+                text(column.title, "tw-end" if column.end else "", "th", scope="col")
+            else:
+                box("", "td")
 
 
 def _cell(column: Column[T], row: T, path: str | None) -> None:

@@ -104,6 +104,9 @@ class Form:
                 made.props(f"type={kind}")
             if most is not None:
                 made.props(f"maxlength={most}")
+            if not self._fields:
+                # Of a dialog, where somebody begins to write; elsewhere it means nothing.
+                made.props("data-autofocus")
 
         def read() -> Any:
             found = made.value or ""

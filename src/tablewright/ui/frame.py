@@ -54,7 +54,7 @@ class Frame:
                 with box("tw-top", "header"):
                     self._title = text("", "", "h1")
                     self._draw_place()
-                    self._tabs = box("tw-tabs", "nav", aria_label=t("shell.applications"))
+                    self._tabs = box("tw-tabs", "nav", aria_label=t("shell.views"))
                     self._live = text("", "tw-live")
                     self._live.set_visibility(False)
                     with box("tw-top-end"):
@@ -78,7 +78,10 @@ class Frame:
         self.actions.clear()
         self._tabs.clear()
         tabs = [each for each in views if each.tab]
-        if application is not None and len(tabs) > 1:
+        # Without tabs it is no way anywhere.
+        has_tabs = application is not None and len(tabs) > 1
+        self._tabs.set_visibility(has_tabs)
+        if application is not None and has_tabs:
             with self._tabs:
                 for each in tabs:
                     path = f"{self._root}/{application.name}{each.paths[0]}".rstrip("/")
@@ -211,7 +214,7 @@ class Columns:
         self._t = t
         self._list_path = list_path
         with box("tw-columns") as self.outer:
-            self.list = box("tw-col-list", "section", aria_label=t("shell.applications"))
+            self.list = box("tw-col-list", "section", aria_label=t("shell.list"))
             self.thing = box("tw-col-thing", "section")
             self.context = box("tw-col-context", "aside", aria_label=t("shell.open"))
 

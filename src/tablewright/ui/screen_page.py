@@ -86,6 +86,10 @@ class Page:
         self.view: View | None = None
         # What is behind the question mark of the address.
         self.query: dict[str, str] = {}
+        # NiceGUI's own element around all is a <main>, and so is the content.
+        outer = self.client.content.parent_slot
+        if outer is not None:
+            outer.parent.tag = "div"
         self._frame = self.make_frame()
         self._endings: list[Callable[[], object]] = []
         self._navigate: OnNavigate | None = None

@@ -10,6 +10,10 @@ texts = Catalogue(
     "shell",
     {
         "product": ("Tablewright", "Tablewright"),
+        "lost": ("Connection lost", "Connessione persa"),
+        "lost_about": ("Trying to connect again…", "Nuovo tentativo in corso…"),
+        "views": ("Views", "Viste"),
+        "list": ("List", "Elenco"),
         "applications": ("Applications", "Applicazioni"),
         "start": ("Start", "Inizio"),
         "gallery": ("Gallery", "Galleria"),

@@ -35,9 +35,9 @@ def blocks_html(
         title = " · ".join(short_text(value, 120) for value in partition.key)
         rows = "".join(_row(laid, sort, keys, entities, address) for laid in partition.items)
         blocks.append(
-            f'<section class="st-block"><h3><span class="tw-mono">{escape(title)}</span>'
+            f'<section class="st-block"><h2><span class="tw-mono">{escape(title)}</span>'
             f'<span class="tw-mute tw-small">{escape(counted(len(partition.items)))} · {escape(size_text(size))}</span>'
-            f"</h3>{rows}</section>"
+            f"</h2>{rows}</section>"
         )
     return "".join(blocks)
 

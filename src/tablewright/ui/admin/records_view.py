@@ -22,7 +22,9 @@ Body = dict[str, Any]
 def system_title(page: Page, name: str) -> str:
     """A system as people know it."""
     system = page.shell.systems.get(name)
-    return name if system is None else system.title
+    if system is not None:
+        return system.title
+    return page.t("admin.title") if name == "runtime" else name
 
 
 async def events(page: Page) -> None:

@@ -141,6 +141,9 @@
     for (const each of document.querySelectorAll("[data-more]")) if (!watched.has(each)) { watched.add(each); ends.observe(each); }
   };
   addEventListener("DOMContentLoaded", () => {
+    const said = document.querySelectorAll("#popup > span");
+    if (said.length === 2) { said[0].textContent = root.dataset.lost; said[1].textContent = root.dataset.lostAbout; }
+    document.getElementById("popup")?.setAttribute("role", "status");
     new MutationObserver(look).observe(document.body, { childList: true, subtree: true });
     look();
     theme();

@@ -89,7 +89,7 @@ class CalendarSide:
         days = days_of(Span.MONTH, self._day)
         month = t.month(self._day)
         with box("tw-row-between"):
-            text(f"{month[:1].upper()}{month[1:]} {self._day.year}", "tw-strong", "h3")
+            text(f"{month[:1].upper()}{month[1:]} {self._day.year}", "tw-strong", "h2")
             with box("tw-row").style("gap: 0"):
                 for by, name, symbol in ((-1, "earlier", "back"), (1, "later", "forward")):
                     with box(

@@ -8,7 +8,14 @@ from urllib.parse import quote
 
 from nicegui import ui
 
-from tablewright.systems.engagement.app.engagement_parts import Body, number, path_of, place_of, subject_name
+from tablewright.systems.engagement.app.engagement_parts import (
+    Body,
+    number,
+    path_of,
+    place_of,
+    reason_text,
+    subject_name,
+)
 from tablewright.systems.engagement.app.trial_panel import draw_scores
 from tablewright.systems.engagement.model import Candidate, ChannelEntry, Delivery, Preferences
 from tablewright.ui.api_calls import Answer, Refused
@@ -234,7 +241,7 @@ class _CandidateDetail:
                     with section(t("engagement.rejections")):
                         for each in reversed(candidate["rejectionHistory"][-5:]):
                             with box("tw-row-between"):
-                                text(f"{each['filter']}: {each['reason']}")
+                                text(f"{each['filter']}: {reason_text(t, each['reason'])}")
                                 time(t, parsed_time(each["at"]))
                 if candidate["attributes"]:
                     with section(t("engagement.attributes")), facts():
@@ -268,7 +275,7 @@ class _CandidateDetail:
                     with box("tw-row tw-wrap"):
                         text(each["channelId"], "tw-strong")
                         pill(t(f"engagement.{each['state']}"), DELIVERY_TONES[each["state"]])
-                        text(each["reason"] or "", "tw-mute tw-small")
+                        text(reason_text(t, each["reason"] or ""), "tw-mute tw-small")
                     time(t, parsed_time(each["at"]))
 
     def _reject(self, program: Body, seen: Answer) -> None:

@@ -10,7 +10,7 @@ from nicegui import ui
 from nicegui.events import ValueChangeEventArguments
 
 from tablewright.systems.engagement.app.candidates_panel import DELIVERY_TONES
-from tablewright.systems.engagement.app.engagement_parts import Body, path_of, place_of, subject_name
+from tablewright.systems.engagement.app.engagement_parts import Body, path_of, place_of, reason_text, subject_name
 from tablewright.systems.engagement.model import Delivery
 from tablewright.ui.components import box, button, empty, pill, text, time
 from tablewright.ui.data_list import DataList
@@ -102,7 +102,7 @@ class DeliveryList:
                 pill(each["channelId"])
                 pill(t(f"engagement.{each['state']}"), DELIVERY_TONES[each["state"]])
                 if each["reason"]:
-                    text(each["reason"], "tw-mute tw-small")
+                    text(reason_text(t, each["reason"]), "tw-mute tw-small")
                 if each["retries"]:
                     text(t("engagement.tries", number=each["retries"] + 1), "tw-mute tw-small")
             with box("tw-row"):

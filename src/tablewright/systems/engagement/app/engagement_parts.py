@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 from urllib.parse import quote
 
@@ -16,6 +17,7 @@ __all__ = [
     "number",
     "path_of",
     "place_of",
+    "reason_text",
     "state_of",
     "state_pill",
     "subject_name",
@@ -69,6 +71,26 @@ def path_of(page: Page, program: Body, *steps: str, **query: str | None) -> str:
 def configuration_of(program: Body) -> Body:
     """What can be put of a program."""
     return {name: value for name, value in program.items() if name not in _NOT_SET}
+
+
+# What the filters of the service say, in the words of whoever reads it; other filters have words of their own.
+_REASONS = {
+    "the rule is not met": "why_rule",
+    "no channel is left": "why_no_channel",
+    "opted out": "why_out",
+    "opted out of the program": "why_out_of_program",
+    "opted out of every channel": "why_out_of_channels",
+    "the customer does not want this channel": "why_out_of_channel",
+}
+_REACHED = re.compile(r"reached (\d+) times in (\S+) days")
+
+
+def reason_text(t: Texts, reason: str) -> str:
+    """Why a customer was left out."""
+    reached = _REACHED.fullmatch(reason)
+    if reached is not None:
+        return t("engagement.why_reached", times=reached[1], days=reached[2])
+    return t(f"engagement.{_REASONS[reason]}") if reason in _REASONS else reason
 
 
 def subject_name(program_id: str, subject: Body) -> str:

@@ -13,6 +13,13 @@ texts = Catalogue(
         "lists": ("Lists of programs", "Elenchi di programmi"),
         "all": ("All", "Tutti"),
         "requested": ("Waits for approval", "In attesa di approvazione"),
+        "why_rule": ("the rule is not met", "la regola non è soddisfatta"),
+        "why_no_channel": ("no channel is left", "nessun canale rimasto"),
+        "why_out": ("opted out", "non vuole essere raggiunto"),
+        "why_out_of_program": ("opted out of the program", "non vuole questo programma"),
+        "why_out_of_channels": ("opted out of every channel", "non vuole nessun canale"),
+        "why_out_of_channel": ("the customer does not want this channel", "il cliente non vuole questo canale"),
+        "why_reached": ("reached {times} times in {days} days", "raggiunto {times} volte in {days} giorni"),
         # As lists of them.
         "list_requested": ("Waiting", "In attesa"),
         "list_declined": ("Declined", "Rifiutati"),

@@ -7,7 +7,7 @@ from typing import Any
 
 from nicegui import ui
 
-from tablewright.systems.engagement.app.engagement_parts import Body, number, subject_name
+from tablewright.systems.engagement.app.engagement_parts import Body, number, reason_text, subject_name
 from tablewright.ui.charts.funnel import Step, funnel
 from tablewright.ui.components import Column, Tone, box, button, card, icon, loading, meter, pill, table, text
 from tablewright.ui.feedback import guarded
@@ -81,7 +81,7 @@ def funnel_steps(page: Page, found: Body) -> list[Step]:
     left = found["read"]
     for each in found["filters"]:
         left -= each["leftOut"]
-        reasons = ", ".join(each["reasons"])
+        reasons = ", ".join(reason_text(t, reason) for reason in each["reasons"])
         note = t("engagement.left_out", number=t.number(each["leftOut"]), reason=reasons) if each["leftOut"] else ""
         steps.append(Step(each["filter"], left, note=note or t("engagement.left_out_none")))
         if each["filter"] == _PREFERENCE:
@@ -101,7 +101,7 @@ def draw_funnel(page: Page, found: Body) -> None:
         text(f"{t.number(count)} \u00d7 {reason}", "tw-small", "p")
     if found["best"]:
         columns: list[Column[Body]] = [
-            Column(t("engagement.customer"), lambda each: text(each["customerId"], "tw-mono")),
+            Column(t("engagement.customer"), lambda each: text(each["customerId"], "tw-mono tw-one-line")),
             Column(t("engagement.score"), lambda each: text(number(t, each["score"]), "tw-strong tw-num")),
             Column(t("engagement.why"), lambda each: _why(page, each)),
         ]
@@ -131,7 +131,7 @@ def draw_preview(page: Page, found: Body) -> None:
     with box("tw-row tw-wrap"):
         for step in found["steps"]:
             outcome = step["outcome"]
-            reason = f": {step['reason']}" if step["reason"] else ""
+            reason = f": {reason_text(t, step['reason'])}" if step["reason"] else ""
             pill(f"{step['filter']} {t(f'engagement.{outcome}')}{reason}", _OUTCOMES[outcome], _MARKS[outcome])
     for channel in found["channels"]:
         _draw_message(page, channel)
@@ -144,7 +144,7 @@ def _draw_message(page: Page, channel: Body) -> None:
             icon("mail")
             text(channel["channelId"], "tw-strong")
         if channel["reason"] is not None:
-            text(channel["reason"], "tw-mute")
+            text(reason_text(t, channel["reason"]), "tw-mute")
         elif not message:
             text(t("engagement.in_list"), "tw-mute")
         else:

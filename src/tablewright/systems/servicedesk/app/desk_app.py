@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from tablewright.model import Entity
-from tablewright.systems.servicedesk.app.desk_parts import TicketBody
+from tablewright.systems.servicedesk.app.desk_parts import TicketBody, title_of
 from tablewright.systems.servicedesk.app.desk_texts import texts
 from tablewright.systems.servicedesk.app.queue_view import queue
 from tablewright.systems.servicedesk.model import Ticket
@@ -37,7 +37,7 @@ async def waiting(page: Page) -> Sequence[Waiting]:
     def shown(key: str, name: str, tone: Tone, found: list[TicketBody]) -> Waiting:
         things = [
             Thing(
-                each["issue_description"][:80],
+                title_of(each, 80),
                 page.path_in("servicedesk", f"/queue/{each['ticket_id']}"),
                 f"{name} {each['status']}",
             )
@@ -69,7 +69,7 @@ def concerns(page: Page, watched: Collection[str], before: Entity | None, after:
 async def thing_of(page: Page, ticket_id: str) -> Thing:
     """A ticket that somebody wrote about."""
     ticket = (await page.api_of("servicedesk").call("get_ticket", ticket_id=ticket_id)).body
-    return Thing(ticket["issue_description"][:80], page.path_in("servicedesk", f"/queue/{ticket_id}"))
+    return Thing(title_of(ticket, 80), page.path_in("servicedesk", f"/queue/{ticket_id}"))
 
 
 app.waiting = waiting

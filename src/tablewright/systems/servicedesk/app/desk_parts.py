@@ -21,6 +21,7 @@ __all__ = [
     "new_ticket",
     "priority_pill",
     "status_pill",
+    "title_of",
 ]
 
 TicketBody = dict[str, Any]
@@ -37,6 +38,12 @@ def caller_name(caller_id: str) -> str:
     """A caller as people at the desk know one: the id of a session, or the end of a hash."""
     kind, _, rest = caller_id.partition("-")
     return f"••• {rest[-_SHOWN:]}" if kind in ("phone", "email") and len(rest) == 40 else caller_id
+
+
+def title_of(ticket: TicketBody, most: int = 160) -> str:
+    """What a ticket is about, in a line: what a caller said may be pages."""
+    lines = str(ticket["issue_description"]).strip().splitlines()
+    return lines[0][:most] if lines else str(ticket["number"] or ticket["ticket_id"])
 
 
 def status_pill(t: Texts, ticket: TicketBody) -> None:

@@ -15,6 +15,7 @@ from tablewright.systems.servicedesk.app.desk_parts import (
     masked_text,
     priority_pill,
     status_pill,
+    title_of,
 )
 from tablewright.systems.servicedesk.model import FOLLOWING, IN_QUEUE, Priority, Status
 from tablewright.ui.components import (
@@ -79,7 +80,7 @@ class DeskTicket(DetailPanel):
         self._close()
         with box("tw-grow tw-stack-tight"):
             with box("tw-row tw-wrap"):
-                text(ticket["issue_description"].splitlines()[0] if ticket["issue_description"] else "", "", "h2")
+                text(title_of(ticket), "", "h2", dir="auto")
                 priority_pill(t, ticket)
             opened = parsed_time(ticket["created_at"])
             with box("tw-row tw-wrap tw-mute tw-small"):
@@ -186,7 +187,7 @@ class DeskTicket(DetailPanel):
             for each in self._others:
                 path = self._page.path(f"/queue/{each['ticket_id']}")
                 with box("tw-row-between", "a", href=path, data_go=True):
-                    text(each["issue_description"], "tw-clip tw-link")
+                    text(title_of(each), "tw-clip tw-link", dir="auto")
                     status_pill(t, each)
             if not self._others:
                 text(t("desk.no_others"), "tw-mute")

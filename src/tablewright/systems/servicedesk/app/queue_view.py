@@ -10,6 +10,7 @@ from tablewright.systems.servicedesk.app.desk_parts import (
     new_ticket,
     priority_pill,
     status_pill,
+    title_of,
 )
 from tablewright.systems.servicedesk.app.desk_ticket import DeskTicket
 from tablewright.systems.servicedesk.model import IN_QUEUE, Ticket, tickets
@@ -97,7 +98,7 @@ class _Queue(ListScreen):
                 text(item["number"], "tw-item-title tw-mono")
                 priority_pill(t, item)
             time(t, parsed_time(item["created_at"]))
-        text(item["issue_description"], "tw-clip")
+        text(title_of(item), "tw-clip", dir="auto")
         with box("tw-row tw-wrap"):
             status_pill(t, item)
             due_pill(t, item)

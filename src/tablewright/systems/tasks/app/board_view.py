@@ -156,7 +156,7 @@ class _Board:
             data_onto=" ".join(FOLLOWING[status]) if may_move else "",
             draggable="true" if may_move and FOLLOWING[status] else "false",
         ):
-            text(task["title"], "tw-tile-title")
+            text(task["title"], "tw-tile-title", dir="auto")
             pills(page.t, task)
             with box("tw-tile-foot"):
                 if names:

@@ -72,7 +72,7 @@ class TaskDetail(DetailPanel):
         t, task = self._page.t, self._task
         self._close()
         with box("tw-grow tw-stack-tight"):
-            text(task["title"], "", "h2")
+            text(task["title"], "", "h2", dir="auto")
             with box("tw-row tw-wrap"):
                 status_pill(t, task)
                 pills(t, task)

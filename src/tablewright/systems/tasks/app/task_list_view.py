@@ -54,7 +54,7 @@ class _TaskList(ListScreen):
     def _draw_row(self, item: Body) -> None:
         t = self._page.t
         with box("tw-row-between"):
-            text(item["title"], "tw-item-title tw-clip")
+            text(item["title"], "tw-item-title tw-clip", dir="auto")
             time(t, parsed_time(item["updatedAt"]))
         with box("tw-row tw-wrap"):
             self._draw_status(item)
