@@ -97,6 +97,8 @@ def test_a_read_of_one_moment_is_of_any_entities(store: Store) -> None:
     assert_type(found, tuple[Room | None, Key | None, Room | None])
     assert found == (room, key, None)
     assert store.transact_get() == ()
+    twice = store.transact_get(Room.by_number("a", 1), Room.by_number("a", 1), Room.by_number("b", 1))
+    assert twice == (found[0], found[0], found[2]), "the service takes an item once"
     many = store.transact_get(*[Room.by_number("a", number) for number in range(100)])
     assert [each is not None for each in many].count(True) == 1
     with pytest.raises(LimitExceeded, match="100 items at most, and 101 are wanted; use get_many"):

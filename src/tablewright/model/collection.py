@@ -263,8 +263,8 @@ def _member(place: str, name: str, info: FieldInfo) -> Member:
     read = next((marker for marker in info.metadata if isinstance(marker, MemberRead)), None)
     if MemberRead in info.metadata:
         raise ModelError(f"{place} has the marker class MemberRead instead of an instance; write MemberRead(...)")
-    if read is not None and (not many or others):
-        raise ModelError(f"{place}: MemberRead is for a list of one entity")
+    if read is not None and not many:
+        raise ModelError(f"{place}: MemberRead is for a list")
     return Member(name, schema, many, optional, tuple(others), read)
 
 
@@ -328,7 +328,13 @@ def _settle_reads(
             for attribute, rule in zip(sort, rules, strict=True)
             for path in ([attribute] if rule is None else [part.name for part in rule.fields])
         ]
-        possible = {f"{name}_{each}": (name, each) for each in (*schema.parameters(paths), *BOUNDS, "limit", "cursor")}
+        of_one = () if member.others else (*schema.parameters(paths), *BOUNDS)
+        possible = {f"{name}_{each}": (name, each) for each in (*of_one, "limit", "cursor")}
+        for bound in (each for each in BOUNDS if member.others and f"{name}_{each}" in declared):
+            raise ModelError(
+                f"{place} takes {name}_{bound}, and {name} is a list of several entities, which is read from one end; "
+                f"take {name}_limit and {name}_cursor, or declare a list of each entity"
+            )
         own = [possible[each][1] for each in declared if each in possible and each not in taken]
         reads[name] = copy(member.read)
         bounded = bounded_field(f"{place}, {name}", own, (), [schema.field_path(path) for path in paths])

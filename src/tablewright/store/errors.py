@@ -88,8 +88,10 @@ class LeaseLost(Conflict):
 class NotUnique(StoreError):
     """Another item has the value of a unique field."""
 
-    def __init__(self, entity: str, field: str, value: object) -> None:
-        super().__init__(f"{entity}: {field} {value} is taken")
+    def __init__(self, entity: str, field: str, value: object, per: Sequence[str] = ()) -> None:
+        values = value if per and isinstance(value, list) else [value]
+        taken = ", ".join(f"{name} {each}" for name, each in zip((field, *per), values, strict=True))
+        super().__init__(f"{entity}: {taken} is taken")
         self.entity = entity
         self.field = field
         self.value = value

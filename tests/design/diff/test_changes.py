@@ -213,6 +213,16 @@ def test_items_are_moved_in_place_only_where_something_tells_what_they_are() -> 
     assert "store.repair(Order, dry_run=False)" in only(version(**told), version(keys=keys, **told)).steps[0]
 
 
+def test_an_entity_and_a_field_of_it_are_renamed_in_one_declaration() -> None:
+    old = version({"note": str}, type_attribute="type")
+    new = version({"remark": str}, name="Purchase", type_attribute="type")
+    (change,) = [each for each in changes(old, new) if each.declaration]
+    assert change.declaration == (
+        'class PurchaseBefore(RetiredEntity, Purchase, type_name="Order"):\n'
+        '    remark: Annotated[str, AttributeName("note")]'
+    )
+
+
 # -- fields ---------------------------------------------------------------------------------------------------------
 
 

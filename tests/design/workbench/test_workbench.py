@@ -16,7 +16,7 @@ from tablewright.design import workbench
 from tablewright.design.design_loading import DesignError, load
 from tablewright.model import Design, Entity, GlobalIndex, Schema, Table, schemas_of
 from tests.design.subjects import DESIGNS
-from tests.design.workbench.data_models import DESK, DEVICES, FACETS, PK_SK, SHOP, file, s, table
+from tests.design.workbench.data_models import DESK, DEVICES, FACETS, PK_SK, SHOP, attribute, file, index, s, table
 from tests.examples import examples
 
 AT = datetime(2026, 1, 15, 9, 30, tzinfo=UTC)
@@ -122,6 +122,28 @@ def test_templates_are_inferred_from_items(tmp_path: Path) -> None:
         "GSI1SK": "{openedAt}",
     }
     assert rules(design, "Event") == {"PK": "TICKET#{ticketId}", "SK": "EVENT#{number:04}"}
+
+
+def test_a_category_that_products_share_their_numbers_with_is_not_their_key(tmp_path: Path) -> None:
+    def product(number: str) -> dict[str, Any]:
+        keys = {"PK": f"PROD#{number}", "SK": f"PROD#{number}", "GSI1PK": f"CAT#{number}", "GSI1SK": f"PROD#{number}"}
+        return {name: {"S": text} for name, text in {**keys, "cat": number}.items()}
+
+    indexes = [index("GSI1", "GSI1PK", "GSI1SK")]
+    model = file(
+        table(
+            "Shop",
+            PK_SK,
+            NonKeyAttributes=[attribute("cat")],
+            GlobalSecondaryIndexes=indexes,
+            TableData=[product("9"), product("10")],
+        )
+    )
+    design = imported(model, tmp_path)
+    (schema,) = design.schemas
+    found = rules(design, schema.entity.__name__)
+    assert found == {"PK": "PROD#{prod_id}", "SK": "PROD#{prod_id}", "GSI1PK": "CAT#{cat}"}
+    assert "# PK may be PROD#{cat}: the sample items do not tell." in workbench.source(workbench.parse(model))
 
 
 def test_types_are_inferred_from_items(tmp_path: Path) -> None:

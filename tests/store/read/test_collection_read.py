@@ -49,6 +49,13 @@ class Refund(Entity, table=shop):
     keys = Keys(PK="R#{owner}", SK="REFUND#{at}", GSI1PK="C#{owner}", GSI1SK="O#refund#{at}")
 
 
+class Note(Entity, table=shop):
+    owner: str
+    at: datetime
+
+    keys = Keys(PK="C#{owner}", SK="NOTE#{at}")
+
+
 class Account(Collection):
     customer: Customer
     orders: Annotated[list[Order], MemberRead(limit=2, newest_first=True)]
@@ -171,8 +178,67 @@ def test_a_feed_has_several_entities_in_one_order(store: Store) -> None:
     assert kinds == ["Order"] * 3 + ["Refund"] + ["Order"] * 2
 
 
+class Latest(Collection):
+    feed: Annotated[list[Order | Refund], MemberRead(limit=4, newest_first=True)]
+
+    @CollectionQuery("byKind")
+    def of_customer(self, owner: str, *, feed_limit: int | None = None, feed_cursor: str | None = None) -> None: ...
+
+
+class Inbox(Collection):
+    customer: Customer
+    feed: Annotated[list[Order | Note], MemberRead(limit=3, newest_first=True)]
+
+    @CollectionQuery()
+    def of_customer(self, customer_id: str, *, feed_cursor: str | None = None) -> None: ...
+
+
+def test_a_feed_is_read_in_part_and_goes_on(store: Store, backend: Counting) -> None:
+    found: list[tuple[str, int]] = []
+    cursor = None
+    while True:
+        latest = store.collect(Latest.of_customer("ada", feed_cursor=cursor))
+        assert latest is not None
+        assert len(latest.feed) <= 4
+        found += [(type(each).__name__, (each.at - NOON).seconds // 60) for each in latest.feed]
+        cursor = latest.cursor_of("feed")
+        if cursor is None:
+            break
+    minutes = [("Order", 180), ("Order", 60), ("Refund", 90), ("Order", 240), ("Order", 120), ("Order", 0)]
+    assert found == minutes
+    limited = store.collect(Latest.of_customer("ada", feed_limit=2))
+    assert limited is not None
+    assert len(limited.feed) == 2
+    assert limited.cursor_of("feed") is not None
+
+
+def test_a_customer_and_the_last_of_a_feed_are_one_query(store: Store, backend: Counting) -> None:
+    for hour in range(3):
+        store.put(Note(owner="ada", at=NOON + timedelta(hours=hour)))
+    backend.requests.clear()
+    found: list[str] = []
+    inbox = store.collect(Inbox.of_customer("ada"))
+    assert len(backend.requests) == 1
+    while inbox is not None:
+        assert inbox.customer == Customer(customer_id="ada")
+        found += [type(each).__name__ for each in inbox.feed]
+        cursor = inbox.cursor_of("feed")
+        inbox = None if cursor is None else store.collect(Inbox.of_customer("ada", feed_cursor=cursor))
+    assert found == ["Order"] * 5 + ["Note"] * 3
+
+
+def test_a_feed_has_no_range() -> None:
+    with pytest.raises(ModelError, match="takes feed_since, and feed is a list of several entities"):
+
+        class Wrong(Collection):
+            feed: Annotated[list[Order | Refund], MemberRead(limit=1)]
+
+            @CollectionQuery("byKind")
+            def of_customer(self, owner: str, *, feed_since: datetime | None = None) -> None: ...
+
+
 def test_a_part_that_cannot_be_read_is_refused() -> None:
-    with pytest.raises(ModelError, match=r"Wrong\.customer: MemberRead is for a list of one entity"):
+    with pytest.raises(ModelError, match=r"Wrong\.customer: MemberRead is for a list"):
 
         class Wrong(Collection):
             customer: Annotated[Customer, MemberRead(limit=1)]

@@ -67,7 +67,7 @@ def store(engine: Engine) -> Store:
 def test_fields_are_unique_together(store: Store) -> None:
     store.create(User(id="1", tenant="a", desk=4))
     store.create(User(id="2", tenant="b", desk=4))
-    with pytest.raises(NotUnique, match=r"User: desk .*4.* is taken"):
+    with pytest.raises(NotUnique, match="User: desk 4, tenant a is taken"):
         store.create(User(id="3", tenant="a", desk=4))
     store.create(User(id="4", tenant="a"))
     store.create(User(id="5", tenant="a"))

@@ -61,7 +61,11 @@ def before(
         for each, field in new["fields"].items()
         if field["absent"] == "refused" and field["attribute"] not in stored
     ]
+    # By their new names, in the attributes that they are stored in.
+    renamed = {} if moved else {now: was for was, now in renamed_fields(old, new).items() if was not in gone}
+    lacking = [each for each in lacking if each not in renamed]
     fields = [_field(each, old["fields"][each]) for each in gone]
+    fields += [_field(now, old["fields"][was]) for now, was in renamed.items()]
     # What the entity requires, and its old form does not have.
     fields += [f"{each}: Any = None" for each in lacking]
     keys = _keys(old, new, primary) if re_keyed else []

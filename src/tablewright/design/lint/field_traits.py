@@ -107,8 +107,9 @@ class FieldTraits:
     is_even: bool = False
     # The maximum number of bytes; None without a limit.
     most_bytes: int | None = None
-    # The largest value of a whole number, if that is declared.
+    # The largest and the least value of a whole number, if they are declared.
     most: int | None = None
+    least: int | None = None
     # Whether it is 0 to begin with; of a text, whether it begins as digits.
     begins_at_zero: bool = False
     begins_as_digits: bool = False
@@ -275,6 +276,7 @@ def traits_of(schema: Schema, path: str) -> FieldTraits:
         is_even=_is_even(info.annotation),
         most_bytes=most_bytes(info.annotation, tuple(info.metadata)),
         most=_largest(markers),
+        least=_smallest(markers),
         begins_at_zero=type(info.default) in (int, float, Decimal) and info.default == 0,
         begins_as_digits=isinstance(info.default, str) and info.default.isdecimal(),
         is_optional=_is_optional(info, markers) or any(_is_optional(each, []) for each in around),
@@ -291,6 +293,14 @@ def _largest(markers: list[Any]) -> int | None:
     bounds = [marker.le for marker in flat if isinstance(getattr(marker, "le", None), int)]
     bounds += [marker.lt - 1 for marker in flat if isinstance(getattr(marker, "lt", None), int)]
     return min(bounds, default=None)
+
+
+def _smallest(markers: list[Any]) -> int | None:
+    """The lower bound that markers declare."""
+    flat = [each for marker in markers for each in (marker.metadata if isinstance(marker, FieldInfo) else [marker])]
+    bounds = [marker.ge for marker in flat if isinstance(getattr(marker, "ge", None), int)]
+    bounds += [marker.gt + 1 for marker in flat if isinstance(getattr(marker, "gt", None), int)]
+    return max(bounds, default=None)
 
 
 def _origin(info: FieldInfo) -> str:

@@ -133,7 +133,15 @@ def narrow_padding(context: LintContext) -> Iterator[Occurrence]:
             trait = context.traits(schema, part.name)
             # A time of today, as it is counted.
             most = trait.most if trait.unit is None else 10 ** EPOCH_DIGITS[trait.unit] - 1
-            if most is not None and len(str(most)) > len(f"{0:{part.form}d}"):
+            if trait.least is not None and trait.least < 0:
+                yield Occurrence(
+                    _place(schema, template.attribute),
+                    f"{template} pads {part.name}, which may be {trait.least:,}. A number below zero has no place in "
+                    "the order of padded ones: such an item is refused.",
+                    f"Write `{{{part.name}:number}}`, the form for any number.",
+                    context.where(schema.entity),
+                )
+            elif most is not None and len(str(most)) > len(f"{0:{part.form}d}"):
                 digits = len(str(most))
                 yield Occurrence(
                     _place(schema, template.attribute),

@@ -81,6 +81,8 @@ class EntityDraft:
     # Keys in which nothing is escaped, with what separates their parts; and the parts of keys that are in no attribute.
     raw: dict[str, str] = field(default_factory=dict)
     key_only: list[str] = field(default_factory=list)
+    # The same parts, by the texts that the items have there.
+    behind: dict[tuple[str, ...], str] = field(default_factory=dict)
 
     def template(self, key: str) -> Template:
         """The template of a key, over attributes."""
@@ -184,9 +186,14 @@ def _behind_word(draft: EntityDraft, name: str) -> None:
     if len(beginnings) != 1 or None in beginnings or separator is None:
         return
     (beginning,) = beginnings
-    part = _key_part(str(beginning), draft.items)
+    rest = tuple(match[2] for match in found if match)
+    part = draft.behind.get(rest)
+    if part is None:
+        # Several keys may begin with one word.
+        taken = [{each: {"S": ""} for each in draft.key_only}]
+        part = draft.behind[rest] = _key_part(str(beginning), [*draft.items, *taken])
+        draft.key_only.append(part)
     draft.keys[name], draft.raw[name] = f"{beginning}{{{part}}}", separator
-    draft.key_only.append(part)
 
 
 def _distinct(table: TableFile, drafts: Sequence[EntityDraft]) -> list[EntityDraft]:
@@ -222,7 +229,7 @@ def _is_called_after_table(table: TableFile, draft: EntityDraft, *, merged: bool
 
 def _infer_keys(table: TableFile, draft: EntityDraft, kind: str | None) -> None:
     """The templates of the derived key attributes, and what is unclear."""
-    draft.keys, draft.unclear, draft.raw, draft.key_only = {}, {}, {}, []
+    draft.keys, draft.unclear, draft.raw, draft.key_only, draft.behind = {}, {}, {}, [], {}
     # With the parts of keys that are in no attribute, as they are found.
     items = [dict(item) for item in draft.items]
     if not items:
@@ -323,7 +330,7 @@ def _candidates(
     """The attributes that a part of a key may be, and whether it is certain that it is the first of them.
 
     Values that are few and short are equal by chance: a category 1 and a product 1. Then an id that is called after
-    something else is no more than a possibility.
+    something else, or what another key is called after, is no more than a possibility.
     """
     fitting: dict[str, str] = {}
     for part in _fields(column, items, sources, used, before):
@@ -338,7 +345,16 @@ def _candidates(
     name = _plain(found[0].partition(":")[0].rpartition(".")[2])
     # An id that says what it is of, as user-1 does, is that.
     says = all(_plain(text).startswith(name.removesuffix("id")) for text in column)
-    return found, says or not (name.endswith("id") and before and _is_chance(column))
+    is_of_another = name.endswith("id") or any(
+        _is_named(name, word) for item in items for word in _words_of(item) if word != _plain(before)
+    )
+    return found, says or not (is_of_another and before and _is_chance(column))
+
+
+def _words_of(item: Item) -> set[str]:
+    """The words that keys of an item begin with: ``cat`` of ``CAT#9``."""
+    texts = [value["S"] for value in item.values() if "#" in value.get("S", "")]
+    return {_plain(text.partition("#")[0]) for text in texts} - {""}
 
 
 def _is_named(path: str, word: str) -> bool:

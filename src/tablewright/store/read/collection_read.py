@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Any, TypeVar
 
 from tablewright.dynamo import Item
@@ -84,7 +85,7 @@ def _in_one(
                 items.append(item)
             found += is_last
     rest = found > limit or not pager.ended
-    plan = plan_selection(context, _part(selection, member, read, given), consistent=consistent)
+    plan = _plan_of(context, selection, member, given, consistent)
     return items, {member.name: _cursor(context, plan, items[-1]) if rest and found else None}
 
 
@@ -102,12 +103,12 @@ def _last_member(selection: CollectionSelection[Any]) -> Member | None:
     last: Member = next(member for member in members if member.name == name)
     if given - {"limit"} or not (read.limit or "limit" in given):
         return None
-    own = _span(last.schema, selection.index)
-    for schema in [schema for member in members if member is not last for schema in member.schemas]:
-        span = _span(schema, selection.index)
-        if own is None or span is None:
+    own = [_span(schema, selection.index) for schema in last.schemas]
+    others = [_span(schema, selection.index) for each in members if each is not last for schema in each.schemas]
+    for mine, theirs in product(own, others):
+        if mine is None or theirs is None:
             return None
-        if not (span[0] >= own[1] if read.newest_first else span[1] <= own[0]):
+        if not (theirs[0] >= mine[1] if read.newest_first else theirs[1] <= mine[0]):
             return None
     return last
 
@@ -139,6 +140,13 @@ def _by_member(
     for member in selection.collection.members_:
         read, given = selection.reads.get(member.name), selection.member_values.get(member.name, {})
         found: list[Item] = []
+        if member.others and read is not None:
+            pager = open_pager(context, _plan_of(context, selection, member, given, consistent), given.get("cursor"))
+            limit = given.get("limit") or read.limit
+            items += (yield from _all(pager)) if limit is None else (yield from _take(pager, limit))
+            cursor = pager.cursor
+            cursors[member.name] = None if cursor is None or pager.ended else cursor()
+            continue
         for schema in member.schemas:
             part = _part(selection, replace(member, schema=schema), read, given)
             plan = plan_selection(context, part, consistent=consistent)
@@ -152,6 +160,22 @@ def _by_member(
             found.sort(key=_order(plan.target.sort), reverse=selection.newest_first)
         items += found
     return items, cursors
+
+
+def _plan_of(
+    context: Context,
+    selection: CollectionSelection[Any],
+    member: Member,
+    given: Mapping[str, Any],
+    consistent: bool | None,
+) -> ReadPlan:
+    """The plan of a member that is read in part: of its own items; of the partition, for a list of several entities."""
+    read = selection.reads[member.name]
+    if not member.others:
+        return plan_selection(context, _part(selection, member, read, given), consistent=consistent)
+    values = _partition_values(selection, member.schema)
+    whole = replace(selection, values=values, newest_first=read.newest_first, reads={}, member_values={})
+    return plan_collection(context, whole, member=member, consistent=consistent)
 
 
 def _order(sort: Sequence[str]) -> Callable[[Item], Any]:

@@ -24,6 +24,9 @@ __all__ = ["transact_get"]
 def transact_get(context: Context, lookups: Sequence[Lookup[Any]]) -> Flow[tuple[Any, ...]]:
     """The entities of up to 100 lookups by primary key, in their order; None for those that do not exist."""
     gets: list[dict[str, Any]] = []
+    # Where each item is among them: the service takes one that is wanted twice once only.
+    places: dict[tuple[Any, ...], int] = {}
+    wanted: list[int] = []
     names: dict[str, None] = {}
     for lookup in lookups:
         if not isinstance(lookup, Lookup):
@@ -34,7 +37,14 @@ def transact_get(context: Context, lookups: Sequence[Lookup[Any]]) -> Flow[tuple
         schema = schema_of(lookup.entity)
         key = schema.key_for(lookup.values, pattern)
         members = projection_members(projected_attributes(schema, lookup.projection))
-        gets.append({"Get": {"TableName": context.name_of(schema.table), "Key": key, **members}})
+        table = context.name_of(schema.table)
+        place = places.setdefault((table, *(value for each in key.values() for value in each.values())), len(gets))
+        if place == len(gets):
+            gets.append({"Get": {"TableName": table, "Key": key, **members}})
+        elif gets[place]["Get"] != {"TableName": table, "Key": key, **members}:
+            # Read as different parts.
+            gets[place] = {"Get": {"TableName": table, "Key": key}}
+        wanted.append(place)
         names[pattern] = None
     if not gets:
         return ()
@@ -45,9 +55,9 @@ def transact_get(context: Context, lookups: Sequence[Lookup[Any]]) -> Flow[tuple
     body = {"TransactItems": gets}
     response = yield from retrying(context, Request("TransactGetItems", body, ", ".join(names)))
     now, found = context.clock(), []
-    for lookup, answer in zip(lookups, response["Responses"], strict=True):
+    for lookup, place in zip(lookups, wanted, strict=True):
         schema = schema_of(lookup.entity)
-        item: Item | None = answer.get("Item")
+        item: Item | None = response["Responses"][place].get("Item")
         if item is not None and not is_visible(schema, item, now, key_is_known=True):
             item = None
         if item is not None and schema.large and lookup.load_large:

@@ -15,7 +15,7 @@ from typing import Any
 
 from tablewright.dynamo import AttributeValue, Item
 from tablewright.dynamo.expressions.builder import Condition, any_of, equals, missing, with_expressions
-from tablewright.model import Schema
+from tablewright.model import Schema, Unique
 from tablewright.model.items.field_spec import FieldSpec
 from tablewright.model.values.attribute_codec import decode
 from tablewright.store.context import Context
@@ -72,7 +72,7 @@ class GuardChange:
         return any_of(allowed)
 
     def refusal(self) -> NotUnique:
-        return NotUnique(self.schema.entity.__name__, self.spec.name, decode(self.value))
+        return NotUnique(self.schema.entity.__name__, self.spec.name, decode(self.value), self.spec.marker(Unique).per)
 
 
 def guard_changes(

@@ -212,6 +212,12 @@ CASES = [
         lambda: pages(Annotated[int, Field(ge=0, lt=10_000)], "{page_number:03}"),
         lambda: pages(Annotated[int, Field(ge=0, lt=10_000)], "{page_number:number}"),
     ),
+    Case(
+        "narrow-padding",
+        "Page.SK",
+        lambda: pages(Annotated[int, Field(ge=-5, le=99)], "{page_number:03}"),
+        lambda: pages(Annotated[int, Field(ge=-5, le=99)], "{page_number:number}"),
+    ),
     Case("float-in-key", "Offer.rate", lambda: prices(float, None), lambda: prices(int, None)),
     Case("float-in-key", "Offer.rate", lambda: prices(float, "{rate:number}"), lambda: prices(int, "{rate:number}")),
     Case("case-sensitive-key", "Reader.email", lambda: readers(str), lambda: readers(LOWER)),

@@ -30,6 +30,7 @@ from tablewright.model import (
     Selection,
     schema_of,
 )
+from tablewright.model.collection import Member
 from tablewright.store.context import Context
 from tablewright.store.read.planning.bucket_ranges import plan_buckets
 from tablewright.store.read.planning.projected_attributes import projected_attributes, projection_members
@@ -153,15 +154,22 @@ def plan_lookup(context: Context, lookup: Lookup[Any], *, consistent: bool | Non
 
 
 def plan_collection(
-    context: Context, selection: CollectionSelection[Any], *, consistent: bool | None = None
+    context: Context,
+    selection: CollectionSelection[Any],
+    *,
+    member: Member | None = None,
+    consistent: bool | None = None,
 ) -> ReadPlan:
-    """The plan of a collection: the whole partition, with the items of all its members."""
+    """The plan of a collection: the whole partition, with the items of all its members, or of one of them."""
     collection, name, index, values = selection.collection, selection.name, selection.index, selection.values
     consistent = selection.consistent if consistent is None else consistent
     query = _NEWEST_FIRST_COLLECTION if selection.newest_first else _COLLECTION
+    members = collection.members_
+    if member is not None:
+        members, name = (member,), f"{name}.{member.name}"
     key = (name, index, selection.newest_first, selection.load_large, consistent, *values)
 
-    first, *others = [schema for member in collection.members_ for schema in member.schemas]
+    first, *others = [schema for member in members for schema in member.schemas]
     access_path = partial(AccessPath, collection, first.entity, name, index, query, tuple(others), selection.load_large)
     return _plan(context, first, collection.query_templates_, key, access_path, values, _NO_BOUNDS, consistent)
 
