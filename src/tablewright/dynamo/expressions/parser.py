@@ -173,8 +173,9 @@ class Parser:
 
     def _check_operators(self) -> None:
         if self.operators > MAX_OPERATORS:
+            # The service counts no further.
             raise InvalidExpression(
-                self.kind, f"The expression contains too many operators; operator count: {self.operators}"
+                self.kind, f"The expression contains too many operators; operator count: {MAX_OPERATORS + 1}"
             )
 
     # -- conditions -------------------------------------------------------------------------------
