@@ -346,3 +346,17 @@ def test_entities_of_the_same_name_in_several_designs_are_told_apart(engine: Eng
             session.query("SELECT count(*) FROM Ticket")
         for name in tickets:
             assert session.query(f"SELECT count(*) FROM {name}").rows == [(0,)]
+
+
+@pytest.mark.requirement("ST5")
+def test_parquet_has_all_digits_of_large_numbers(engine: Engine, sql: SqlSession, tmp_path: Path) -> None:
+    numbers = ["12345678901234567890123456789012345678", "-9" + "8" * 36, "7"]
+    items = [{"artist": {"S": f"a{number}"}, "n": {"N": n}, "set": {"NS": [n]}} for number, n in enumerate(numbers)]
+    music(engine, *items)
+    query = 'SELECT n, "set" AS "the ""set""", artist, n AS n FROM music ORDER BY artist'
+    target = tmp_path / "out.parquet"
+    assert sql.export(query, target) == 3
+    rows = duckdb.connect().execute("SELECT * FROM read_parquet(?)", [str(target)]).fetchall()
+    assert [[str(n), [str(each) for each in some], artist] for n, some, artist, _ in rows] == [
+        [number, [number], f"a{place}"] for place, number in enumerate(numbers)
+    ]

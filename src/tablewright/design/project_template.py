@@ -88,7 +88,7 @@ These check it for mistakes, write the design document, and tell what it costs: 
 tests consume it.
 
 `Store.open("./data")` keeps the data in a folder, `Store.connect(region="eu-west-1")` in Amazon DynamoDB. Nothing else
-changes.
+changes. `tablewright studio ./data --design PACKAGE` shows that folder in a browser, with its notes and patterns.
 """
 
 _PYPROJECT = """\

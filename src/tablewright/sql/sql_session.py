@@ -6,6 +6,7 @@ again would cost its scan again. Queries run on a connection that can do nothing
 
 from __future__ import annotations
 
+import re
 import tempfile
 import threading
 import time
@@ -25,7 +26,14 @@ from tablewright.model import Design, Entity, Table, schemas_of
 from tablewright.sql.locked_connection import SqlLimits, connected, interrupted_after
 from tablewright.sql.query_relations import SqlError, named_relations
 from tablewright.sql.relation_loading import Loader, LoadProgress, LoadStopped
-from tablewright.sql.relation_rows import Relation, RelationRows, entity_names, entity_relation, table_relation
+from tablewright.sql.relation_rows import (
+    Relation,
+    RelationRows,
+    entity_names,
+    entity_relation,
+    quoted,
+    table_relation,
+)
 from tablewright.sql.workbook import write_workbook
 from tablewright.store import Backend, EmbeddedBackend, Request, ServiceError
 
@@ -37,6 +45,7 @@ _MOST_ROWS = 10_000
 _FETCHED_AT_ONCE = 1000
 _STOPPED = "the query was stopped"
 _T = TypeVar("_T")
+_HUGE = re.compile(r"\bU?HUGEINT\b")
 _FORMATS = {".csv": "csv, HEADER", ".parquet": "parquet"}
 
 
@@ -188,10 +197,11 @@ class SqlSession:
             if target.suffix == ".xlsx":
                 with connected(self._database, self.limits) as connection:
                     return self._within(connection, lambda: write_workbook(connection.execute(query), target))
-            statement = (
-                f"COPY ({query.rstrip().rstrip(';')}\n) TO '{_escaped(target)}' (FORMAT {_FORMATS[target.suffix]})"
-            )
+            selected = query.rstrip().rstrip(";")
             with connected(self._database, self.limits, writing=target) as connection:
+                if target.suffix == ".parquet":
+                    selected = self._within(connection, partial(_exact_in_parquet, connection, selected))
+                statement = f"COPY ({selected}\n) TO '{_escaped(target)}' (FORMAT {_FORMATS[target.suffix]})"
                 found = self._within(connection, lambda: connection.execute(statement).fetchone())
                 return int(found[0]) if found else 0
 
@@ -336,6 +346,20 @@ class SqlSession:
             entity_relation(schema, self._names[schema.entity], table, self.clock) for schema in self._schemas_in(table)
         ]
         return [table_relation(table, self._described(table)), *entities]
+
+
+def _exact_in_parquet(connection: Any, query: str) -> str:
+    """A query whose whole numbers of 128 bits are decimals: Parquet has none of these, and they would be rounded."""
+    columns = [(name, str(kind)) for name, kind, *_ in connection.execute(f"FROM ({query}\n) LIMIT 0").description]
+    if not any("HUGEINT" in kind for _, kind in columns):
+        return query
+    selected = ", ".join(
+        (f"CAST(c{place} AS {_HUGE.sub('DECIMAL(38, 0)', kind)})" if "HUGEINT" in kind else f"c{place}")
+        + f" AS {quoted(name)}"
+        for place, (name, kind) in enumerate(columns)
+    )
+    places = ", ".join(f"c{place}" for place in range(len(columns)))
+    return f"SELECT {selected} FROM ({query}\n) AS found({places})"
 
 
 def _escaped(path: Path) -> str:

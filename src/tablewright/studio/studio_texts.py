@@ -164,7 +164,7 @@ _ITEMS = {
     "any_index": ("Table, or the index that fits", "Tabella, o l'indice adatto"),
     "any_entity": ("All entities", "Tutte le entità"),
     "where": ("Conditions", "Condizioni"),
-    "where_hint": ("status = open and n >= 3", "status = open and n >= 3"),
+    "where_hint": ('{name} = "..." and n >= 3', '{name} = "..." and n >= 3'),
     "run": ("Run", "Esegui"),
     "order_up": ("Lowest sort key first", "Prima la chiave più bassa"),
     "newest_first": ("Highest sort key first", "Prima la chiave più alta"),

@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
 
+import orjson
 from nicegui import ui
 
 from tablewright.dynamo import Item
@@ -176,6 +177,9 @@ class _Streams:
     def _choose(self, entity: str) -> None:
         self._entity = entity
         self._draw()
+        # The address is that of what is shown.
+        address = self._page.path(f"/streams/{quote(self._table, safe='')}", entity=entity or None)
+        self._page.client.run_javascript(f"tw.push({orjson.dumps(address).decode()})")
 
     def _pause(self) -> None:
         self._is_paused = not self._is_paused

@@ -18,7 +18,15 @@ from tablewright.dynamo import Item
 from tablewright.model import Schema
 from tablewright.studio.items.attribute_text import key_token, token_key
 from tablewright.studio.items.item_grid import columns_of, head_html, rows_html
-from tablewright.studio.items.item_search import Condition, ItemPlan, equal_to, parse_conditions, places_of, plan
+from tablewright.studio.items.item_search import (
+    Condition,
+    ItemPlan,
+    equal_to,
+    parse_conditions,
+    places_of,
+    plan,
+    typed_name,
+)
 from tablewright.studio.studio_page import StudioPage
 from tablewright.studio.studio_parts import counted_units, entity_tone
 from tablewright.studio.views.item_panel import ItemPanel
@@ -154,7 +162,8 @@ class _Items:
             if query.get("pk"):
                 with box("st-chip tw-mono st-bar-chip"):
                     text(f"{self._places[0].key[0]} = {query['pk']}", "tw-clip")
-            where = ui.input(value=query.get("where", ""), placeholder=t("studio.where_hint"))
+            hint = t("studio.where_hint", name=typed_name(self._places[0].key[0]))
+            where = ui.input(value=query.get("where", ""), placeholder=hint)
             where.classes("tw-input st-where-input").props(f'borderless dense aria-label="{t("studio.where")}"')
             self._verdict = box("tw-row st-verdict", aria_live="polite")
 

@@ -59,7 +59,8 @@
   };
   addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
-      const form = event.target.closest("[data-form]");
+      // What is asked in a dialog comes before what is below it.
+      const form = [...document.querySelectorAll(".q-dialog--modal .tw-dialog")].pop() ?? event.target.closest("[data-form]");
       form?.querySelector("[data-submit]")?.click();
       return;
     }
