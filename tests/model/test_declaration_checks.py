@@ -336,6 +336,10 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: declared({}, by=taking(Query(), "id", where=lambda self, **_: attr(self.status) == "x")),
         "Row.by, filter: Row has no field 'status'; it has id",
     ),
+    "a pattern called as a method": (
+        lambda: declared({}, of=taking(Query(), "id")),
+        "Row.of: every entity has an attribute of that name; rename the pattern",
+    ),
     "fewer than one expected": (
         lambda: declared({}, by=taking(Query(expected=0), "id")),
         "Row.by: expected is the usual number of items of a read, so it must be at least 1",

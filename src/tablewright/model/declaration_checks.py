@@ -34,7 +34,7 @@ from tablewright.model.keys.key_forms import FOLDS
 from tablewright.model.keys.key_rules import KeyRule
 from tablewright.model.pattern_filters import KeyFields, has_filter, key_values
 from tablewright.model.pattern_parameters import bounded_field, check_parameters
-from tablewright.model.patterns import Get, Query
+from tablewright.model.patterns import BOUNDS, Get, Query
 from tablewright.model.schema import Schema, schemas_of
 from tablewright.model.values.attribute_codec import Epoch, encode, resolve_alias, stored_types
 from tablewright.model.values.type_support import members_of, unsupported_model_reason, unsupported_reason
@@ -122,12 +122,13 @@ def _models_in(annotation: Any) -> Iterable[type[BaseModel]]:
         yield from _models_in(argument)
 
 
-def check_schema(schema: Schema) -> None:
-    """Check the declaration as a whole."""
+def check_schema(schema: Schema, base: type[BaseModel]) -> None:
+    """Check the declaration as a whole; ``base`` is the class of all entities."""
     _check_attributes(schema)
     check_keys(schema)
     _check_markers(schema)
     for pattern in schema.patterns.values():
+        check_name(pattern.place(schema.entity), pattern.name, base)
         check_pattern(schema, pattern)
     if not schema.is_retired:
         _check_neighbours(schema)
@@ -242,6 +243,12 @@ def _check_value(place: str, spec: FieldSpec, value: Any) -> None:
         raise ModelError(f"{place}: {value!r} is not valid: {error.errors()[0]['msg']}") from None
 
 
+def check_name(place: str, name: str, base: type[BaseModel]) -> None:
+    """Check that a pattern does not replace what every class of its kind has, such as the method ``of``."""
+    if hasattr(base, name):
+        raise ModelError(f"{place}: every {base.__name__.lower()} has an attribute of that name; rename the pattern")
+
+
 def check_pattern(schema: Schema, pattern: Get | Query) -> None:
     """Check an access pattern against the key that it reads, and settle what follows from that."""
     table = schema.table
@@ -296,7 +303,9 @@ def _check_query(schema: Schema, place: str, pattern: Query, partition: tuple[st
     if pattern.range is not None:
         if "begins_with" in taken:
             _check_text_range(schema, place, pattern.range, sort)
-        check_range(schema, place, pattern.range, sort, known)
+        # What begins with a text does so whatever follows the field.
+        if {*taken} & {*BOUNDS} != {"begins_with"}:
+            check_range(schema, place, pattern.range, sort, known)
     if pattern.expected is not None and pattern.expected < 1:
         raise ModelError(f"{place}: expected is the usual number of items of a read, so it must be at least 1")
 

@@ -114,7 +114,7 @@ class Entity(_WithFieldPaths):
             # The functions of patterns use its fields.
             cls.schema_ = schema
             schema.settle_groups()
-            check_schema(schema)
+            check_schema(schema, Entity)
             counters = counters_of(schema)
             schema.filters = filters_of(schema)
             schema.join_table()

@@ -136,13 +136,13 @@ def test_a_category_that_products_share_their_numbers_with_is_not_their_key(tmp_
             PK_SK,
             NonKeyAttributes=[attribute("cat")],
             GlobalSecondaryIndexes=indexes,
-            TableData=[product("9"), product("10")],
+            TableData=[product("9"), product("10"), {"PK": s("CUST#1"), "SK": s("PROFILE"), "name": s("Ada")}],
         )
     )
     design = imported(model, tmp_path)
-    (schema,) = design.schemas
-    found = rules(design, schema.entity.__name__)
-    assert found == {"PK": "PROD#{prod_id}", "SK": "PROD#{prod_id}", "GSI1PK": "CAT#{cat}"}
+    assert [schema.entity.__name__ for schema in design.schemas] == ["Prod", "Cust"]
+    found = rules(design, "Prod")
+    assert found == {"PK": "PROD#{~key~prod_id}", "SK": "PROD#{~key~prod_id}", "GSI1PK": "CAT#{cat}"}
     assert "# PK may be PROD#{cat}: the sample items do not tell." in workbench.source(workbench.parse(model))
 
 

@@ -49,12 +49,12 @@ Only = Annotated[str, KeyOnly()]
 def range_over(template: Any, kind: Any = str) -> type[Entity]:
     def of(self: Any, id: str, *, since: Any = None) -> None: ...
 
-    return declared({"a": kind, "b": str}, keys(SK=template), of=Query()(of))
+    return declared({"a": kind, "b": str}, keys(SK=template), found=Query()(of))
 
 
 def by_state(of: Callable[..., FieldCondition | None]) -> type[Entity]:
     states = first_of(when("A#{id}", state="a"), "B#{state}")
-    return declared({"state": str}, keys(GSI1PK=states, GSI1SK="{id}"), of=Query("GSI1")(of))
+    return declared({"state": str}, keys(GSI1PK=states, GSI1SK="{id}"), found=Query("GSI1")(of))
 
 
 def takes_nothing(self: Any) -> None: ...
@@ -104,7 +104,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "a filter on what is only in keys": (
         lambda: declared(
-            {"x": Only}, keys(SK="{x}"), of=taking(Query(), "id", where=lambda self, **_: attr(self.x) != "a")
+            {"x": Only}, keys(SK="{x}"), found=taking(Query(), "id", where=lambda self, **_: attr(self.x) != "a")
         ),
         "Row.x is only in keys, so no condition can be on it; a pattern takes it",
     ),
@@ -126,7 +126,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "a state that nobody gives": (
         lambda: by_state(takes_id),
-        "Row.of needs state for the key, and does not take it",
+        "Row.found needs state for the key, and does not take it",
     ),
     "text in lower case that is none": (
         lambda: declared({"n": int}, keys(SK="{n:lower}")),
@@ -142,7 +142,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "a range of raw text that something follows": (
         lambda: range_over(raw("{a}|{b}", "|")),
-        "Row.of: '{a}|{b}' is raw, and text follows a in it, so keys do not sort by a; put {a} last",
+        "Row.found: '{a}|{b}' is raw, and text follows a in it, so keys do not sort by a; put {a} last",
     ),
     "computed of what is not there": (
         lambda: declared({}, keys(SK="{initial}"), initial=initial),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from datetime import date
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tablewright.model import Entity, GlobalIndex, Keys, ModelError, Query, Selection, Table
+from tablewright.model import Entity, GlobalIndex, KeyOnly, Keys, ModelError, Query, Selection, Table, raw
 from tablewright.store import Store
 from tests.store.bench import Bench
 from tests.store.branches import Place, branches
@@ -109,3 +109,27 @@ def test_what_is_no_text_in_the_key_cannot_be_bounded_so() -> None:
 
     with pytest.raises(ModelError, match="number is not text in the sort key, so it cannot be bounded by begins_with"):
         declare("{number:04}")
+
+
+class Shop(Entity, table=Table("chains", "country", "place")):
+    country: str
+    state: Annotated[str, KeyOnly()]
+    city: Annotated[str, KeyOnly()]
+    number: Annotated[str, KeyOnly()]
+
+    keys = Keys(place=raw("{state}#{city}#{number}"))
+
+    @Query()
+    def by_city(self, country: str, state: str, *, begins_with: str | None = None) -> None: ...
+
+
+def test_a_part_of_a_raw_key_is_found_by_its_beginning_whatever_follows() -> None:
+    with Store.open() as store:
+        store.ensure_tables(Shop.schema_.table)
+        cities = ["Omaha", "Omaha Beach", "Ogallala", "Lincoln"]
+        store.write_many(Shop(country="USA", state="NE", city=city, number="1") for city in cities)
+        store.write_many([Shop(country="USA", state="NEW", city="Omaha", number="1")])
+        found = store.query(Shop.by_city("USA", "NE", begins_with="Oma")).items
+        assert [shop.city for shop in found] == ["Omaha Beach", "Omaha"]
+        with pytest.raises(ModelError, match="'#' ends a value in this raw key"):
+            store.query(Shop.by_city("USA", "NE", begins_with="Omaha#1"))

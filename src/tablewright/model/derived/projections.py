@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, overloa
 
 from pydantic import BaseModel, ConfigDict
 
-from tablewright.model.declaration_checks import check_pattern
+from tablewright.model.declaration_checks import check_name, check_pattern
 from tablewright.model.entity import Entity
 from tablewright.model.errors import ModelError, no_field
 from tablewright.model.pattern_filters import filter_of
@@ -106,6 +106,7 @@ def _declare_patterns(projection: type[Projection[Any]]) -> None:
             )
         if not isinstance(member, Query):
             continue
+        check_name(place, name, Projection)
         pattern = member.for_owner()
         # Only whole items can be upgraded to a newer schema version.
         fields = () if schema.upgrades is not None else tuple(projection.model_fields)

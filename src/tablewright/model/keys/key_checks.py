@@ -106,8 +106,9 @@ def check_range(schema: KeyLayout, place: str, name: str, sort: tuple[str, ...],
         if part is None or part.is_sorted or part is template.parts[-1]:
             continue
         if not schema.locate(name, place).coercion.bound_encoders.keys() <= _ONE_LENGTH:
+            shown = template.renamed(schema.field_path).text
             raise ModelError(
-                f"{place}: {template.text!r} is raw, and text follows {name} in it, so keys do not sort by {name}; "
+                f"{place}: {shown!r} is raw, and text follows {name} in it, so keys do not sort by {name}; "
                 f"put {{{name}}} last, or use a format of one length, such as a date or {{{name}:013}}"
             )
 

@@ -156,7 +156,7 @@ def events(*, counted: bool) -> Design:
 def drafts(kind: Any) -> Design:
     keys = Keys(PK="TEXT#{text_id}", SK="V#{revision:06}" if kind is int else "V#{revision}")
     fields = {"text_id": str, "revision": kind}
-    return design_of(entity("Draft", Table("drafts", "PK", "SK"), fields, keys=keys, of=taking(Query(), "text_id")))
+    return design_of(entity("Draft", Table("drafts", "PK", "SK"), fields, keys=keys, all=taking(Query(), "text_id")))
 
 
 def listed(template: str) -> Design:
