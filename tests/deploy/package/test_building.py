@@ -17,12 +17,21 @@ from tablewright.deploy.package.building import build_image, build_zip
 from tablewright.deploy.package.oci_image import own_architecture
 from tablewright.runtime.functions.http_events import http_event, http_response
 from tablewright.runtime.functions.local_functions import LocalFunctions
+from tablewright.systems import NAMES
 from tests.deploy.package.unpacking import unpack_image
 
 pytestmark = [pytest.mark.requirement("SH2"), pytest.mark.slow]
 
 PLACE = "tablewright.systems.calls.calls_system:system"
 PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
+# A call of each system that reads its tables.
+READS = {
+    "servicedesk": "queue",
+    "support": "metrics",
+    "engagement": "programs?approval=requested",
+    "calls": "users/ada/calls",
+    "tasks": "users",
+}
 # Of an ELF file: the processor that it is for.
 AARCH64 = 183
 
@@ -61,14 +70,18 @@ def test_a_package_for_another_processor_has_its_code(tmp_path: Path) -> None:
 
 
 @pytest.mark.timeout(900)
-def test_an_image_runs_from_its_own_root(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", NAMES)
+def test_an_image_runs_from_its_own_root(name: str, tmp_path: Path) -> None:
     """As a container runtime starts it: its user, its command, its volume, and a port that is set."""
     may = subprocess.run([sys.executable, "-c", "import os; os.chroot('/')"], capture_output=True, timeout=60)
     if may.returncode != 0:
         pytest.skip("this user may not change the root folder of a process, as a container runtime does")
-    built = build_image("calls", PLACE, tmp_path)
+    built = build_image(name, f"tablewright.systems.{name}.{name}_system:system", tmp_path)
     root = tmp_path / "root"
     config = unpack_image(built.path, root)["config"]
+    packages = root / "opt" / "packages"
+    assert [each for each in NAMES if (packages / "tablewright" / "systems" / each).exists()] == [name]
+    assert (packages / "duckdb").exists() == (name in ("support", "engagement"))
     # What every container runtime adds to an image.
     shared = root / "dev" / "shm"
     shared.mkdir(parents=True)
@@ -103,11 +116,11 @@ def test_an_image_runs_from_its_own_root(tmp_path: Path) -> None:
         port = _port(process, told)
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30, follow_redirects=True) as client:
             assert client.get("/readyz").json() == {"status": "ready", "failing": {}}
-            assert [each["name"] for each in client.get("/systems.json").json()] == ["calls"]
+            assert [each["name"] for each in client.get("/systems.json").json()] == [name]
             # Another process of the container, on the same volume.
-            token = run("token", "--user", "ada", "--role", "calls:Admins").strip()
+            token = run("token", "--user", "ada", "--role", f"{name}:Admins").strip()
             headers = {"Authorization": f"Bearer {token}"}
-            assert client.get("/calls/users/ada/calls", headers=headers).status_code == 200
+            assert client.get(f"/{name}/{READS[name]}", headers=headers).status_code == 200
             assert "<html" in client.get("/app").text
     finally:
         process.terminate()

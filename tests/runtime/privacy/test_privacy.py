@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
+import tablewright
 from tablewright.cli import main
 from tablewright.runtime.privacy.privacy import Privacy
 from tablewright.systems import load
@@ -203,3 +207,18 @@ def test_nobody_erases_himself_and_only_admins_do_anything(served: Served) -> No
         eve = served.client("eve", "tasks:Admins", path="/runtime")
         assert eve.request(method, f"/privacy{path}").status_code == 403
         assert served.client(path="/runtime").request(method, f"/privacy{path}").status_code == 401
+
+
+def test_every_entity_of_the_internal_tables_is_known_to_it() -> None:
+    """Whichever process looks for somebody's data, and whatever else it has imported."""
+    source = Path(tablewright.__file__).parent
+    declared = re.compile(r"^class (\w+)\(.*\btable=(?:internal|events)_table\b", re.MULTILINE)
+    wanted = {name for path in source.rglob("*.py") for name in declared.findall(path.read_text("utf-8"))}
+    program = (
+        "from tablewright.runtime.privacy import privacy\n"
+        "from tablewright.runtime.internal_tables import events_table, internal_table\n"
+        "print(*(each.__name__ for table in (events_table, internal_table) for each in table.entities))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    assert len(wanted) > 10
+    assert wanted <= set(done.stdout.split())

@@ -23,7 +23,7 @@ from tablewright.dynamo import Item
 from tablewright.model.declarations import BLOB_REFERENCES
 from tablewright.model.errors import ModelError
 from tablewright.model.items.field_spec import FieldSpec
-from tablewright.model.items.item_validator import item_validator
+from tablewright.model.items.item_validator import ItemValidator, item_validator
 from tablewright.model.values.attribute_codec import decode
 from tablewright.model.values.pydantic_validators import fields_alone, validator_of
 
@@ -58,9 +58,14 @@ class Decoder(Generic[E_co]):
         self._upgrade = upgrade
         self._from_keys = from_keys
         self._absent = _values_when_absent(entity, fields)
-        self._validate = item_validator(entity, {spec.name: spec.attribute for spec in fields.values()}, self._absent)
         # Other attributes belong to other writers, and are kept.
         self._known = frozenset([*self._by_attribute, *own])
+
+    @cached_property
+    def _validate(self) -> ItemValidator[E_co] | None:
+        """Made with the first item: a process reads some of the entities that its modules declare."""
+        attributes = {spec.name: attribute for attribute, spec in self._by_attribute.items()}
+        return item_validator(self._entity_class, attributes, self._absent)
 
     def decode(self, item: Item, *, partial: bool = False) -> E_co:
         """The entity of an item; raises pydantic's ValidationError if its values are not valid.

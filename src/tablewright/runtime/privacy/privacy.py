@@ -26,9 +26,14 @@ from pydantic import Field, ValidationError
 from tablewright.dynamo import Item
 from tablewright.model import Entity, Get, Keys, ModelError, Query, Schema, Table, personal_fields, schemas_of
 from tablewright.runtime.errors import Invalid, StateConflict
-from tablewright.runtime.internal_tables import events_table, internal_table
 
-# So that no item of the internal tables is unknown, whoever has made it.
+# So that no item of the internal tables is unknown, whoever has made it (and what is about mail, below).
+from tablewright.runtime.identity import ended_sessions as ended_sessions
+from tablewright.runtime.identity import people as people
+from tablewright.runtime.identity import read_notices as read_notices
+from tablewright.runtime.identity import stored_notices as stored_notices
+from tablewright.runtime.internal_tables import events_table, internal_table
+from tablewright.runtime.mail import invitation_mail as invitation_mail
 from tablewright.runtime.mail import mail_records as mail_records
 from tablewright.runtime.privacy.personal_data import Examination, Verdict, entity_schema, pseudonym_of
 from tablewright.store import (
