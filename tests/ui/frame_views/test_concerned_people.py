@@ -19,7 +19,7 @@ from tablewright.systems.engagement.model import Candidate, Program, Run
 from tablewright.systems.servicedesk.app.desk_app import app as servicedesk
 from tablewright.systems.servicedesk.model import Ticket as DeskTicket
 from tablewright.systems.support.app.support_app import app as support
-from tablewright.systems.support.model import Conversation, Event, Ticket
+from tablewright.systems.support.model import NOTE, Conversation, Event, Ticket
 from tablewright.systems.tasks.app.tasks_app import app as tasks
 from tablewright.systems.tasks.model import Assignment, Comment, Task, User
 from tablewright.ui.applications import Application
@@ -84,7 +84,10 @@ def test_of_tickets_of_support_the_customer_and_whoever_helps() -> None:
         assert concerned(support, before, after, ["k-1"])
     assert not concerned(support, asks, asks, may=["tickets"])
     assert concerned(support, None, made(Event, ticket_id="k-1"), ["k-1"])
-    assert not concerned(support, None, made(Event, ticket_id="k-1"), may=["tickets"])
+    happened = made(Event, ticket_id="k-1", event_type="status_changed")
+    assert not concerned(support, None, happened, may=["tickets"])
+    # Perhaps of a ticket that somebody has solved, who is told of it all the same.
+    assert concerned(support, None, made(Event, ticket_id="k-1", event_type=NOTE), may=["tickets"])
 
 
 def test_of_programs_their_approval_and_not_what_a_run_writes() -> None:

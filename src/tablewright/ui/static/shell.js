@@ -45,6 +45,20 @@
     go(link.getAttribute("href"));
   });
 
+  // Until a page is connected, each event waits by itself, and what was pressed may overtake what was typed before it.
+  const early = [];
+  addEventListener("click", (event) => {
+    const button = event.target.closest?.("button[type=button]");
+    if (!button || window.did_handshake !== false) return;
+    event.stopImmediatePropagation();
+    if (early.push(button) > 1) return;
+    const timer = setInterval(() => {
+      if (!window.did_handshake) return;
+      clearInterval(timer);
+      setTimeout(() => { for (const each of early.splice(0)) each.click(); }, 60);
+    }, 20);
+  }, { capture: true });
+
   // Keys.
   const help = () => document.querySelector("dialog.tw-help")?.showModal();
   const rows = () => [...document.querySelectorAll("[data-row]")].filter((each) => each.offsetParent !== null);

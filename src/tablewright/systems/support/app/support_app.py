@@ -11,7 +11,15 @@ from tablewright.systems.support.app.inbox_view import inbox
 from tablewright.systems.support.app.portal_view import portal
 from tablewright.systems.support.app.support_parts import title_of
 from tablewright.systems.support.app.support_texts import texts
-from tablewright.systems.support.model import Conversation, Event, Status, Ticket
+from tablewright.systems.support.model import (
+    CUSTOMER_MESSAGE,
+    NOTE,
+    STAFF_MESSAGE,
+    Conversation,
+    Event,
+    Status,
+    Ticket,
+)
 from tablewright.ui.applications import Application, Thing, Waiting
 from tablewright.ui.components import Tone
 from tablewright.ui.screen_page import Page
@@ -61,9 +69,14 @@ async def waiting(page: Page) -> Sequence[Waiting]:
 
 
 def concerns(page: Page, watched: Collection[str], before: Entity | None, after: Entity | None) -> bool:
-    """Whether a change is of a ticket that is somebody's own; for those who help, also who waits for an answer."""
-    if page.api_of("support").may("tickets") and _is_answered(before) != _is_answered(after):
-        return True
+    """Whether a change is of a ticket that is somebody's own; for those who help, also what is written about others.
+
+    Whose ticket something was written about is not in it, and of those that are solved nothing is watched.
+    """
+    if page.api_of("support").may("tickets"):
+        is_written = isinstance(after, Event) and after.event_type in (CUSTOMER_MESSAGE, STAFF_MESSAGE, NOTE)
+        if is_written or _is_answered(before) != _is_answered(after):
+            return True
     for each in (before, after):
         if isinstance(each, Ticket) and page.user_id in (each.assigned_to, each.customer_id):
             return True
