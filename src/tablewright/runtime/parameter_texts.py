@@ -41,6 +41,9 @@ def message_of(error: Mapping[str, Any]) -> str:
     """What an error of Pydantic says to people."""
     if error.get("type") == "string_pattern_mismatch":
         return _WORDS.get(error["ctx"]["pattern"], str(error["msg"]))
+    if error.get("type") == "too_long" and isinstance(error.get("input"), str):
+        # Pydantic counts items where a text is checked by a function as well.
+        return f"String should have at most {error['ctx']['max_length']} characters"
     return str(error["msg"]).removeprefix("Value error, ")
 
 

@@ -93,7 +93,18 @@ def test_what_a_check_says_is_what_a_put_says(served: Served, admin: httpx.Clien
         {"scoringModels": [{"modelId": "m", "endpoint": "http://127.0.0.1/", "weight": 1}]},
         {"channels": [{"channelId": "email", "priority": 1, "config": {"text": "Hello $frist_name"}}]},
         {"filterChain": {"filters": ["eligibility"], "settings": {"eligibility": {"rule": {"attribute": "x"}}}}},
+        {"filterChain": {"filters": ["eligibility"], "settings": {"eligibility": {"rule": {}}}}},
+        {"filterChain": {"filters": ["eligibility"], "settings": {"eligibility": {"rule": {"age": 1, "points": 2}}}}},
+        {"filterChain": {"filters": ["frequency"], "settings": {"frequency": {"most": "2"}}}},
+        {"filterChain": {"filters": ["frequency"], "settings": {"frequency": {"most": 2, "days": True}}}},
         {"candidateTTLDays": 0},
+        {"candidateTTLDays": "30"},
+        {"enabled": 1},
+        {"channels": [{"channelId": "email", "priority": "1"}]},
+        {"channels": [{"channelId": "email", "priority": 1, "config": {"subject": "Hello\nBcc: x@example.org"}}]},
+        {"channels": [{"channelId": "email", "priority": 1, "config": {"text": " \n"}}]},
+        {"version": 0},
+        {"version": "0"},
         {"dataConnectors": [], "batchSchedule": "0 2 * * *"},
     ):
         found = problems(marketer, **changes)
@@ -102,6 +113,13 @@ def test_what_a_check_says_is_what_a_put_says(served: Served, admin: httpx.Clien
         if "field" in put.json():
             told = marketer.post("/programs/check", json=program(**changes)).json()["problems"]
             assert {"field": put.json()["field"], "message": put.json()["detail"]} in told
+
+
+def test_a_connector_of_the_wrong_form_is_the_one_mistake(
+    served: Served, admin: httpx.Client, marketer: httpx.Client
+) -> None:
+    found = problems(marketer, dataConnectors=[{"type": "ftp"}], batchSchedule="0 2 * * *")
+    assert set(found) == {"dataConnectors.0"}
 
 
 def test_a_check_tells_what_texts_may_name_and_takes_any_shape(

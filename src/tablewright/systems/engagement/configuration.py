@@ -36,11 +36,21 @@ _COLUMN = matching(
 Column = Annotated[str, Field(pattern=_COLUMN)]
 
 
+def _number(value: Any) -> Any:
+    """A JSON number; a text is none, nor is true."""
+    if value is None or isinstance(value, str | bool):
+        raise PydanticCustomError("number_type", "Input should be a valid number")
+    return value
+
+
 def _decimal(value: Any) -> Any:
-    """A JSON number as it is written; a text is none."""
-    if isinstance(value, str | bool):
-        raise PydanticCustomError("decimal_type", "Input should be a valid number")
+    """A JSON number as it is written."""
+    value = _number(value)
     return Decimal(str(value)) if isinstance(value, int | float) else value
+
+
+# For numbers of free-form settings: what is stored comes back as decimals, so their models are not strict.
+IsNumber = BeforeValidator(_number)
 
 
 def _as_number(schema: JsonDict) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import orjson
 from pydantic import ValidationError
 
 from tablewright.runtime import Invalid
@@ -20,7 +21,7 @@ from tablewright.runtime.parameter_texts import message_of
 from tablewright.systems.engagement.configuration import Configuration, FilesConnector, FilterChain
 from tablewright.systems.engagement.delivery.deliveries import Deliveries
 from tablewright.systems.engagement.delivery.outbound_http import Outbound, Refusal
-from tablewright.systems.engagement.scoring.filter_chain import PREFERENCE, Chain, attributes_of
+from tablewright.systems.engagement.scoring.filter_chain import ELIGIBILITY, PREFERENCE, Chain, attributes_of
 from tablewright.systems.engagement.scoring.scores import Scorer
 from tablewright.systems.engagement.sources.connectors import Sources
 
@@ -65,18 +66,22 @@ class ProgramChecks:
         for problem in self.problems(configuration):
             raise problem
 
-    def review(self, body: Mapping[str, Any]) -> Review:
-        """All that is wrong with a program as it was written, whatever form that has."""
+    def review(self, body: Mapping[str, Any], form: type[Configuration]) -> Review:
+        """All that is wrong with a program as it was written, whatever form that has; ``form`` is that of a put."""
         found: list[FieldError] = []
         given = dict(body)
         while True:
             try:
-                configuration = Configuration.model_validate(given)
+                # As strict as a put is: "5" is no number there.
+                configuration = form.model_validate_json(orjson.dumps(given), strict=True)
                 break
             except ValidationError as error:
                 wrong = [_of_form(each) for each in error.errors(include_url=False)]
                 found += wrong
                 parts = {each.field.partition(".")[0] for each in wrong}
+                if "dataConnectors" in parts:
+                    # A schedule needs one, and there may be one when it is put right.
+                    parts.add("batchSchedule")
                 before = dict(given)
                 for part in parts:
                     given.pop(part, None)
@@ -102,10 +107,13 @@ class ProgramChecks:
             yield from _caught(f"scoringModels.{number}", lambda model=model: self._scorer.check(model), "modelId")
             if model.endpoint is not None:
                 yield from self._of_endpoint(f"scoringModels.{number}", model.endpoint, model.headers)
+        rules_are_known = True
         for name in dict.fromkeys([PREFERENCE, *configuration.filter_chain.filters]):
             settings = configuration.filter_chain.settings
             alone = FilterChain.model_construct(filters=[name], settings={name: settings.get(name, {})})
-            yield from _caught("filterChain", lambda alone=alone: Chain(alone), f"settings.{name}")
+            wrong = list(_caught("filterChain", lambda alone=alone: Chain(alone), f"settings.{name}"))
+            rules_are_known = rules_are_known and not (wrong and name == ELIGIBILITY)
+            yield from wrong
         found: list[frozenset[str] | None] = [] if attributes is None else attributes
         are_known = True
         for number, connector in enumerate(configuration.data_connectors):
@@ -118,11 +126,12 @@ class ProgramChecks:
         if not are_known:
             # What customers have is not known, so nothing can be said of what asks for it.
             found.append(None)
-        yield from _caught(
-            "filterChain",
-            lambda: _check_rule(attributes_of(configuration.filter_chain), found, configuration.event_attributes),
-            "settings.eligibility",
-        )
+        if rules_are_known:
+            yield from _caught(
+                "filterChain",
+                lambda: _check_rule(attributes_of(configuration.filter_chain), found, configuration.event_attributes),
+                "settings.eligibility",
+            )
         known = common(found, configuration.event_attributes)
         for number, channel in enumerate(configuration.channels):
             yield from _caught(
@@ -174,8 +183,9 @@ def _check_rule(asked: set[str], found: Sequence[frozenset[str] | None], of_even
         return
     known = frozenset(of_events).union(*(each for each in found if each is not None))
     for name in sorted(asked - known):
+        there_are = f"there are {', '.join(sorted(known))}" if known else "customers have none"
         raise Invalid(
-            f"eligibility: there is no attribute {name}; there are {', '.join(sorted(known))}. "
+            f"eligibility: there is no attribute {name}; {there_are}. "
             "One that only events have is listed in eventAttributes"
         )
 

@@ -197,6 +197,12 @@ def shards_of(template: str) -> Design:
     return design_of(Post)
 
 
+def shards_of_one_item() -> Design:
+    """Shards of a partition key that one item has, and a sort key that every item has."""
+    keys = Keys(PK=sharded("NOTE#{word}", 10), SK="METADATA")
+    return design_of(entity("Note", Table("notes", "PK", "SK"), {"word": str, "note": str}, keys=keys))
+
+
 def shards_of_unique() -> Design:
     class Account(Entity, table=Table("accounts", "PK")):
         email: Annotated[str, Unique()]
@@ -378,6 +384,7 @@ CASES = [
     Case("shard-by-hand", "Post.shard", lambda: by_shard(by_hand=True), lambda: by_shard(by_hand=False)),
     Case("useless-shards", "Post.PK", lambda: shards_of("POST#{post_id}#{topic}"), lambda: shards_of("TOPIC#{topic}")),
     Case("useless-shards", "Post.GSI1PK", lambda: listed("POST#{topic}#{number}"), lambda: listed("TOPIC#{topic}")),
+    Case("useless-shards", "Note.PK", shards_of_one_item, lambda: shards_of("TOPIC#{topic}")),
     Case("useless-shards", "Account.PK", shards_of_unique, lambda: shards_of("TOPIC#{topic}")),
     Case("many-valued-key", "Offer.GSI1PK", lambda: offers("channels"), offers),
     Case("many-valued-key", "Offer.GSI1PK", lambda: offers("channel_ids"), offers),

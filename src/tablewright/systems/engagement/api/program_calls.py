@@ -146,7 +146,7 @@ async def decline(
 @router.post("/programs/check", tags=["programs"])
 async def check_program(body: Json, here: Here, _: Reviewer) -> views.ProgramReview:
     """All that is wrong with a program that has yet to be put, each thing at its field. It changes nothing."""
-    return views.ProgramReview.of(await asyncio.to_thread(here.checks.review, body))
+    return views.ProgramReview.of(await asyncio.to_thread(here.checks.review, body, views.ProgramBody))
 
 
 @router.post(PROGRAM + "/dry-run", tags=["programs"], responses=documented(400, 404, 409))

@@ -26,20 +26,21 @@ from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
 from string import Template
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
+from unicodedata import category
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
 from tablewright.runtime import Event, Invalid
-from tablewright.runtime.http.json_values import in_json
+from tablewright.runtime.http.json_values import Said, in_json
 from tablewright.runtime.mail import event_mail
 from tablewright.runtime.mail.event_mail import DeadLettered
 from tablewright.runtime.mail.mail_addresses import is_address
 from tablewright.runtime.parameter_texts import message_of
 from tablewright.store import Store, Unavailable
-from tablewright.systems.engagement.configuration import EMAIL, WEBHOOK, Channel, CredentialHeaders, Web
+from tablewright.systems.engagement.configuration import EMAIL, WEBHOOK, Channel, CredentialHeaders, IsNumber, Web
 from tablewright.systems.engagement.consent.unsubscribe_links import Subscription, UnsubscribeLinks
 from tablewright.systems.engagement.delivery.outbound_http import Outbound, Refusal, Unanswered
 from tablewright.systems.engagement.model import Candidate
@@ -104,12 +105,18 @@ class _Settings(BaseModel):
     model_config = ConfigDict(extra="forbid", alias_generator=to_camel)
 
 
+def _one_line(text: str) -> str:
+    if any(category(char) in ("Cc", "Zl", "Zp") for char in text):
+        raise ValueError("write one line, without control characters")
+    return text
+
+
 class EmailSettings(_Settings):
     """``$name`` in the texts stands for an attribute of the customer, or for one of ``OURS``."""
 
     address_attribute: str = Field(default="email", min_length=1, max_length=100)
-    subject: str = Field(default="$program", min_length=1, max_length=200)
-    text: str = Field(default="There is something for you: $subject_id\n", min_length=1, max_length=20_000)
+    subject: Annotated[Said, Field(max_length=200), AfterValidator(_one_line)] = "$program"
+    text: Annotated[Said, Field(max_length=20_000)] = "There is something for you: $subject_id\n"
 
     @property
     def names(self) -> list[str]:
@@ -121,7 +128,7 @@ class EmailSettings(_Settings):
 class WebhookSettings(_Settings):
     url: Web
     headers: CredentialHeaders = Field(default_factory=dict, max_length=5)
-    timeout_seconds: float = Field(default=5, ge=0.05, le=15)
+    timeout_seconds: Annotated[float, IsNumber, Field(ge=0.05, le=15)] = 5
 
 
 class EmailAdapter:

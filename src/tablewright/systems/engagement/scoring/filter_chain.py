@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
-from typing import Any
+from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -29,7 +29,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from tablewright.runtime import Invalid
 from tablewright.runtime.parameter_texts import message_of
 from tablewright.store import Store
-from tablewright.systems.engagement.configuration import FilterChain
+from tablewright.systems.engagement.configuration import FilterChain, IsNumber
 from tablewright.systems.engagement.model import CONTACT_DAYS, MAX_CONTACTS, Contacts, Preferences, QuietHours
 from tablewright.systems.engagement.scoring.prospects import Prospect
 from tablewright.systems.engagement.scoring.registry import Registry
@@ -118,8 +118,8 @@ def _left_out(
 class Frequency(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    most: int = Field(default=3, ge=1, le=MAX_CONTACTS // 2)
-    days: float = Field(default=7, gt=0, le=CONTACT_DAYS)
+    most: Annotated[int, IsNumber, Field(ge=1, le=MAX_CONTACTS // 2)] = 3
+    days: Annotated[float, IsNumber, Field(gt=0, le=CONTACT_DAYS)] = 7
 
     def is_reached(self, contacts: Contacts | None, now: datetime) -> bool:
         """Whether a customer was reached as often as may be."""
