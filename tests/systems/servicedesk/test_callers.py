@@ -135,6 +135,48 @@ def test_any_caller_is_known_by_something(caller: str) -> None:
 
 @pytest.mark.requirement("SD6")
 @pytest.mark.parametrize(
+    "caller",
+    [
+        "06 12345678",
+        "sip:0612345678@pbx.example.org",
+        "<sip:0612345678@pbx.example.org>",
+        '"Ada Rossi" <sip:0612345678@10.0.0.1:5060;user=phone>',
+        '"0612345678" <sip:0612345678@pbx>',
+        "Ada Rossi <tel:06-1234-5678>",
+        "<tel:0612345678>, <sip:ada@pbx>",
+        "0612345678 (mobile)",
+        "0612345678#",
+        "cell: 0612345678",
+        "Telefon 0612345678",
+        "t\u00e9l\u00e9phone : 06 12 34 56 78",
+        "numero: 0612345678",
+        "cellulare 0612345678",
+        "Handy: 06 12345678",
+        "call from 0612345678",
+        "06\u00b712\u00b734\u00b756\u00b778",
+    ],
+)
+def test_a_number_without_its_country_is_known_in_what_switchboards_and_people_write(caller: str) -> None:
+    assert caller_id(caller) == caller_id("0612345678")
+    assert HASHED.fullmatch(caller_id(caller))
+
+
+@pytest.mark.parametrize(
+    "caller",
+    [
+        "sip:ada@pbx.example.org",
+        '"Ada 2" <sip:ada.0612345678@pbx>',
+        "mysip:0612345678x",
+        "telemetry 06123456",
+        "cell-7",
+    ],
+)
+def test_an_address_without_a_number_is_kept(caller: str) -> None:
+    assert caller_id(caller) == caller
+
+
+@pytest.mark.requirement("SD6")
+@pytest.mark.parametrize(
     ("country", "caller", "number"),
     [
         ("IT", "06 1234567", "+39061234567"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 from urllib.parse import quote
 from uuid import uuid4
@@ -203,6 +203,8 @@ def test_consistency_is_chosen_wherever_one_thing_is_read(
 @pytest.mark.requirement("SU8")
 def test_a_session_lasts_a_day_unless_it_is_ended(served: Served, machine: httpx.Client) -> None:
     session = machine.post("/sessions", json={"user_id": "u-1"}).json()
+    lasts = datetime.fromisoformat(session["expires_at"]) - datetime.fromisoformat(session["created_at"])
+    assert lasts == timedelta(hours=24)
     short = machine.post("/sessions", json={"user_id": "u-1", "hours": 1}).json()
     ended = machine.post("/sessions", json={"user_id": "u-1"}).json()["session_id"]
     assert machine.delete(f"/sessions/{ended}").status_code == 204

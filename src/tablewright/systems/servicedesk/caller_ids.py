@@ -17,10 +17,24 @@ from tablewright.runtime import SettingsError
 
 __all__ = ["CallerIds"]
 
-_DIGITS = r"(?P<number>[0-9(][0-9 ()./-]{4,29}[0-9])"
+_DIGITS = r"(?P<number>[0-9(][0-9 ()./\u00b7-]{4,29}[0-9])"
 _EXTENSION = r"(?:\s*(?:;?ext(?:ension|\.|=)?|x|#)\s*(?P<extension>[0-9]{1,6}))?"
-_SCHEME = r"(?:(?:tel|sips?|callto|phone|mobile|whatsapp|sms|ani|caller ?id|from)\b(?:://|:|=|\.)?\s*)?"
-_PHONE = re.compile(rf"{_SCHEME}\(?(?P<abroad>\+|00)?\s*{_DIGITS}{_EXTENSION}(?:[@;].{{0,100}})?", re.IGNORECASE)
+# What numbers are called, in the languages of the desk.
+_NAMES = (
+    "ani|call(?:er)?|caller ?id|callto|cell(?:ulare|phone)?|celular|from|handy|kom[o\u00f3]rka|mobil(?:e|funk|telefon)?"
+    "|m[o\u00f3]vil|n[u\u00fa]mero?|number|phone|portable|rufnummer|sips?|sms|tel|t[e\u00e9]l[e\u00e9]fon[eo]?"
+    "|t[e\u00e9]l[e\u00e9]phone|whatsapp"
+)
+_SCHEME = rf"(?:(?:{_NAMES})\b(?: from\b)?\s*(?:://|:|=|\.)?\s*)?"
+_PHONE = re.compile(
+    rf"{_SCHEME}\(?(?P<abroad>\+|00)?\s*{_DIGITS}{_EXTENSION}(?:[@;].{{0,100}}|\s*\([^()0-9]{{1,40}}\)|#)?",
+    re.IGNORECASE,
+)
+# Behind the scheme of an address, a number is one without its plus, too: "Ada" <sip:061234567@example.org>
+_ADDRESS = re.compile(
+    rf"(?<![\w.@+-])(?:callto|sips?|sms|tel|whatsapp):(?P<abroad>\+|00)?{_DIGITS}{_EXTENSION}(?=[@;>\s]|$)",
+    re.IGNORECASE,
+)
 # With its plus, a number is one wherever it stands: "Ada" <sip:+39061234567@example.org>
 _WITHIN = re.compile(
     rf"(?<![\w.@+-])(?P<abroad>\+)\s?{_DIGITS}(?![0-9]|-[a-z]|(?!x[0-9]|ext)\w){_EXTENSION}", re.IGNORECASE
@@ -67,7 +81,7 @@ class CallerIds:
         plain = _STAR_CODE.sub("", plain, count=1)
         if self._country is not None and _LETTERS.fullmatch(plain) and any(map(str.isalpha, plain)):
             return _parsed(plain, self._country)
-        found = _PHONE.fullmatch(plain) or _WITHIN.search(plain)
+        found = _PHONE.fullmatch(plain) or _WITHIN.search(plain) or _ADDRESS.search(plain)
         if found is None:
             return None
         abroad = found["abroad"] is not None

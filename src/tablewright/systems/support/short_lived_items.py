@@ -31,8 +31,11 @@ class ShortLivedItems:
     async def begin_session(self, user_id: str, lifetime: timedelta = timedelta(hours=24)) -> Session:
         if not timedelta(0) < lifetime <= _MAX_SESSION:
             raise Invalid(f"a session lasts at most {_MAX_SESSION.days} days", field="hours")
-        expires = self.now() + lifetime
-        session = Session(session_id=f"sess_{uuid4()}", user_id=user_id, expires_at=expires, ttl=expires)
+        now = self.now()
+        expires = now + lifetime
+        session = Session(
+            session_id=f"sess_{uuid4()}", user_id=user_id, created_at=now, expires_at=expires, ttl=expires
+        )
         return await self._store.create(session)
 
     async def session(self, session_id: str, *, consistent: bool = False) -> Session:

@@ -38,6 +38,9 @@ _GERMAN_ABOUT = re.compile(
 )
 
 
+# Between letters that are spelled, and between a letter and a word that begins with it.
+_BETWEEN_LETTERS = (",", "-", ".")
+_EXAMPLE = frozenset(["as", "come", "comme", "como", "for", "in", "jak", "like", "wie"])
 # nieprawidłowe, nieczytelny
 _POLISH_NOT = re.compile(r"nie\w{4,20}[aeyi]")
 
@@ -134,6 +137,8 @@ class Candidates:
         begin, end = tokens.trimmed(at, self._piece_end(at))
         if begin >= end:
             return None
+        if family in ("password", "key") and link >= Link.NEXT and not doubt and (spelled := self._spelled_out(at)):
+            return at, spelled
         text = tokens.text(begin, end)
         shape = shape_of(text)
         if family == "phrase" and link >= Link.IS:
@@ -265,6 +270,46 @@ class Candidates:
             )
             place += 1
         return place if sure else end
+
+    def _spelled_out(self, at: int) -> int | None:
+        """Where a secret ends that is spelled from its beginning: h u n t e r 2; s as in Sierra, u, n, 4."""
+        tokens, words = self.tokens, self.words
+        if words[at] in COPULAS and words[at] != "s":
+            return None
+        place, letters, end = at, 0, at
+        while place < min(tokens.count, at + 4 * REACH) and (place == at or not tokens.line_before(place)):
+            word = words[place]
+            if not tokens.gaps[place] and word not in _BETWEEN_LETTERS:
+                break
+            if len(word) == 1 and word.isalnum():
+                if self._goes_on(place, end):
+                    break
+                letters, place = letters + 1, self._after_example(place)
+            elif word in SPELLED or word.isdecimal():
+                place += 1
+            elif place > at and word in _BETWEEN_LETTERS:
+                place += 1
+                continue
+            else:
+                break
+            end = place
+        return end if letters >= 3 and end - at >= 4 else None
+
+    def _goes_on(self, at: int, end: int) -> bool:
+        """Whether a letter is a word that goes on behind what was spelled: 2, I think."""
+        after = self.words[at + 1] if at + 1 < self.tokens.count else ","
+        spelled = len(after) == 1 or after in SPELLED or after in _EXAMPLE
+        return at > end > 0 and self.words[at] in "aeiouwyz" and not spelled
+
+    def _after_example(self, at: int) -> int:
+        """Behind a letter, and behind the word that begins with it and says which it is."""
+        words, place = self.words, at + 1
+        while place < min(self.tokens.count, at + 3) and words[place] in _EXAMPLE:
+            place += 1
+        is_one = (
+            place > at + 1 and place < self.tokens.count and words[place].isalpha() and words[place][0] == words[at]
+        )
+        return place + 1 if is_one else at + 1
 
     def _words_to_the_end(self, at: int) -> int | None:
         """Where a secret of several words ends, which are the rest of the clause."""

@@ -23,6 +23,8 @@ _NUMBER_REACH = 64
 _TOKEN = re.compile(r"\[removed\](?!\w)|\w+|[^\w\s]")
 _TRAILING = frozenset(".,;:)]}\"'?>")
 _LEADING = frozenset("([{\"'<")
+# What stands between two quotations, and in none: password": "Marigold77
+_BETWEEN = frozenset(":=,;{}[]()\\")
 
 
 class Shape(IntEnum):
@@ -91,7 +93,7 @@ class Tokens:
             inside = not self.gaps[at] and not self.gaps[at + 1] and self._letter(at - 1) and self._letter(at + 1)
             if word == "'" and inside:
                 continue
-            if before is not None and at > before + 1:
+            if before is not None and at > before + 1 and not _BETWEEN.issuperset(self.words[before + 1 : at]):
                 pairs[before] = at
                 pairs[at] = before
                 opened.pop(word)

@@ -49,6 +49,7 @@ _REPEATED = 8
 _ANSWERS = COPULAS | FILLERS | LEADS | {"yes", "sure", "ok", "caller", ":", ",", "'", "si", "ja", "oui", "sim", "tak"}
 # p4ssw0rd
 _LEET = str.maketrans("013457", "oieast")
+_SETTINGS = ("password", "passwd", "pwd", "passphrase", "passwort", "kennwort")
 _IN_ADDRESS = re.compile(r"://[^/\s:@]{1,60}:([^/\s]{1,100})@")
 _IMEI = re.compile(r"(?<![\w+-])\d{2}[ -]?\d{6}[ -]?\d{6}[ -]?\d(?![\w-])")
 _SENT_CODE = re.compile(r"(?<![\w-])[A-Z]{1,2}-\d{6}(?![\w-])")
@@ -153,6 +154,8 @@ class _Search:
             and not self._is_part(at, at + 1)
         ):
             return at + 1, PASSWORD
+        if self._is_setting(at):
+            return at + 1, PASSWORD
         for length in range(min(LONGEST_CUE, tokens.count - at), 0, -1):
             cue = CUES.get(tuple(words[at : at + length]))
             if cue is None:
@@ -164,6 +167,14 @@ class _Search:
                 continue
             return end, cue
         return at, None
+
+    def _is_setting(self, at: int) -> bool:
+        """The name of a setting: DB_PASSWORD=..., "dbPassword": ..."""
+        words = self.words
+        if not words[at].endswith(_SETTINGS) or words[at] in _SETTINGS:
+            return False
+        after = words[at + 1 : at + 3]
+        return bool(after) and (after[0] in (":", "=") or (after[0] in ('"', "'") and after[1:] in ([":"], ["="])))
 
     def _is_part(self, at: int, end: int) -> bool:
         """Whether it is part of a longer name: password-protected, passwords.example.org."""
@@ -179,7 +190,9 @@ class _Search:
             return after in (":", "=", "'", "-") or after in COPULAS or after == ">"
         if word == "sn":
             return (
-                self.tokens.text(at, end) == "SN" or after in (":", "#") or self.candidates.serial(end, 6) is not None
+                self.tokens.text(at, end) == "SN"
+                or after in (":", "#", "=")
+                or self.candidates.serial(end, 6) is not None
             )
         if cue.family == "serial":
             return after not in THINGS and (not at or self.words[at - 1] not in PORTS)

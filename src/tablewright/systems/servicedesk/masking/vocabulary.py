@@ -498,7 +498,8 @@ BEFORE_NUMBERS: Final = _words(
 )
 # Before the next one of several secrets.
 NEXT_ONE: Final = _words(
-    ", / a albo also and auf dann dopo e en et i in lub na o oder or ou para poi puis then to u und y"
+    ", / a adesso agora ahora albo also and auf dann dopo e en et i in is it jetzt lub maintenant na now o oder or ora "
+    "ou para poi puis teraz then to u und y"
 )
 # What is serial, and has no serial number.
 PORTS: Final = _words("cable cavi cavo kabel port porta portas porte porto ports puerto puertos")
