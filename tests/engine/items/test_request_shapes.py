@@ -21,6 +21,12 @@ UPDATE: dict[str, Any] = {
     "ExpressionAttributeValues": {":t": {"S": "b"}, ":n": {"N": "10"}, ":one": {"N": "1"}},
     "ReturnValues": "ALL_NEW",
 }
+CONDITION: dict[str, Any] = {
+    "ConditionExpression": "begins_with(#t, :t) AND #n IN (:n, :one)",
+    "ExpressionAttributeNames": NAMES,
+    "ExpressionAttributeValues": {":t": {"S": "x"}, ":n": {"N": "10"}, ":one": {"N": "1"}},
+    "ReturnValues": "ALL_OLD",
+}
 QUERY: dict[str, Any] = {
     "KeyConditionExpression": "pk = :p AND begins_with(sk, :s)",
     "FilterExpression": "n BETWEEN :low AND :high",
@@ -92,9 +98,14 @@ def engine() -> Iterator[Engine]:
 
 
 def requests(operation: str) -> Iterator[dict[str, Any]]:
-    known: dict[str, Any] = {"TableName": "rows", **QUERY}
-    if operation == "UpdateItem":
-        known = {"TableName": "rows", "Key": {"pk": {"S": "a"}, "sk": {"S": "10"}}, **UPDATE}
+    primary = {"pk": {"S": "a"}, "sk": {"S": "10"}}
+    members: dict[str, Any] = {
+        "Query": QUERY,
+        "UpdateItem": {"Key": primary, **UPDATE},
+        "DeleteItem": {"Key": primary, **CONDITION},
+        "PutItem": {"Item": {**primary, "n": {"N": "1"}, "text": {"S": "new"}}, **CONDITION},
+    }
+    known = {"TableName": "rows", **members[operation]}
     for values in VALUES:
         yield {**known, "ExpressionAttributeValues": {**known["ExpressionAttributeValues"], **values}}
     for more in MORE:
@@ -110,9 +121,18 @@ def answer(engine: Engine, operation: str, request: dict[str, Any]) -> Any:
         return error.body()
 
 
-@pytest.mark.parametrize("operation", ["UpdateItem", "Query"])
-def test_a_request_of_a_known_shape_is_answered_as_one_of_an_unknown_shape(engine: Engine, operation: str) -> None:
-    shapes: Any = item_operations._UPDATES if operation == "UpdateItem" else query_scan._QUERIES
+@pytest.mark.parametrize(
+    ("operation", "shapes"),
+    [
+        ("UpdateItem", item_operations._UPDATES),
+        ("PutItem", item_operations._CONDITIONS),
+        ("DeleteItem", item_operations._CONDITIONS),
+        ("Query", query_scan._QUERIES),
+    ],
+)
+def test_a_request_of_a_known_shape_is_answered_as_one_of_an_unknown_shape(
+    engine: Engine, operation: str, shapes: Any
+) -> None:
     first, *others = requests(operation)
     for request in others:
         before = engine.call("GetItem", {"TableName": "rows", "Key": {"pk": {"S": "a"}, "sk": {"S": "10"}}})["Item"]

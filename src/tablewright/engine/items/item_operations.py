@@ -81,17 +81,18 @@ class _UpdatePrograms:
             self.condition.check(values)
 
 
+_RETURNED = (
+    "ReturnValues",
+    "ReturnValuesOnConditionCheckFailure",
+    "ReturnConsumedCapacity",
+    "ReturnItemCollectionMetrics",
+    CHARGES,
+)
 _UPDATES: RequestShapes[_UpdatePrograms] = RequestShapes(
-    ["UpdateExpression", "ConditionExpression"],
-    [
-        "TableName",
-        "Key",
-        "ReturnValues",
-        "ReturnValuesOnConditionCheckFailure",
-        "ReturnConsumedCapacity",
-        "ReturnItemCollectionMetrics",
-        CHARGES,
-    ],
+    ["UpdateExpression", "ConditionExpression"], ["TableName", "Key", *_RETURNED]
+)
+_CONDITIONS: RequestShapes[ConditionProgram] = RequestShapes(
+    ["ConditionExpression"], ["TableName", "Key", "Item", ITEM_SIZE, *_RETURNED]
 )
 
 
@@ -474,10 +475,14 @@ def _expected(request: Mapping[str, Any]) -> ConditionProgram | None:
 
 def _condition(request: Mapping[str, Any]) -> tuple[ConditionProgram | None, Mapping[str, AttributeValue]]:
     """The condition of a put or delete, and the values in it."""
+    if (known := _CONDITIONS.find(request)) is not None:
+        return known
     expected = _expected(request)
     parameters = Parameters(request)
     condition = expected or parameters.condition()
     parameters.finish()
+    if condition is not None and expected is None:
+        _CONDITIONS.learn(request, condition)
     return condition, parameters.values
 
 
