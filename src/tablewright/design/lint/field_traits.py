@@ -39,7 +39,9 @@ _COUNTERS = re.compile(
     r"(?:^|_)(?:seq|sequence|number|counter|count|ordinal|position|serial|num|nr|no|revision|rev|version)$"
 )
 _SHARDS = re.compile(r"(?:^|_)(?:shard|salt|suffix)(?:_|$)")
-_FEW = re.compile(r"(?:^|_)(?:status|state|type|kind|priority|severity)$")
+_FEW = re.compile(
+    r"(?:^|_)(?:status|state|type|kind|priority|severity|role|gender|tier|stage|phase|country|language|currency)$"
+)
 # Names of numbers that a reader orders by; a plain "number" may as well be an id, such as a phone number.
 _MEASURES = re.compile(
     r"(?:^|_)(?:amount|price|total|score|rank|ranking|rating|points|quantity|qty|count|balance|sequence|seq|ordinal|"
