@@ -177,6 +177,10 @@ def test_a_table_is_read_once_and_its_cost_is_known_before(engine: Engine, sql: 
     assert sql.query("SELECT count(*) FROM music").rows == [(50,)]
     sql.forget("music")
     assert sql.query("SELECT count(*) FROM music").rows == [(51,)]
+    engine.call("DeleteTable", {"TableName": "music"})
+    sql.forget()
+    with pytest.raises(SqlError, match="music does not exist"):
+        sql.query("SELECT count(*) FROM music")
 
 
 @pytest.mark.requirement("ST5")

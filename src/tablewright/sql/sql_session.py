@@ -167,8 +167,13 @@ class SqlSession:
     def forget(self, *tables: str) -> None:
         """Read tables anew when they are needed again; all, if none is named."""
         with self._lock:
-            for table in tables or tuple(self._read):
-                self._read.pop(table, None)
+            found = [self._read.pop(table) for table in tables or tuple(self._read) if table in self._read]
+            if not found:
+                return
+            with connected(self._database, self.limits, loading=True) as connection:
+                for rows in (rows for read in found for rows in read.relations):
+                    # One that was deleted meanwhile is not read again.
+                    connection.execute(f"DROP TABLE IF EXISTS {rows.relation.sql_name}")
 
     # -- queries ----------------------------------------------------------------------------------------------------
 

@@ -100,7 +100,7 @@ def _draw_findings(page: StudioPage, design: Design) -> None:
         _draw_finding(each)
     accepted = [each for each in found if each.accepted is not None]
     if accepted:
-        text(t("designs.accepted"), "tw-section-title", "h3")
+        text(t("designs.accepted"), "tw-section-title", "h2")
         for each in accepted:
             with card(), box("tw-stack-tight"):
                 text(f"{each.place} · {each.rule}", "tw-mono")
@@ -223,7 +223,7 @@ def _draw_files(page: StudioPage, design: Design) -> None:
     _draw_cards(page, files_of(design))
     # The account is not known without asking another service.
     roles, calls = policies_of(design, _ACCOUNT)
-    text(t("designs.policies"), "tw-section-title", "h3")
+    text(t("designs.policies"), "tw-section-title", "h2")
     text(t("designs.policies_about", account=_ACCOUNT), "tw-mute", "p")
     _draw_cards(page, roles)
     with box("", "details"):

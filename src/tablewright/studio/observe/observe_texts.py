@@ -123,6 +123,7 @@ _STREAMS = {
         "Attiva lo stream: le modifiche appaiono qui mentre arrivano.",
     ),
     "live": ("live", "in diretta"),
+    "ended": ("turned off", "disattivato"),
     "paused": ("paused", "in pausa"),
     "away": ("does not answer, asked again", "non risponde, si riprova"),
     "pause": ("Pause", "Pausa"),

@@ -169,7 +169,7 @@ class _Sql:
             for is_entity, title in ((True, "studio.entities"), (False, "studio.tables")):
                 some = [relation for relation in relations if relation.is_entity == is_entity]
                 if some:
-                    text(t(title), "tw-section-title", "h3")
+                    text(t(title), "tw-section-title", "h2")
                 for relation in some:
                     with box("st-relation", "details"):
                         with box("tw-row", "summary"):

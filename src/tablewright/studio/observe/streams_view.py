@@ -71,6 +71,8 @@ class _Tail:
         self._iterators: dict[str, str] = {}
         self._seen: set[str] = set()
         self._reads = 0
+        # A stream that was turned off, or whose table was deleted, can be read for a day, and nothing is added to it.
+        self.has_ended = False
 
     async def read(self) -> list[dict[str, Any]]:
         call = self._page.database.call
@@ -101,6 +103,7 @@ class _Tail:
         call = self._page.database.call
         is_first = not self._seen
         answer = await call("DescribeStream", StreamArn=self._arn)
+        self.has_ended = answer["StreamDescription"].get("StreamStatus") in ("DISABLING", "DISABLED")
         for shard in answer["StreamDescription"]["Shards"][-_SHARDS:]:
             name, is_open = shard["ShardId"], "EndingSequenceNumber" not in shard["SequenceNumberRange"]
             if name in self._seen:
@@ -186,12 +189,13 @@ class _Streams:
         self._show_state()
 
     def _show_state(self) -> None:
-        state = "paused" if self._is_paused else "away" if self._is_away else "live"
+        is_over = self._tail.has_ended
+        state = "paused" if self._is_paused else "away" if self._is_away else "ended" if is_over else "live"
         if state != self._shown_state:
             self._shown_state = state
             self._state.clear()
             with self._state:
-                tones: dict[str, Tone] = {"paused": "neutral", "away": "bad", "live": "good"}
+                tones: dict[str, Tone] = {"paused": "neutral", "away": "bad", "ended": "warn", "live": "good"}
                 pill(self._page.t(f"observe.{state}"), tones[state], "activity")
 
     def _clear(self) -> None:
