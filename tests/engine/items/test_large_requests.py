@@ -170,3 +170,22 @@ def test_a_new_index_is_filled_by_so_many_bytes_at_a_time(engine: Engine) -> Non
     query = {"IndexName": "by-n", "KeyConditionExpression": "n = :v", "ExpressionAttributeValues": ONE}
     assert engine.call("Query", {"TableName": TABLE, **query, "Select": "COUNT"})["Count"] == 8
     assert engine.verify().problems == []
+
+
+NUMBERS = ", ".join(map(str, range(600)))
+STATEMENTS = [
+    f"""SELECT n FROM "rows" WHERE pk = 'a' AND sk = 'none' AND l = [{NUMBERS}]""",
+    f"""SELECT n FROM "rows" WHERE pk = 'a' AND sk = 'none' AND l = [{NUMBERS}""",
+]
+
+
+@pytest.mark.parametrize("statement", STATEMENTS)
+def test_a_long_statement_is_read_beside_the_storage(engine: Engine, statement: str) -> None:
+    answer, beside = asked(engine, "ExecuteStatement", {"Statement": statement}, is_large=False)
+    assert beside == 1
+    if statement.endswith("]"):
+        assert answer == b'{"Items":[]}'
+    else:
+        assert "Statement wasn't well formed" in answer["message"]
+    for operation, member in (("BatchExecuteStatement", "Statements"), ("ExecuteTransaction", "TransactStatements")):
+        assert asked(engine, operation, {member: [{"Statement": statement}]}, is_large=False)[1] == 1

@@ -21,12 +21,12 @@ from tablewright.dynamo import (
 from tablewright.engine.database import Database
 from tablewright.engine.items.consumed_capacity import Meter
 from tablewright.engine.partiql import select
-from tablewright.engine.partiql.execute_statement import prepared_write, run_write
+from tablewright.engine.partiql.execute_statement import LONG_STATEMENT, prepared_write, run_write
 from tablewright.engine.partiql.refusals import StatementRefused
 from tablewright.engine.partiql.statements import Insert, Select, Statement, Values, check_values, parameter_values
 from tablewright.engine.partiql.translate import statement as read_statement
 from tablewright.engine.partiql.where_keys import key_and_conditions, single_read_key
-from tablewright.engine.slices import Steps, slice_end
+from tablewright.engine.slices import Steps, beside, slice_end
 from tablewright.engine.tables.table_schema import Table
 
 _CODES = {
@@ -83,7 +83,10 @@ def batch_execute_statement(db: Database, request: dict[str, Any]) -> Steps:
     until = slice_end()
     members = []
     for given in request["Statements"]:
-        members.append(BatchMember(given))
+        if len(given["Statement"]) > LONG_STATEMENT:
+            members.append((yield from beside(partial(BatchMember, given))))
+        else:
+            members.append(BatchMember(given))
         if thread_time() > until:
             yield
             until = slice_end()

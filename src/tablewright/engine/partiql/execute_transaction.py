@@ -16,7 +16,7 @@ from tablewright.dynamo import DynamoError, ResourceNotFoundException, Validatio
 from tablewright.engine.database import Database
 from tablewright.engine.items.consumed_capacity import Meter
 from tablewright.engine.items.transactions import Member, cancel_if_any, projected, record_token, replayed, write_all
-from tablewright.engine.partiql.execute_statement import item_on_failure, prepared_write
+from tablewright.engine.partiql.execute_statement import item_on_failure, prepared_write, statement_of
 from tablewright.engine.partiql.refusals import StatementRefused
 from tablewright.engine.partiql.select import check_source
 from tablewright.engine.partiql.statements import (
@@ -30,7 +30,6 @@ from tablewright.engine.partiql.statements import (
     check_values,
     parameter_values,
 )
-from tablewright.engine.partiql.translate import statement as read_statement
 from tablewright.engine.partiql.where_keys import single_read_key
 from tablewright.engine.partiql.write_statements import KeyMismatch
 from tablewright.engine.slices import Sliced, Steps, slice_end
@@ -55,7 +54,7 @@ def execute_transaction(db: Database, request: dict[str, Any]) -> Steps:
             yield
             until = slice_end()
         with _Located(number):
-            statement = read_statement(member["Statement"])
+            statement = yield from statement_of(member["Statement"])
             check_values(statement, values)
             if isinstance(statement, Select | Exists):
                 check_source(db, statement if isinstance(statement, Select) else statement.select)
