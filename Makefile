@@ -41,7 +41,7 @@ up: $(RUNTIME)
 	$(BIN)/tablewright up --demo --data "$$DATA" --port "$$PORT"
 
 test: check $(BROWSER)
-	$(BIN)/pytest -n $(WORKERS) --dist worksteal
+	$(BIN)/pytest --strict-config -n $(WORKERS) --dist worksteal
 
 test-slow: $(DEV) $(BROWSER)
 	THOROUGH_TESTS=1 $(BIN)/pytest -m 'slow or hypothesis' --timeout 3600

@@ -75,7 +75,7 @@ def main(folder: str | None) -> None:
         after = store.get(Total.by_customer("ada"))
         assert after is not None
         assert (after.orders - before.orders, after.amount - before.amount) == (1, Decimal("20"))
-        print(f"{done.records} changes; ada has {after.orders} orders for {after.amount}")
+        print(f"{done.records} changes; orders of ada: {after.orders}, for {after.amount}")
 
 
 if __name__ == "__main__":

@@ -69,7 +69,7 @@ def test_the_single_table_design_is_printed(tmp_path: Path) -> None:
 
 def test_stream_consumer(tmp_path: Path) -> None:
     outs = [run(sys.executable, program("stream_consumer.py"), "./shop", folder=tmp_path) for _ in range(2)]
-    assert outs == ["4 changes; ada has 1 orders for 20\n", "4 changes; ada has 2 orders for 40\n"]
+    assert outs == ["4 changes; orders of ada: 1, for 20\n", "4 changes; orders of ada: 2, for 40\n"]
 
 
 def test_idempotent_payments(tmp_path: Path) -> None:

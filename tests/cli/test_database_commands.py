@@ -381,6 +381,10 @@ def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
     assert error_line("verify", "file", cwd=tmp_path) == "tablewright: file is a file, not a folder\n"
     assert "the path of the data folder is empty" in error_line("serve", "--port", "0", "--data", "", cwd=tmp_path)
     assert "the path of the data folder is empty" in error_line("verify", "", cwd=tmp_path)
+    assert "the path of the data folder is empty" in error_line("up", "--port", "0", "--data", "", cwd=tmp_path)
+    assert error_line("up", "--port", "0", "--memory", "--data", "x", cwd=tmp_path) == (
+        "tablewright: --memory keeps nothing in x; leave out one of --memory and --data\n"
+    )
     assert "~nobody.at.all" in error_line("serve", "--port", "0", "--data", "~nobody.at.all/x", cwd=tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
@@ -448,6 +452,13 @@ PORTS = "argument --port: a port is a number from 0 to 65535"
         (
             ["serve", "--memory", "--data", "x"],
             "tablewright serve: argument --data: not allowed with argument --memory; see tablewright serve --help",
+        ),
+        (["lnt"], "tablewright: there is no command 'lnt'; did you mean lint? tablewright --help lists all commands"),
+        (["xyzzy"], "tablewright: there is no command 'xyzzy'; tablewright --help lists all commands"),
+        (
+            ["support", "exprt"],
+            "tablewright support: there is no command 'exprt'; did you mean export? tablewright support --help lists "
+            "all commands",
         ),
     ],
 )

@@ -106,6 +106,18 @@ def test_a_name_that_would_hide_a_module_is_refused(refused: Callable[[str], str
     assert f"choose another, such as my-{name}" in refused(name)
 
 
-@pytest.mark.parametrize("name", ["1shop", "class", "tests", "a+b", "tablewright", "\u00e9", "caf\u00e9"])
+@pytest.mark.parametrize("name", ["1shop", "a+b", "\u00e9", "caf\u00e9"])
 def test_a_name_that_is_no_package_is_refused(refused: Callable[[str], str], name: str) -> None:
-    assert "cannot be the name of the project's package" in refused(name)
+    assert "cannot be the name of the project's package; use letters a to z" in refused(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("class", "it is a word of Python; choose another, such as my-class"),
+        ("tests", "it is a package that a project has or imports; choose another, such as my-tests"),
+        ("tablewright", "it is a package that a project has or imports"),
+    ],
+)
+def test_a_name_that_is_taken_is_refused_with_the_reason(refused: Callable[[str], str], name: str, why: str) -> None:
+    assert f"cannot be the name of the project's package: {why}" in refused(name)

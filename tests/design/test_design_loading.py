@@ -131,6 +131,20 @@ def test_what_cannot_be_loaded_says_what_to_do(folder: Path, path: str, message:
     assert message in str(error.value)
 
 
+def test_a_module_that_goes_on_to_use_its_design_is_told_where_and_what_to_do(folder: Path) -> None:
+    use = "from tablewright.store import Store\n\nwith Store.open() as store:\n    store.create(Order(id='1'))\n"
+    with pytest.raises(DesignError) as error:
+        load(written(folder, "program.py", TABLES + use))
+    line = (TABLES + use).count("\n")
+    assert str(error.value).endswith(f'(program.py:{line}); move the code that runs under if __name__ == "__main__":')
+
+
+def test_of_a_folder_the_file_with_a_model_is_named(folder: Path) -> None:
+    written(folder, "project/shop/model.py", TABLES)
+    with pytest.raises(DesignError, match=r"give the file in it, such as project/shop/model\.py,"):
+        load("./project")
+
+
 def test_a_declaration_that_is_refused_is_told_from_a_broken_module(folder: Path) -> None:
     text = "from tablewright.model import *\n\n\nclass Row(Entity, table=Table('rows', 'PK')):\n    id: str\n"
     with pytest.raises(RefusedError) as refusal:

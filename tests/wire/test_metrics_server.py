@@ -74,7 +74,7 @@ def test_requests_are_counted_by_operation_and_status(engine: FakeEngine) -> Non
             request(b"{}", GET),
             request(target=b"DynamoDB_20120810.Scan"),
             request(target=b"Nothing"),
-            request(b'"' + b"x" * 300_000 + b'"', GET),
+            request(b'{"x":"' + b"x" * 300_000 + b'"}', GET),
         ):
             client.ask(data)
         engine.flush_error = InternalServerError("the disk is full")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import textwrap
-from typing import NoReturn
+from difflib import get_close_matches
+from typing import Any, NoReturn
 
 from tablewright.cli.command_help import EXAMPLES, GROUPS
 
@@ -30,7 +31,7 @@ class Commands:
         examples = EXAMPLES.get(f"{self._program} {name}".strip(), ())
         parts = ["\n".join(["examples:", *(f"  tablewright {each}" for each in examples)])] if examples else []
         if epilog is not None:
-            parts.append(textwrap.fill(epilog, _WIDTH))
+            parts.append(textwrap.fill(epilog, _WIDTH, break_on_hyphens=False))
         return self._parsers.add_parser(
             name,
             help=help,
@@ -82,6 +83,15 @@ class OneLineParser(argparse.ArgumentParser):
         groups.append("Options:\n" + _line("-h, --help", "show this, or the help of a command: tablewright up --help"))
         groups.append(_line("--version", "show the version") + "\n")
         return "\n".join(groups)
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """As argparse does, but a command that there is not is answered by the one that was meant, not by all."""
+        known = action.choices
+        if isinstance(action, argparse._SubParsersAction) and known is not None and value not in known:
+            near = get_close_matches(value, known, 1)
+            advice = f"; did you mean {near[0]}?" if near else ";"
+            self.exit(2, f"{self.prog}: there is no command {value!r}{advice} {self.prog} --help lists all commands\n")
+        super()._check_value(action, value)
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")

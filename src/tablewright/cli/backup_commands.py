@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 # A backup's name may be this long, and the time is a part of it.
 _MAX_NAME = 255
-_IN_USE = "it must not be in use; while a server uses it, make the same request with an AWS client."
+_IN_USE = "the data folder must not be in use; while a server uses it, make the same request with an AWS client."
 
 
 def register(commands: Commands) -> None:
     backup = commands.add_parser(
         "backup",
         help="back up a data folder to a folder of copies, or one table inside of it",
-        epilog=f"--to works while a server uses the data folder. For TABLE {_IN_USE}",
+        epilog=f"--to works while a server uses the data folder. For TABLE, {_IN_USE}",
     )
     what = backup.add_mutually_exclusive_group(required=True)
     what.add_argument("table", metavar="TABLE", nargs="?", help="back up this table, in the data folder itself")
@@ -45,7 +45,7 @@ def register(commands: Commands) -> None:
     backup.set_defaults(command=_backup, parser=backup)
 
     listing = commands.add_parser(
-        "backups", help="list the backups in a data folder, or the copies of one", epilog=f"Without --from {_IN_USE}"
+        "backups", help="list the backups in a data folder, or the copies of one", epilog=f"Without --from, {_IN_USE}"
     )
     listing.add_argument("table", metavar="TABLE", nargs="?", help="only those of this table")
     listing.add_argument("--from", dest="copies", metavar="FOLDER", help="list the copies in this folder of copies")
@@ -55,7 +55,7 @@ def register(commands: Commands) -> None:
     restore = commands.add_parser(
         "restore",
         help="restore a backup, or a table as it was, as a new table; or a copy as a new data folder",
-        epilog=f"Without --from {_IN_USE}",
+        epilog=f"Without --from, {_IN_USE}",
     )
     source = restore.add_mutually_exclusive_group(required=True)
     source.add_argument(

@@ -346,8 +346,13 @@ def storage_errors() -> Iterator[None]:
         yield
     except DamagedError as error:
         raise DamagedDataError(str(error)) from None
-    except (StorageError, OSError) as error:
+    except StorageError as error:
         raise UsageError(str(error)) from None
+    except PermissionError:
+        raise
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise UsageError(f"{error.filename} cannot be used: {reason}" if error.filename else reason) from None
 
 
 def ignore_stop_signals() -> None:

@@ -68,15 +68,15 @@ def _init(options: argparse.Namespace) -> int:
 
     folder = Path(options.name)
     try:
-        files = project_files(folder.name)
-    except ProjectError as error:
-        raise UsageError(str(error)) from None
-    try:
+        # First: a project that was made and installed is also a module whose name is taken.
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise UsageError(f"{folder} already exists and is not overwritten; choose another name")
+        files = project_files(folder.name)
         for path, text in files.items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_text(text, "utf-8")
+    except ProjectError as error:
+        raise UsageError(str(error)) from None
     except OSError as error:
         raise UsageError(f"{error.filename} cannot be written: {error.strerror}") from None
     package = next(path for path in files if path.endswith("/__init__.py")).removesuffix("/__init__.py")

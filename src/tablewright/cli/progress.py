@@ -19,10 +19,15 @@ class StepProgress:
         if sys.stderr.isatty():
             try:
                 from rich.console import Console
-                from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
+                from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
             except ImportError:  # of the extra ``design``: a plain installation has lines instead
                 return self
-            columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+            columns = (
+                SpinnerColumn(),
+                TextColumn("{task.description}"),
+                BarColumn(),
+                TextColumn("{task.fields[counted]}"),
+            )
             self._progress = Progress(*columns, console=Console(stderr=True), transient=True)
             self._progress.start()
         return self
@@ -38,11 +43,12 @@ class StepProgress:
             return
         if self._task is not None:
             self._progress.remove_task(self._task)
-        self._task = self._progress.add_task(what, total=None)
+        self._task = self._progress.add_task(what, total=None, counted="")
 
     def update(self, what: str, done: int, total: int | None) -> None:
         if self._progress is not None and self._task is not None:
-            self._progress.update(self._task, description=what, completed=done, total=total)
+            counted = f"{done:,}" if total is None else f"{done:,}/{total:,}"
+            self._progress.update(self._task, description=what, completed=done, total=total, counted=counted)
 
     def report(self, what: str, done: int, total: int) -> None:
         """``begin`` when this is about something else than before, and ``update``; no total is known if it is 0."""

@@ -121,9 +121,14 @@ def open_runtime(settings: Settings, systems: Any, *, accept_loss: bool = False)
 
 
 def _up(options: argparse.Namespace) -> int:
-    from tablewright.cli.database_commands import check_layout, ignore_stop_signals
+    from tablewright.cli.database_commands import check_layout, ignore_stop_signals, locate
     from tablewright.cli.studio.listen_address import check_address
 
+    if options.data is not None:
+        # Of a variable that is not set, for one: the current folder gets no database by mistake.
+        locate(options.data)
+    if options.memory and options.data is not None and not options.as_deployed:
+        raise UsageError(f"--memory keeps nothing in {options.data}; leave out one of --memory and --data")
     settings = read_settings(
         data=options.data,
         memory=options.memory,

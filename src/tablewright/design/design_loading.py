@@ -37,6 +37,12 @@ T = TypeVar("T")
 # Frames in these packages check a declaration; they do not contain it.
 _NOT_THE_USERS = tuple(str(Path(file).parent) for file in (language.__file__, pydantic.__file__, importlib.__file__))
 
+# Frames in Tablewright, but for the systems that come with it, were called by the user's code.
+_PACKAGE = f"{Path(language.__file__).parents[1]}{os.sep}"
+_SYSTEMS = f"{_PACKAGE}systems{os.sep}"
+
+_MOVE_IT = 'move the code that runs under if __name__ == "__main__":'
+
 
 class DesignError(Exception):
     """A design that cannot be loaded; the message says what to do."""
@@ -120,18 +126,20 @@ def _importing(path: str) -> Iterator[None]:
     except PermissionError as error:
         raise DesignError(f"this user may not read {error.filename or path}") from error
     except SystemExit as error:
-        raise DesignError(
-            f'{path} exits when it is imported{_at(error)}; move the code that runs under if __name__ == "__main__":'
-        ) from error
+        raise DesignError(f"{path} exits when it is imported{_at(error)}; {_MOVE_IT}") from error
     except Exception as error:
         # On one line, whatever the message of the error is.
         reason = " ".join(f"{type(error).__name__}: {error}".split())
-        raise DesignError(f"{path} cannot be imported: {reason}{_at(error)}") from error
+        advice = f"; {_MOVE_IT}" if _runs_a_database(error) else ""
+        raise DesignError(f"{path} cannot be imported: {reason}{_at(error)}{advice}") from error
 
 
 def _from_file(path: Path) -> ModuleType:
     if path.is_dir():
-        raise DesignError(f"{path} is a folder; give the file in it, such as {path / 'model.py'}, or an import path")
+        inner = next((each for each in (path / "model.py", *sorted(path.glob("*/model.py"))) if each.is_file()), None)
+        raise DesignError(
+            f"{path} is a folder; give the file in it, such as {inner or path / 'model.py'}, or an import path"
+        )
     if not path.is_file():
         raise NoModuleError(f"there is no file {path}")
     path = path.resolve()
@@ -177,6 +185,12 @@ def _place_of(error: BaseException) -> str | None:
     return place_in(frames[-1].filename, frames[-1].lineno or 1) if frames else None
 
 
+def _runs_a_database(error: BaseException) -> bool:
+    """Whether a module that was imported for its design has gone on to use it."""
+    innermost = traceback.extract_tb(error.__traceback__)[-1].filename
+    return innermost.startswith(_PACKAGE) and not innermost.startswith((_SYSTEMS, *_NOT_THE_USERS))
+
+
 def place_in(file: str, line: int) -> str:
     """A line of a file, relative to the current folder if the file is in it."""
     relative = os.path.relpath(file)
@@ -184,7 +198,7 @@ def place_in(file: str, line: int) -> str:
 
 
 def _is_ours(file: str) -> bool:
-    return file.startswith(("<", *_NOT_THE_USERS)) or file == __file__
+    return file.startswith(("<", *_NOT_THE_USERS)) or (file.startswith(_PACKAGE) and not file.startswith(_SYSTEMS))
 
 
 # -- what is in them ------------------------------------------------------------------------------------------------

@@ -28,7 +28,12 @@ def project_files(name: str) -> dict[str, str]:
     """The files of a project, by their paths within its folder."""
     package = re.sub(r"[-. ]+", "_", name).lower()
     is_plain = package.isidentifier() and package.isascii()
-    if not is_plain or keyword.iskeyword(package) or package in _TAKEN:
+    if is_plain and (keyword.iskeyword(package) or package in _TAKEN):
+        why = "is a word of Python" if keyword.iskeyword(package) else "is a package that a project has or imports"
+        raise ProjectError(
+            f"{name!r} cannot be the name of the project's package: it {why}; choose another, such as my-{name}"
+        )
+    if not is_plain:
         raise ProjectError(
             f"{name!r} cannot be the name of the project's package; use letters a to z, digits, '-' and '_', such "
             "as shop or my-shop"

@@ -35,6 +35,7 @@ def test_the_stack_of_a_design_in_a_file_is_written(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (["no_such_module"], "there is no module 'no_such_module'"),
+        (["task"], "there is no system or module 'task'; did you mean tasks?"),
         (["calls", "--environment", "a b"], "is not an environment"),
         (["calls", "--region", "nowhere"], "is not an AWS region"),
         (["tablewright.systems.calls.model", "--container"], "leave out --container"),

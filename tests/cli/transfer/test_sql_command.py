@@ -43,6 +43,11 @@ def test_without_a_query_what_there_is_is_listed(data: str, capsys: pytest.Captu
     assert "desk (table): PK VARCHAR, SK VARCHAR, ..." in out
 
 
+def test_where_there_are_no_tables_that_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Engine.open(tmp_path).close()
+    assert run(capsys, "sql", str(tmp_path)) == (0, "", "tablewright: there are no tables\n")
+
+
 def test_all_rows_go_to_a_file(data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     target = str(tmp_path / "out.csv")
     status, out, _ = run(capsys, "sql", data, COUNT, "--design", "tests.store.models", "--output", target)

@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from tablewright.engine import Engine
-from tablewright.runtime.http.serve import wants_demo
+from tablewright.runtime.http.serve import serve, wants_demo
 from tablewright.runtime.identity.local_issuer import LocalIssuer
 from tablewright.runtime.internal_tables import events_table
 from tablewright.runtime.settings import Secrets, Settings
@@ -101,6 +101,26 @@ def test_demo_data_is_wanted_still_when_the_first_start_was_cut_short_before_the
             runtime.sync_store.ensure_tables(events_table, *systems[0].tables)
         finally:
             runtime.close()
+
+
+class InterruptedSteps:
+    """Ctrl-C at the moment before the server listens to signals itself."""
+
+    def begin(self, what: str) -> None:
+        if what == "starting":
+            signal.raise_signal(signal.SIGINT)
+
+    def update(self, what: str, done: int, total: int) -> None: ...
+
+    def end(self) -> None: ...
+
+
+def test_a_ctrl_c_before_the_server_begins_ends_the_start_and_is_no_error(caplog: pytest.LogCaptureFixture) -> None:
+    systems = load("calls")
+    runtime = Runtime.open(Settings.model_validate({"memory": True, "port": 0}), systems)
+    with pytest.raises(KeyboardInterrupt):
+        serve(runtime, systems, demo=False, steps=InterruptedSteps())
+    assert [each.getMessage() for each in caplog.records if each.levelname == "ERROR"] == []
 
 
 @pytest.mark.requirement("X2")

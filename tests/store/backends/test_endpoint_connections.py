@@ -45,9 +45,12 @@ PUT = Request("PutItem", {"TableName": "rows", "Item": {"pk": {"S": "x" * 2_000_
 def test_an_endpoint_that_cannot_be_reached(call: Face) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
-        backend = connected(unused.getsockname()[1])
-        failed = failure(call, backend)
-    assert failed.code == NOT_CONNECTED
+        port = unused.getsockname()[1]
+        failed = failure(call, connected(port))
+    assert (failed.code, failed.message) == (
+        NOT_CONNECTED,
+        f"http://127.0.0.1:{port} cannot be reached: Connection refused",
+    )
     assert is_transient(failed)
     assert is_undone(failed)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -156,8 +157,9 @@ def _stack_name(name: str) -> str:
 def _built(options: argparse.Namespace) -> tuple[BuiltStack, Design]:
     from tablewright.cli.infrastructure_commands import chosen
     from tablewright.deploy import check_stack, design_stack, needs_of, system_stack
-    from tablewright.design import DesignError
+    from tablewright.design import DesignError, NoModuleError, module_at
     from tablewright.design.infra import Deployment
+    from tablewright.systems import NAMES
 
     found = system_at(options.path)
     try:
@@ -165,12 +167,17 @@ def _built(options: argparse.Namespace) -> tuple[BuiltStack, Design]:
         if found is None:
             if options.container:
                 raise UsageError(f"{options.path} has no System, which containers would run; leave out --container")
+            module_at(options.path)
             design = chosen(options)
             built = design_stack(design, deployment)
         else:
             system, place = found
             design = system.design
             built = system_stack(needs_of(system, place), deployment, container=options.container)
+    except NoModuleError as error:
+        near = get_close_matches(options.path, NAMES, 1)
+        said = f"there is no system or module {options.path!r}; did you mean {near[0]}?" if near else str(error)
+        raise UsageError(said) from None
     except DesignError as error:
         raise UsageError(str(error)) from None
     for finding in check_stack(built.template):

@@ -47,10 +47,11 @@ def _package(options: argparse.Namespace) -> int:
     from tablewright.deploy.package.building import build_image, build_zip
     from tablewright.deploy.package.bytecode import can_compile_for
     from tablewright.deploy.package.wheels import PackageError
+    from tablewright.systems import NAMES
 
     found = system_at(options.path)
     if found is None:
-        raise UsageError(f"{options.path} is no system; give tasks, support, ... or the module of a System of your own")
+        raise UsageError(f"{options.path} is no system; give {', '.join(NAMES)}, or the module of a System of your own")
     if not re.fullmatch(r"3\.\d{2}", options.python):
         raise UsageError(f"--python {options.python}: give a version such as {_PYTHON}")
     folder = Path(options.out)

@@ -119,7 +119,10 @@ def _backend(options: argparse.Namespace) -> Iterator[Backend]:
 
 
 def _list(session: SqlSession) -> None:
-    for relation in session.relations():
+    relations = list(session.relations())
+    if not relations:
+        print("tablewright: there are no tables", file=sys.stderr)
+    for relation in relations:
         kind = f"entity of {relation.table}" if relation.is_entity else "table"
         columns = ", ".join(f"{name} {type_}" for name, type_ in relation.columns)
         print(f"{relation.name} ({kind}): {columns}{'' if relation.is_entity else ', ...'}")

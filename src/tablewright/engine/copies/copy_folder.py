@@ -83,7 +83,7 @@ class CopyFolder:
         except FolderInUse:
             raise StorageError(f"another backup is being written to {self.folder}; wait for it to end") from None
         except OSError as error:
-            raise StorageError(f"cannot write copies to {self.folder}: {error}") from error
+            raise StorageError(f"cannot write copies to {self.folder}: {error.strerror or error}") from error
         try:
             yield
         finally:

@@ -234,7 +234,7 @@ def _claim(files: Files) -> FolderLock:
     except FolderInUse as error:
         raise in_use(folder) from error
     except OSError as error:
-        raise StorageError(f"cannot use {folder} as a data folder: {error}") from error
+        raise StorageError(f"cannot use {folder} as a data folder: {error.strerror or error}") from error
 
 
 def _connected(files: Files, accept_loss: bool) -> sqlite3.Connection:

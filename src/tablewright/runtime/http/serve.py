@@ -105,6 +105,8 @@ async def _serve(
             timeout_graceful_shutdown=_GRACE,
         )
         server = Server(config, lambda url: _greet(runtime, url, steps), runtime.stopping)
+        # A Ctrl-C so far ends the start here, before there is anything that would have to be stopped.
+        await asyncio.sleep(0)
         await server.serve()
     finally:
         if server is None or not server.started:

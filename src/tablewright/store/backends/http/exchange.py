@@ -6,6 +6,8 @@ and there is no response, so it may have been executed.
 
 from __future__ import annotations
 
+import os
+import socket
 import ssl
 from dataclasses import dataclass, field
 
@@ -97,4 +99,9 @@ def no_response(destination: Destination, reason: object) -> ServiceError:
 def _words(reason: object) -> str:
     if isinstance(reason, TimeoutError):
         return "it took too long"
+    if isinstance(reason, ConnectionError) and reason.errno:
+        # The address is said already, and the number helps nobody.
+        return os.strerror(reason.errno)
+    if isinstance(reason, socket.gaierror):
+        return reason.strerror or str(reason)
     return str(reason) or type(reason).__name__
