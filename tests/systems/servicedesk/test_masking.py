@@ -113,6 +113,23 @@ def test_an_imei_is_taken_out_without_a_word_about_it(imei: str) -> None:
 
 @pytest.mark.requirement("SD6")
 @pytest.mark.parametrize(
+    "secret",
+    [
+        "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA7\nb+c/d==\n-----END RSA PRIVATE KEY-----",
+        "-----BEGIN PRIVATE KEY-----\nMIIEpAIBAAKCAQEA7, and the rest was cut",
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhZGEifQ.dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk",
+        "ghp_16C7e42F292c6912E7710c838347Ae178B4a",
+        "xoxb-2048-abcdefghij",
+    ],
+)
+def test_a_key_or_a_token_is_taken_out_by_its_form(secret: str) -> None:
+    masked = mask(f"it answers 403, I sent {secret}")
+    assert masked.text == f"it answers 403, I sent {MASK}"
+    assert masked.kinds == ("password",)
+
+
+@pytest.mark.requirement("SD6")
+@pytest.mark.parametrize(
     ("said", "kept"),
     [
         ("My password is Hunter2 and I can't log in", f"My password is {MASK} and I can't log in"),
@@ -125,6 +142,10 @@ def test_an_imei_is_taken_out_without_a_word_about_it(imei: str) -> None:
         ("Agent: what is your password? Caller: Hunter2.", f"Agent: what is your password? Caller: {MASK}."),
         ("my pin is 4711 and the code is 482910", f"my pin is {MASK} and the code is {MASK}"),
         ("the code is 7F3K9C", f"the code is {MASK}"),
+        ("the six digits are 482913", f"the six digits are {MASK}"),
+        ("le sei cifre sono 482 913", f"le sei cifre sono {MASK}"),
+        ("die sechs Ziffern sind 482913", f"die sechs Ziffern sind {MASK}"),
+        ("it asks for six digits and I never get them", "it asks for six digits and I never get them"),
         ("my recovery codes: abcd-1234 efgh-5678", f"my recovery codes: {MASK}"),
         ("at https://bob:Hunt@r2@example.org/share", f"at https://bob:{MASK}@example.org/share"),
         ("see https://example.org:8080/users/@ada", "see https://example.org:8080/users/@ada"),

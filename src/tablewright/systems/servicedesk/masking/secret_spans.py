@@ -52,6 +52,14 @@ _LEET = str.maketrans("013457", "oieast")
 _SETTINGS = ("password", "passwd", "pwd", "passphrase", "passwort", "kennwort")
 _IN_ADDRESS = re.compile(r"://[^/\s:@]{1,60}:([^/\s]{1,100})@")
 _IMEI = re.compile(r"(?<![\w+-])\d{2}[ -]?\d{6}[ -]?\d{6}[ -]?\d(?![\w-])")
+# What is a secret by its form: private keys, and tokens that begin with the name of who issues them.
+_PRIVATE_KEY = re.compile(
+    r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----.*?(?:-----END [A-Z ]{0,30}PRIVATE KEY-----|\Z)", re.DOTALL
+)
+_TOKEN = re.compile(
+    r"(?<![\w-])(?:eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}"
+    r"|gh[opsru]_[A-Za-z0-9]{36,}|github_pat_\w{22,}|glpat-[\w-]{20,}|xox[abprs]-[\w-]{10,}|[rs]k_live_\w{16,})"
+)
 _SENT_CODE = re.compile(r"(?<![\w-])[A-Z]{1,2}-\d{6}(?![\w-])")
 
 
@@ -97,6 +105,8 @@ def _spans(text: str) -> list[_Span]:
     for match in _IN_ADDRESS.finditer(folded.text):
         if match[1] != MASK:
             spans.append(_Span(*match.span(1), "password"))
+    for form in (_PRIVATE_KEY, _TOKEN):
+        spans += [_Span(*match.span(), "password") for match in form.finditer(folded.text)]
     spans += [_Span(*match.span(), "device_serial") for match in _IMEI.finditer(folded.text)]
     return sorted(_Span(*folded.span(begin, end), kind) for begin, end, kind in spans)
 

@@ -140,7 +140,8 @@ CUES: Final = {
         one time passcode, one - time passcode, one time pass, one - time pass
         verification code, verification, confirmation code, authentication code, authenticator, authenticator code
         authentication, security code, sms code, text code, login code, log in code, access code, sign in code
-        sign - in code, six digit code, six - digit code, 6 digit code, 6 - digit code, codice otp, codice usa e getta
+        sign - in code, six digit code, six - digit code, 6 digit code, 6 - digit code, six digits, 6 digits
+        sei cifre, seis digitos, six chiffres, sechs ziffern, szesc cyfr, codice otp, codice usa e getta
         codice monouso, codice temporaneo, codice di verifica, codice di sicurezza, codice di conferma, codice sms
         codice di autenticazione, codigo otp, codigo de verificacion, codigo de seguridad, codigo de confirmacion
         codigo de acceso, codigo de un solo uso, codigo temporal, codigo sms, clave de un solo uso
