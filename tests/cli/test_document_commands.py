@@ -26,7 +26,8 @@ def test_what_can_be_put_right_is_said_in_a_line(tmp_path: Path) -> None:
     assert "there is no module 'nowhere'" in error_line("docs", "nowhere")
     assert "write a file for each with --out DIR" in error_line("docs", "tests.design.models", "--html")
     (tmp_path / "file").write_text("")
-    assert "cannot be written" in error_line("docs", "tests.design.models", "--out", str(tmp_path / "file"))
+    outcome = error_line("docs", "tests.design.models", "--out", str(tmp_path / "file"))
+    assert "cannot be written: it is a file" in outcome
     assert "two designs would be written to orders-bare.md" in error_line(
         "docs", "tests.design.models", "tests.design.models", "--out", str(tmp_path / "out")
     )

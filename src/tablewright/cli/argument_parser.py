@@ -55,6 +55,11 @@ def refused(error: Exception) -> UsageError:
     return UsageError(f"the database refused the request: {error}")
 
 
+def unwritable(error: OSError) -> str:
+    """Why nothing can be written to a folder."""
+    return "it is a file" if isinstance(error, FileExistsError) else error.strerror or str(error)
+
+
 class DamagedDataError(UsageError):
     """A database that cannot be opened as it is."""
 

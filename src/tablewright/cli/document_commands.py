@@ -8,7 +8,7 @@ import shlex
 import sys
 from pathlib import Path
 
-from tablewright.cli.argument_parser import Commands, UsageError
+from tablewright.cli.argument_parser import Commands, UsageError, unwritable
 
 
 def register(commands: Commands) -> None:
@@ -54,7 +54,7 @@ def _docs(options: argparse.Namespace) -> int:
             (folder / name).write_text(text, "utf-8")
             print(f"written to {folder / name}", file=sys.stderr)
     except OSError as error:
-        raise UsageError(f"{error.filename} cannot be written: {error.strerror}") from None
+        raise UsageError(f"{error.filename} cannot be written: {unwritable(error)}") from None
     return 0
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tablewright.cli import main
+from tablewright.deploy.package.building import BuiltPackage
 from tests.deploy.stacks import read_yaml
 
 pytestmark = pytest.mark.requirement("SH1")
@@ -51,7 +52,7 @@ def test_what_cannot_be_deployed_is_refused(
 def test_a_folder_that_is_a_file_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "file").touch()
     assert main(["deploy", "calls", "--out", str(tmp_path / "file")]) == 2
-    assert "cannot be written to" in capsys.readouterr().err
+    assert "cannot be written to: it is a file" in capsys.readouterr().err
 
 
 @pytest.mark.requirement("SH2")
@@ -72,3 +73,15 @@ def test_a_module_that_lacks_what_it_imports_is_told_from_one_that_is_not_there(
     assert "cannot be imported: NameError: name 'System' is not defined (shop_that_breaks.py:1)" in (
         capsys.readouterr().err
     )
+
+
+def test_a_package_says_what_is_being_built_while_pip_works(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def built(place: str, architecture: str, python: str, folder: Path) -> BuiltPackage:
+        assert f"building the zip for {architecture}, with wheels that pip downloads" in capsys.readouterr().err
+        return BuiltPackage(folder / "functions.zip", 2**20, 2**21, ("one==1",))
+
+    monkeypatch.setattr("tablewright.deploy.package.building.build_zip", built)
+    assert main(["package", "tasks", "--architecture", "x86_64", "--out", str(tmp_path)]) == 0
+    assert "functions.zip: 1.0 MB, 2.0 MB unpacked" in capsys.readouterr().out

@@ -14,7 +14,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tablewright.cli.argument_parser import Commands, UsageError
+from tablewright.cli.argument_parser import Commands, UsageError, unwritable
 
 if TYPE_CHECKING:
     from tablewright.deploy import BuiltStack, StackSteps
@@ -92,7 +92,7 @@ def _deploy(options: argparse.Namespace) -> int:
         for name, template in steps.items():
             (folder / name).write_text(to_yaml(template, {}, _HEADING), "utf-8")
     except OSError as error:
-        raise UsageError(f"{folder} cannot be written to: {error.strerror}") from None
+        raise UsageError(f"{folder} cannot be written to: {unwritable(error)}") from None
     resources = built.template["Resources"]
     print(f"{folder / TEMPLATE}: {built.name}, {len(resources)} resources in {options.environment}")
     for about, names in (("the programs that are there", first), ("the new programs", [*steps][len(first) :])):

@@ -7,7 +7,7 @@ import re
 import sys
 from pathlib import Path
 
-from tablewright.cli.argument_parser import Commands, UsageError
+from tablewright.cli.argument_parser import Commands, UsageError, unwritable
 from tablewright.cli.deploy.deploy_command import system_at
 
 # What functions of a stack run on.
@@ -44,6 +44,7 @@ def register(commands: Commands) -> None:
 
 
 def _package(options: argparse.Namespace) -> int:
+    from tablewright.cli.progress import StepProgress
     from tablewright.deploy.package.building import build_image, build_zip
     from tablewright.deploy.package.bytecode import can_compile_for
     from tablewright.deploy.package.wheels import PackageError
@@ -57,22 +58,26 @@ def _package(options: argparse.Namespace) -> int:
     folder = Path(options.out)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        if options.image:
-            built = [build_image(options.path, found[1], folder)]
-        else:
-            wanted = dict.fromkeys(options.architecture or _ARCHITECTURES[:1])
-            built = [build_zip(found[1], each, options.python, folder) for each in wanted]
+        with StepProgress() as steps:
+            if options.image:
+                steps.begin("building the image, with wheels that pip downloads")
+                built = [build_image(options.path, found[1], folder)]
+            else:
+                built = []
+                for each in dict.fromkeys(options.architecture or _ARCHITECTURES[:1]):
+                    steps.begin(f"building the zip for {each}, with wheels that pip downloads")
+                    built.append(build_zip(found[1], each, options.python, folder))
     except PackageError as error:
         raise UsageError(str(error)) from None
     except OSError as error:
-        raise UsageError(f"{folder} cannot be written to: {error.strerror}") from None
+        raise UsageError(f"{folder} cannot be written to: {unwritable(error)}") from None
     if not options.image and not can_compile_for(options.python):
         print(
             f"tablewright: warning: sources are not compiled, which costs every start of a function a second or more; "
             f"run this with Python {options.python} to have them compiled",
             file=sys.stderr,
         )
-    for each in built:
-        print(f"{each.path}: {each.size / 2**20:.1f} MB, {each.unpacked / 2**20:.1f} MB unpacked")
-        print(f"  {', '.join(each.distributions)}")
+    for made in built:
+        print(f"{made.path}: {made.size / 2**20:.1f} MB, {made.unpacked / 2**20:.1f} MB unpacked")
+        print(f"  {', '.join(made.distributions)}")
     return 0
