@@ -109,6 +109,13 @@ def test_a_projection_reads_by_patterns_of_its_own(store: Store) -> None:
     assert [each.text for each in store.query(SmallJob.waiting(), limit=2).items] == ["", ""]
 
 
+def test_what_is_read_in_part_is_not_deleted(store: Store) -> None:
+    selection: Any = JobSize.waiting()
+    with pytest.raises(ModelError, match="delete_all needs whole items: give it a selection of Job, not of its projec"):
+        store.delete_all(selection)
+    assert len(sizes(store, selection)) == 4
+
+
 def test_values_of_the_key_may_be_of_fields_that_it_does_not_have(store: Store) -> None:
     assert sizes(store, JobSize.large(2)) == [3, 5]
     assert sorted(sizes(store, JobSize.of_nobody())) == [0, 1, 2, 3, 4]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from tablewright.model import Entity, FieldCondition, Selection, schema_of
+from tablewright.model import Entity, FieldCondition, ModelError, Selection, schema_of
 from tablewright.store.argument_checks import A_QUERY, wrong_argument
 from tablewright.store.context import Context
 from tablewright.store.errors import VersionConflict
@@ -37,6 +37,11 @@ def delete_all(
     """Delete all items of a selection; gives how many."""
     if not isinstance(selection, Selection):
         raise wrong_argument("delete_all", A_QUERY, selection)
+    if selection.projection is not None:
+        raise ModelError(
+            f"delete_all needs whole items: give it a selection of {selection.entity.__name__}, not of its projection "
+            f"{selection.projection.__name__}"
+        )
     schema = schema_of(selection.entity)
     in_batches = schema.batch_obstacle() is None and not schema.large
     pager, entity = begin_read(context, selection, _PAGE, None, None, where)
