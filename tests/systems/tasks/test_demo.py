@@ -30,8 +30,8 @@ def test_a_fill_that_is_repeated_changes_nothing() -> None:
         )
 
     try:
-        assert asyncio.run(fill()) == (2, 1, 3)
+        assert asyncio.run(fill()) == (5, 3, 3)
     finally:
         runtime.close()
-    assert told[-1] == ("users and tasks", 6, 6)
+    assert told[-1] == ("users and tasks", 14, 14)
     assert {user.user_id for user in system.demo_users} == {"ada", "grace", "linus"}

@@ -105,7 +105,7 @@ async def _fill_one(desk: ServiceDesk, number: int, issue: _Issue) -> None:
     acting.set(Actor(_VOICE_AGENT, "set_priority"))
     if ticket.priority is not issue.priority:
         await desk.set_priority(ticket_id, issue.priority)
-    acting.set(Actor(_AGENT, "take_ticket"))
+    acting.set(Actor(_AGENT, "take"))
     if issue.taken and ticket.status is Status.OPEN:
         await desk.take(ticket_id)
     acting.set(Actor(_AGENT, "add_comment"))
