@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tablewright.runtime import DemoUser, OnProgress, Runtime, System
-from tablewright.systems.servicedesk import demo_issues
 from tablewright.systems.servicedesk.api import router
 from tablewright.systems.servicedesk.caller_ids import CallerIds
 from tablewright.systems.servicedesk.desk_search import SEARCH
@@ -31,6 +30,8 @@ def _identities(runtime: Runtime, person: str) -> list[str]:
 
 
 async def _demo(runtime: Runtime, desk: ServiceDesk, on_progress: OnProgress) -> None:
+    from tablewright.systems.servicedesk import demo_issues
+
     def desk_at(time: float) -> ServiceDesk:
         return ServiceDesk(runtime.store, _caller_ids(runtime), lambda: time)
 

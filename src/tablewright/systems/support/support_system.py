@@ -14,7 +14,6 @@ from tablewright.runtime import (
     System,
 )
 from tablewright.systems.support.api import router
-from tablewright.systems.support.demo_tickets import fill
 from tablewright.systems.support.facade import SupportFacade
 from tablewright.systems.support.maintenance_jobs import CONSUMER, OrphanCollector
 from tablewright.systems.support.model import design, tickets
@@ -92,6 +91,8 @@ def _background(runtime: Runtime, facade: SupportFacade) -> Sequence[Background]
 
 
 async def _demo(runtime: Runtime, facade: SupportFacade, on_progress: OnProgress) -> None:
+    from tablewright.systems.support.demo_tickets import fill
+
     await fill(runtime, facade.support, on_progress)
 
 
