@@ -16,9 +16,10 @@ from tablewright.dynamo.expressions import Values
 
 _NAMES, _VALUES = "ExpressionAttributeNames", "ExpressionAttributeValues"
 _NONE: Mapping[str, AttributeValue] = {}
-# So many are kept, of at most so many characters: others are rare, or not an application's.
-_KEPT = 1024
-_SIZE = 1024
+# So many are kept, of at most so many characters: others are rare, or not an application's. A program takes some eighty
+# times the memory of its text.
+_KEPT = 256
+_SIZE = 512
 
 
 class Programs(Protocol):
