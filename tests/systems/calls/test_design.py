@@ -72,8 +72,8 @@ def test_the_demo_can_be_looked_at_by_its_users(alone: Served) -> None:
     # A fill that was cut short is begun anew by the next start.
     asyncio.run(fill())
     asyncio.run(fill())
-    assert told[-1] == ("calls", 7, 7)
-    assert len([item for item in raw.items(alone, calls) if "callId" in item]) == 7
+    assert told[-1] == ("calls", 20, 20)
+    assert len([item for item in raw.items(alone, calls) if "callId" in item]) == 20
     for user in system.demo_users:
         client = alone.client(user.user_id, *(role.name for role in user.roles), path="/calls")
         assert client.get("/users/ada/calls").json()["calls"][0]["status"] == "COMPLETED"
