@@ -20,8 +20,8 @@ DEV := $(VENV)/.dev-installed
 BROWSER := $(VENV)/.browser-installed
 SITE := $(VENV)/.site-installed
 PIP := $(BIN)/python -m pip install --disable-pip-version-check
-# Two more than there are cores on a small machine: a fifth of the time a test waits, for a disk, a process or a lease.
-WORKERS ?= 4
+# One more than there are cores at least: a fifth of the time a test waits, for a disk, a process or a lease.
+WORKERS ?= 3
 DATA ?= ./data
 PORT ?= 8080
 PART ?=
