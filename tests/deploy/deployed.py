@@ -152,7 +152,7 @@ def deployed(name: str, folder: Path) -> Iterator[Deployed]:
             table_name=lambda table: table_name(table, ENVIRONMENT),
         )
         open_things.enter_context(local)
-        served = Served(local.url, runtime, Clock(), [system.system])
+        served = Served(local.url, runtime, Clock(), [system.system], has_search=False)
         open_things.callback(served.close_clients)
         yield Deployed(system, served, local, proxy, engine, account, resources)
 

@@ -46,6 +46,8 @@ class Served:
     runtime: Runtime
     clock: Clock
     systems: Sequence[System]
+    # Functions have no search index, and say so.
+    has_search: bool = True
     _clients: list[httpx.Client] = field(default_factory=list)
 
     def token(self, user_id: str, *roles: str, email: str | None = None, path: str = "") -> str:

@@ -50,12 +50,16 @@ def service_desk(served: Served) -> None:
     ok(served.client("dora", "Admins", path="/servicedesk").get(f"/tickets/{ticket['ticket_id']}/audit"))
     for params in ({"caller": "caller-1"}, {"caller": "caller-1", "open_only": "true"}):
         ok(agent.get("/tickets", params=params))
-    _found(agent, ticket["number"])
+    _found(served, agent, ticket["number"])
 
 
-def _found(client: httpx.Client, query: str) -> None:
-    """A search finds something, once its consumer has heard of it."""
-    wait_for(lambda: ok(client.get("/search", params={"q": query}))["results"])
+def _found(served: Served, client: httpx.Client, query: str) -> None:
+    """A search finds something, once its consumer has heard of it; functions say that they have none."""
+    if served.has_search:
+        wait_for(lambda: ok(client.get("/search", params={"q": query}))["results"])
+    else:
+        refused = client.get("/search", params={"q": query})
+        assert (refused.status_code, refused.json()["type"]) == (501, "/problems/not-offered")
 
 
 def support(served: Served) -> None:
@@ -217,7 +221,7 @@ def engagement(served: Served) -> None:
         f"/customers/c-1/subjects/{program}/scores",
     ):
         ok(admin.get(path))
-    _found(admin, programme.id)
+    _found(served, admin, programme.id)
 
 
 STORIES: dict[str, Callable[[Served], None]] = {

@@ -408,11 +408,12 @@ class Relocation:
         }
         state.phase = "reversing" if there is self._target else "following"
         state.verified = False
-        await self._answer(done=True, held=seconds)
+        # Said before it is answered: a process that is killed in between says it again, where it would never be said.
         self._step(
             f"the tables are open at {there.tables.place}"
             + ("" if seconds is None else f", after {seconds:.2f} s; {here.tables.place} follows")
         )
+        await self._answer(done=True, held=seconds)
 
     async def _answer(self, **answer: Any) -> None:
         state = self._begun
