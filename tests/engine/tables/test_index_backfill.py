@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tablewright.dynamo import Item, LimitExceededException, item_size
-from tablewright.engine import Engine
+from tablewright.engine import Engine, slices
 from tablewright.engine.database import Database
 from tablewright.engine.slices import in_one_go
 from tablewright.engine.storage.group_commit import Storage
@@ -40,8 +40,8 @@ class Bench:
                 create_table(self.db, on_demand())
             self.storage.flush()
 
-    def write(self, number: int, group: str | None, *, remove: bool = False) -> None:
-        item: Item = {"pk": {"S": str(number)}}
+    def write(self, number: int, group: str | None, text: str = "", *, remove: bool = False) -> None:
+        item: Item = {"pk": {"S": str(number)}, "text": {"S": text}}
         if group is not None:
             item["g"] = {"S": group}
         with self.storage.turn():
@@ -103,6 +103,17 @@ def test_a_small_table_is_filled_at_once(bench: Bench) -> None:
     assert bench.status() == ("ACTIVE", None)
     bench.check()
     assert not bench.step()
+
+
+def test_a_step_is_over_when_a_slice_is(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Large items, and many indexes, take longer; small ones are always entered some hundreds at a time."""
+    monkeypatch.setattr(slices, "SLICE_SECONDS", -1.0)
+    for number in range(20):
+        bench.write(number, "g", "x" * 10_000)
+    bench.update(ADD_INDEX)
+    # Seven items are more than what is looked at without the clock.
+    assert [len(bench.entries()), bench.step(), len(bench.entries()), bench.step()] == [7, True, 14, False]
+    bench.check()
 
 
 def test_a_big_table_is_filled_step_by_step(bench: Bench) -> None:

@@ -40,6 +40,7 @@ from types import TracebackType
 from tablewright.dynamo import InternalServerError
 from tablewright.engine.storage import forks
 from tablewright.engine.storage.checkpoint_gate import CheckpointGate
+from tablewright.engine.storage.checkpoint_pace import CheckpointPace
 from tablewright.engine.storage.data_folder import (
     CHECKPOINT_PAGES,
     PAGE_BYTES,
@@ -166,8 +167,9 @@ class Storage:
         # Whether the disk is full; see ``check_room``. And how often it was.
         self.lacks_room = False
         self.releases = 0
-        # From so many pages in the log on, a commit makes a checkpoint.
+        # From so many pages in the log on, a commit makes a checkpoint; from fewer where that would take long.
         self.checkpoint_pages = CHECKPOINT_PAGES
+        self._pace = CheckpointPace()
         # To copy the database with, and how many do.
         self._reading: int | None = None
         self._readers = 0
@@ -360,7 +362,7 @@ class Storage:
 
     def _commit_transaction(self) -> None:
         """COMMIT, and let SQLite make a checkpoint if the log is long; not while somebody copies the database."""
-        limit = self.checkpoint_pages
+        limit = min(self.checkpoint_pages, self._pace.pages)
         if self._reserve is not None:
             limit = _FEW_PAGES if self.lacks_room else min(limit, self._reserve.log_pages)
         if self._log is None or self._gate is None or self._log.frames < limit:
@@ -371,7 +373,11 @@ class Storage:
             is_open |= self.lacks_room and self._log.frames >= _FEW_PAGES_WHILE_COPIED
             try:
                 self.execute(f"PRAGMA wal_autocheckpoint = {limit if is_open else 0}")
+                began, checkpoints = perf_counter(), self._log.checkpoints
                 self.execute("COMMIT")
+                # Right behind a checkpoint the log starts over, and is not as long any more as it was.
+                if is_open and self._log.checkpoints == checkpoints:
+                    self._pace.made(self._log.frames, perf_counter() - began, self._mean_sync)
             finally:
                 self.execute("PRAGMA wal_autocheckpoint = 0")
 

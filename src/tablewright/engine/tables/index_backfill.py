@@ -19,13 +19,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from copy import deepcopy
 from dataclasses import replace
+from time import thread_time
 
 from tablewright.engine.database import Database, checked_row
+from tablewright.engine.slices import SLICE_BYTES, slice_end
 from tablewright.engine.tables.table_schema import Index, Table
 
-# Rows, or bytes of items if these are more: some milliseconds.
+# Rows in a chunk, unless they take longer than a slice; so many entries are always made, if the items are small.
 _CHUNK = 500
-_CHUNK_BYTES = 512 * 1024
+_ENTRIES = 500
 
 
 def step(db: Database) -> bool:
@@ -100,6 +102,7 @@ def _enter(db: Database, table: Table, indexes: Collection[Index], work: str) ->
         (db.setting(name) or 0,),
     )
     entered = last = parsed = 0
+    until = slice_end()
     for key, *columns in rows:
         row = checked_row(table, key, *columns)
         entered, last, parsed = entered + 1, row.id, parsed + len(row.data)
@@ -107,7 +110,7 @@ def _enter(db: Database, table: Table, indexes: Collection[Index], work: str) ->
             if index.holds(row.item):
                 entry = table.index_key(index, row.item, key)
                 execute(f"INSERT OR IGNORE INTO {index.rows} (key, id) VALUES (?, ?)", (entry, row.id))
-        if parsed > _CHUNK_BYTES:
+        if (entered * len(indexes) >= _ENTRIES or parsed > SLICE_BYTES) and thread_time() > until:
             break
     else:
         if entered < _CHUNK:

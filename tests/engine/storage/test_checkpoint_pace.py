@@ -1,0 +1,72 @@
+"""How long the log may be before a checkpoint, by what checkpoints took."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tablewright.engine import Engine
+from tablewright.engine.storage.checkpoint_pace import CheckpointPace
+from tablewright.engine.storage.data_folder import CHECKPOINT_PAGES
+from tests.engine.table_requests import on_demand
+
+Machine = Callable[[int], float]
+FAST_SYNC = 0.001
+
+
+def settled(takes: Machine, sync_seconds: float = FAST_SYNC) -> CheckpointPace:
+    """After some checkpoints on a machine where one of so many pages takes so long."""
+    pace = CheckpointPace()
+    for _ in range(20):
+        pace.made(pace.pages, takes(pace.pages), sync_seconds)
+    return pace
+
+
+@pytest.mark.parametrize("microseconds", [2, 4, 8])
+def test_a_checkpoint_is_made_before_it_takes_long(microseconds: int) -> None:
+    pace = settled(lambda pages: pages * microseconds * 1e-6)
+    assert 0.015 <= pace.pages * microseconds * 1e-6 <= 0.025
+
+
+def test_a_log_is_never_longer_than_its_bound() -> None:
+    assert settled(lambda pages: 0.0).pages == CHECKPOINT_PAGES
+
+
+def test_a_log_is_long_enough_to_be_worth_a_checkpoint() -> None:
+    assert settled(lambda pages: pages * 0.001).pages == 2_000
+
+
+def test_where_syncs_take_long_there_are_no_more_checkpoints_than_they_are_worth() -> None:
+    """Its syncs take the most of a checkpoint then, however short the log is."""
+    pace = settled(lambda pages: 2 * 0.05 + pages * 4e-6, sync_seconds=0.05)
+    assert pace.pages == CHECKPOINT_PAGES
+
+
+def test_one_slow_checkpoint_changes_little() -> None:
+    pace = settled(lambda pages: pages * 2e-6)
+    before = pace.pages
+    pace.made(pace.pages, 10.0, FAST_SYNC)
+    assert pace.pages >= before // 2
+    for _ in range(4):
+        pace.made(pace.pages, pace.pages * 2e-6, FAST_SYNC)
+    assert pace.pages >= before * 0.9
+
+
+def test_an_engine_keeps_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+    with Engine.open(tmp_path) as engine:
+        engine.call("CreateTable", on_demand())
+        storage = engine._storage
+        assert storage._log is not None
+        before = storage._log.checkpoints
+        monkeypatch.setattr(CheckpointPace, "made", lambda pace, pages, seconds, sync_seconds: made.append(pages))
+        storage._pace.pages = 60
+        for number in range(100):
+            item = {"pk": {"S": str(number)}, "v": {"S": "x" * 5_000}}
+            engine.call("PutItem", {"TableName": "music", "Item": item})
+        assert storage._log.checkpoints > before + 1
+        # The log starts over with the commit behind a checkpoint.
+        assert len(made) - (storage._log.checkpoints - before) in (0, 1)
+    assert all(60 <= pages < 90 for pages in made)
