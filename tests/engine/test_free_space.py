@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tablewright.engine import Engine
+from tablewright.engine import Engine, free_space
 from tablewright.engine.storage.log_check import check_log, read_end_mark
 from tests.engine.storage.damage import DATABASE, LOG
 from tests.engine.table_requests import on_demand
@@ -86,3 +86,14 @@ def test_deletes_wake_the_background_work(tmp_path: Path, monkeypatch: pytest.Mo
         fill(engine)
         delete_items(engine)
         assert engine._background._thread is not None
+
+
+def test_a_step_gives_many_pages_back(tmp_path: Path) -> None:
+    with Engine.open(tmp_path) as engine:
+        engine._background.stop()
+        fill(engine)
+        delete_items(engine)
+        pages = engine._storage.execute("PRAGMA page_count").fetchone()[0]
+        with engine._storage.turn():
+            assert free_space.step(engine._database) == 0.0
+        assert engine._storage.execute("PRAGMA page_count").fetchone()[0] <= pages - 100

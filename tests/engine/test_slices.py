@@ -303,6 +303,34 @@ def test_a_table_that_was_never_counted_is_counted_in_slices_by_whatever_describ
     assert sum(counted) >= 2 * ITEMS // 50
 
 
+@pytest.mark.parametrize("measured", [10, 50_000])
+def test_the_items_of_a_table_are_measured_in_slices(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, measured: int
+) -> None:
+    """All of them, or samples of them, and those that its indexes point to."""
+    monkeypatch.setattr(table_description, "_MEASURED_ROWS", measured)
+    monkeypatch.setattr(table_description, "_MEASURED_AT_ONCE", 50)
+    monkeypatch.setattr(table_description, "_COUNTED_AT_ONCE", 50)
+    sizes: list[int] = [0]
+    execute = engine._storage.execute
+
+    def measuring(statement: str, *parameters: Any) -> Any:
+        sizes[-1] += "size" in statement
+        return execute(statement, *parameters)
+
+    monkeypatch.setattr(engine._storage, "execute", measuring)
+    outcome = engine.begin("DescribeTable", {"TableName": "rows"})
+    while isinstance(outcome, Unfinished):
+        sizes.append(0)
+        outcome = outcome.resume()
+    # The last few of the table, and the first of its index.
+    assert max(sizes) <= 2
+    assert sum(sizes) >= ITEMS + min(ITEMS // 50, table_description._SAMPLES)
+    item_bytes = 1 + 2 + 2 + 4 + 1 + 2 + 1 + 2
+    table = orjson.loads(outcome[0])["Table"]
+    assert table["TableSizeBytes"] == pytest.approx(ITEMS * (item_bytes + 1), rel=0.1)
+
+
 def test_a_table_whose_index_is_deleted_meanwhile_is_counted_again_in_slices(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

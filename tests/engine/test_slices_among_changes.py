@@ -309,6 +309,7 @@ def test_a_restore_ends_when_all_of_the_history_was_trimmed(engine: Engine, cloc
     with pytest.raises(DynamoError, match="Point in time recovery"):
         finished(outcome)
     finished(engine.begin("RestoreTableToPointInTime", {**restore}))
+    engine.sweep()
     got = engine.call("GetItem", {"TableName": "restored", "Key": {"pk": {"S": "p"}, "sk": {"N": "0"}}})
     assert got["Item"]["changed"] == {"S": "yes"}
 

@@ -18,6 +18,8 @@ from tablewright.engine.database import Database
 PREFIX = "discarded_"
 
 _SMALL = 1000
+# Rows that are deleted in a statement: few at first, since each may be large.
+_ROWS_AT_FIRST = 4
 _ROWS_AT_ONCE = 500
 _STEP_SECONDS = 0.003
 # How often to look whether a copy that is being made has been given up.
@@ -61,15 +63,19 @@ def step(db: Database) -> float | None:
     if not names:
         return later
     execute, name = db.storage.write(), names[0]
-    until = time.perf_counter() + _STEP_SECONDS
     columns = _key_columns(db, name)
-    while time.perf_counter() < until:
+    began, rows = time.perf_counter(), _ROWS_AT_FIRST
+    took = 0.0
+    while took < _STEP_SECONDS:
         deleted = execute(
-            f"DELETE FROM {name} WHERE ({columns}) IN (SELECT {columns} FROM {name} LIMIT {_ROWS_AT_ONCE})"
+            f"DELETE FROM {name} WHERE ({columns}) IN (SELECT {columns} FROM {name} LIMIT {rows})"
         ).rowcount
-        if deleted < _ROWS_AT_ONCE:
+        if deleted < rows:
             execute(f"DROP TABLE {name}")
             return 0.0 if len(names) > 1 else later
+        before, took = took, time.perf_counter() - began
+        if took - before < _STEP_SECONDS / 4:
+            rows = min(2 * rows, _ROWS_AT_ONCE)
     return 0.0
 
 

@@ -21,7 +21,7 @@ or delete the tables and indexes that it has found: after a ``yield`` it finds t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from time import thread_time
 from typing import Any, TypeAlias, TypeVar
 
@@ -42,6 +42,7 @@ __all__ = [
     "Steps",
     "Unfinished",
     "beside",
+    "deleted_together",
     "finished",
     "in_one_go",
     "settled",
@@ -63,6 +64,9 @@ IS_LARGE = "\0is large"
 No caller can send a member of this name.
 """
 
+# What is deleted together, in bytes: SQLite follows each large item from page to page.
+_DELETED_BYTES = 64 * 1024 * 1024
+
 _T = TypeVar("_T")
 Sliced: TypeAlias = Generator[Any, None, _T]
 """Work in slices: it yields where one ends, perhaps with what is to be done before the next, and returns its result."""
@@ -79,6 +83,16 @@ def slice_end(*, is_first: bool = False) -> float:
     working.
     """
     return thread_time() + (SLICE_SECONDS * _FIRST_PART if is_first else SLICE_SECONDS)
+
+
+def deleted_together(rows: Sequence[tuple[Any, ...]]) -> Sequence[tuple[Any, ...]]:
+    """The first of some rows, as many as can be deleted in a slice, and one at least; each ends with its bytes."""
+    size = 0
+    for number, (*_, length) in enumerate(rows, 1):
+        size += length
+        if size >= _DELETED_BYTES:
+            return rows[:number]
+    return rows
 
 
 def beside(work: Callable[[], _T]) -> Sliced[_T]:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tablewright.dynamo import DynamoError, ValidationException
-from tablewright.engine import Engine
+from tablewright.engine import Engine, slices
 from tablewright.engine.slices import IS_LARGE, Unfinished
 from tests.engine.table_requests import NEW_AND_OLD_IMAGES, attributes, key, on_demand
 
@@ -151,9 +151,9 @@ def test_a_cancelled_transaction_shows_no_more_than_fits_into_a_response(engine:
         engine.call("TransactWriteItems", {"TransactItems": checks})
 
 
-def test_a_new_index_is_filled_by_so_many_bytes_at_a_time(engine: Engine) -> None:
+def test_a_new_index_is_filled_by_so_many_bytes_at_a_time(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     engine._background.stop()
-    # Half a megabyte of them at a time.
+    monkeypatch.setattr(slices, "SLICE_SECONDS", -1.0)
     index = {"IndexName": "by-n", "KeySchema": key("n"), "Projection": {"ProjectionType": "ALL"}}
     more = {"AttributeDefinitions": attributes("n:N"), "GlobalSecondaryIndexUpdates": [{"Create": index}]}
     for number in range(4, 8):

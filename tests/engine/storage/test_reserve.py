@@ -15,6 +15,7 @@ import pytest
 
 from tablewright.dynamo import InternalServerError
 from tablewright.engine import Engine
+from tablewright.engine.storage.data_folder import CHECKPOINT_PAGES
 from tablewright.engine.storage.reserve import Reserve
 from tests.engine.storage.disk import create, keys, put
 from tests.engine.storage.small_disk import MEGABYTE, SmallDisk, mounted
@@ -345,6 +346,8 @@ def test_a_small_folder_has_a_small_reserve(tmp_path: Path) -> None:
 def test_it_is_as_large_as_a_checkpoint_needs_and_gets_smaller_after_it(tmp_path: Path) -> None:
     file = tmp_path / "data/tablewright.reserve"
     with opened(tmp_path / "data") as engine:
+        # Until it is asked for, there is no checkpoint.
+        engine._storage._pace.pages = CHECKPOINT_PAGES
         engine.call("CreateTable", plain())
         for number in range(200):
             put(engine, str(number), 100_000, "plain")

@@ -12,7 +12,8 @@ from tablewright.dynamo import (
     TrimmedDataAccessException,
     ValidationException,
 )
-from tablewright.engine import Engine
+from tablewright.engine import Engine, slices
+from tablewright.engine.streams import shards
 from tests.clocks import Clock
 from tests.engine.streams.music_stream import (
     HOUR,
@@ -141,6 +142,21 @@ def test_background_work_trims_what_nobody_can_read_any_more(engine: Engine, clo
     engine.sweep()
     for table in ("log", "streams"):
         assert database.storage.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
+
+
+def test_large_records_are_trimmed_some_at_a_time(
+    engine: Engine, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create(engine)
+    for number in range(10):
+        put(engine, str(number))
+    clock.now += 24 * HOUR
+    database = engine._database
+    monkeypatch.setattr(slices, "_DELETED_BYTES", 1)
+    with engine._storage.turn():
+        for left in range(9, -1, -1):
+            assert shards.maintain(database) == 0.0
+            assert database.storage.execute("SELECT count(*) FROM log").fetchone() == (left,)
 
 
 def test_closed_shards_are_forgotten_after_a_day(engine: Engine, clock: Clock) -> None:

@@ -26,10 +26,10 @@ from tablewright.dynamo import (
     InvalidRestoreTimeException,
     PointInTimeRecoveryUnavailableException,
 )
-from tablewright.engine.backups.row_copies import ROWS_AT_ONCE, new_copy, next_rowid
+from tablewright.engine.backups.row_copies import ROWS_AT_ONCE, is_over, new_copy, next_rows
 from tablewright.engine.database import Database, Row, checked_row
 from tablewright.engine.discarded_tables import cut_copies, discard
-from tablewright.engine.slices import Sliced, slice_end
+from tablewright.engine.slices import Sliced, deleted_together, slice_end
 from tablewright.engine.storage import sql_schema
 from tablewright.engine.storage.checksums import NOT_COMPARABLE, DamagedRecord, damaged, history_checksum
 from tablewright.engine.tables.table_lookup import find_backup_source
@@ -39,6 +39,8 @@ _DEFAULT_DAYS = 35
 _DAY = 24 * 3600.0
 _TRIM_INTERVAL = 3600.0
 _TRIMMED_AT_ONCE = 500
+# Of changes that take long to read; others must not make them faster than they are noted.
+_NOTED_AT_LEAST = 16
 _MOST = 2**63 - 1
 
 
@@ -137,7 +139,7 @@ def copy_state(db: Database, table: Table, time: float, rows: str, check_source:
     discarded or emptied is not the one that the table has now.
     """
     collected = _last_until(db, table, time)
-    position = 0
+    position = written = 0
     until = slice_end()
     with new_copy(db, table.history, sql_schema.changes_table) as changed:
         while True:
@@ -145,8 +147,8 @@ def copy_state(db: Database, table: Table, time: float, rows: str, check_source:
             execute = db.storage.write()
             collected = _collect_changes(db, table, changed.rows, collected, until)
             if collected == _last_until(db, table, None):
-                following = next_rowid(db, table.rows, position)
-                if following is None:
+                following, size = next_rows(db, table.rows, position)
+                if not size:
                     break
                 execute(
                     f"INSERT INTO {rows} SELECT id, key, size, item FROM {table.rows} WHERE id > ? AND id <= ? "
@@ -154,32 +156,39 @@ def copy_state(db: Database, table: Table, time: float, rows: str, check_source:
                     (position, following),
                 )
                 position = following
-            if thread_time() > until:
+                written += size
+            if is_over(until, written):
                 yield
                 check_source()
                 if changed.is_cut:
                     raise unavailable(table)
-                until = slice_end()
+                until, written = slice_end(), 0
         key = b""
         while some := execute(
-            f"SELECT key, sequence FROM {changed.rows} WHERE key > ? ORDER BY key LIMIT {ROWS_AT_ONCE}", (key,)
+            f"SELECT changed.key, sequence, ifnull(length(item), 0) FROM {changed.rows} AS changed "
+            f"LEFT JOIN {table.history} USING (sequence) "
+            f"WHERE changed.key > ? ORDER BY changed.key LIMIT {ROWS_AT_ONCE}",
+            (key,),
         ).fetchall():
             db.storage.check_room()
             execute = db.storage.write()
-            for _, sequence in some:
+            for _, sequence, size in some:
                 execute(
                     # Where the row was copied before it was changed, it is there already.
                     f"INSERT OR IGNORE INTO {rows} SELECT id, key, size, item FROM {table.history} "
                     "WHERE sequence = ? AND item IS NOT NULL",
                     (sequence,),
                 )
+                written += size
+                if is_over(until, written):
+                    yield
+                    check_source()
+                    if changed.is_cut:
+                        raise unavailable(table)
+                    until, written = slice_end(), 0
+                    db.storage.check_room()
+                    execute = db.storage.write()
             key = some[-1][0]
-            if thread_time() > until:
-                yield
-                check_source()
-                if changed.is_cut:
-                    raise unavailable(table)
-                until = slice_end()
     discard(db, changed.rows)
 
 
@@ -212,8 +221,10 @@ def _collect_changes(db: Database, table: Table, changed: str, last: int, until:
     newest = _last_until(db, table, None)
     while last < newest:
         # Every one of them is checked: their keys and images decide what is restored.
-        for change in history(db, table, last + 1, last + ROWS_AT_ONCE):
+        for noted, change in enumerate(history(db, table, last + 1, last + ROWS_AT_ONCE), 1):
             execute(f"INSERT OR IGNORE INTO {changed} VALUES (?, ?)", (change.key, change.sequence))
+            if noted >= _NOTED_AT_LEAST and thread_time() > until:
+                return change.sequence
         last = min(last + ROWS_AT_ONCE, newest)
         if thread_time() > until:
             break
@@ -261,9 +272,10 @@ def _trim(db: Database, table: Table) -> bool:
     assert table.recovery_days is not None
     horizon = db.clock() - table.recovery_days * _DAY
     oldest = db.storage.execute(
-        f"SELECT sequence, at FROM {table.history} ORDER BY sequence LIMIT {_TRIMMED_AT_ONCE}"
+        f"SELECT sequence, at, ifnull(length(item), 0) FROM {table.history} ORDER BY sequence LIMIT {_TRIMMED_AT_ONCE}"
     ).fetchall()
-    old = [(sequence, at) for sequence, at in oldest if at <= horizon]
+    some = deleted_together(oldest)
+    old = [(sequence, at) for sequence, at, _ in some if at <= horizon]
     if not old:
         return False
     last, at = old[-1]
@@ -275,4 +287,4 @@ def _trim(db: Database, table: Table) -> bool:
         cut_copies(db, table.history)
     # From that change on everything is known, and nothing before it.
     db.save_table(replace(table, recovery_begins=at))
-    return len(old) == _TRIMMED_AT_ONCE
+    return len(old) == len(some)

@@ -20,7 +20,11 @@ from tablewright.engine.database import Database, RowCopy
 from tablewright.engine.discarded_tables import LOOK_SECONDS, new_name
 from tablewright.engine.slices import Sliced, slice_end
 
+# In a statement; one row at least, however large.
 ROWS_AT_ONCE = 200
+_BYTES_AT_ONCE = 256 * 1024
+# What is written in a slice is also committed and synced, together with that of some others.
+_SLICE_BYTES = 1024 * 1024
 
 
 @contextmanager
@@ -50,27 +54,40 @@ def copy_rows(db: Database, copy: RowCopy, check_source: Callable[[], object]) -
 
     ``check_source`` raises when what is copied has been deleted between two slices.
     """
-    until = slice_end()
+    until, written = slice_end(), 0
     while True:
         db.storage.check_room()
         execute = db.storage.write()
-        last = next_rowid(db, copy.source, copy.position)
-        if last is None:
+        last, size = next_rows(db, copy.source, copy.position)
+        if not size:
             return int(execute(f"SELECT count(*) FROM {copy.rows}").fetchone()[0])
         execute(f"INSERT INTO {copy.rows} SELECT * FROM {copy.source} WHERE id > ? AND id <= ?", (copy.position, last))
         copy.position = last
-        if thread_time() > until:
+        written += size
+        if is_over(until, written):
             yield
             check_source()
-            until = slice_end()
+            until, written = slice_end(), 0
 
 
-def next_rowid(db: Database, rows: str, position: int) -> int | None:
-    """The rowid with which the next few rows of an SQL table end; None if there are none."""
-    (last,) = db.storage.execute(
-        f"SELECT max(id) FROM (SELECT id FROM {rows} WHERE id > ? ORDER BY id LIMIT {ROWS_AT_ONCE})", (position,)
-    ).fetchone()
-    return None if last is None else int(last)
+def is_over(until: float, written: int) -> bool:
+    """Whether a slice has lasted long enough, or has written enough."""
+    return written >= _SLICE_BYTES or thread_time() > until
+
+
+def next_rows(db: Database, rows: str, position: int) -> tuple[int, int]:
+    """The rowid with which the next few rows of an SQL table end, and the bytes of their items; no bytes, no rows."""
+    some = f"SELECT id, length(item) AS bytes FROM {rows} WHERE id > ? ORDER BY id LIMIT {ROWS_AT_ONCE}"
+    last, size = db.storage.execute(f"SELECT max(id), sum(bytes) FROM ({some})", (position,)).fetchone()
+    if last is None:
+        return position, 0
+    if size > _BYTES_AT_ONCE:
+        size = 0
+        for rowid, length in db.storage.execute(some, (position,)).fetchall():
+            last, size = rowid, size + length
+            if size >= _BYTES_AT_ONCE:
+                break
+    return last, size
 
 
 def finish(db: Database, copy: RowCopy, name: str) -> None:

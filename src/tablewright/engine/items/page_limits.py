@@ -49,6 +49,17 @@ class PageFill:
         self._bound = self._measured
         return self._measured >= MAX_PAGE_BYTES
 
+    def add_parsed(self, size: int, item: Item, data: bytes | Item) -> bool:
+        """The same for an item that is parsed already, from ``data``, if that is kept as bytes.
+
+        It is measured at once where it is likely that it has to be. Otherwise its bytes are kept until then: thousands
+        of parsed items cost much memory, and each collection of garbage the time to go through them.
+        """
+        if not self._measured or self._unmeasured:
+            return self.add(size, data)
+        self._bound = self._measured = self._measured + page_size(item, self._sort_key)
+        return self._measured >= MAX_PAGE_BYTES
+
 
 def page_size(item: Mapping[str, AttributeValue], sort_key: str | None) -> int:
     """What an item counts for towards the 1 MB of a page.

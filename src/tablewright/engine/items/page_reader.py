@@ -277,7 +277,7 @@ def _take_item(whole: Item, size: int, data: bytes, read: PageRead, page: Page, 
             item = stored
         size = item_size(stored)
     page.size += size
-    full = fill.add(size, item)
+    full = fill.add_parsed(size, item, data if item is whole else item)
     if read.condition is None or read.condition.evaluate(item, read.values):
         if read.projection is not None:
             item = read.projection.apply(item)

@@ -27,6 +27,7 @@ import orjson
 
 from tablewright.dynamo import AccessDeniedException, ResourceNotFoundException, ValidationException
 from tablewright.engine.database import Database
+from tablewright.engine.slices import deleted_together
 from tablewright.engine.storage.checksums import (
     NOT_COMPARABLE,
     DamagedRecord,
@@ -262,7 +263,12 @@ def maintain(db: Database) -> float | None:
     boundary = expired_through(db)
     first = execute("SELECT min(sequence) FROM log").fetchone()[0]
     if first is not None and first <= boundary:
-        _trim(db, first, min(boundary, first + _TRIMMED_AT_ONCE - 1))
+        oldest = execute(
+            "SELECT sequence, ifnull(length(old), 0) + ifnull(length(new), 0) FROM log WHERE sequence <= ? "
+            f"ORDER BY sequence LIMIT {_TRIMMED_AT_ONCE}",
+            (boundary,),
+        ).fetchall()
+        _trim(db, first, deleted_together(oldest)[-1][0])
         return 0.0
     now = db.clock()
     streams = list(all_streams(db))

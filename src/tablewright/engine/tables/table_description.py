@@ -31,6 +31,7 @@ _KEPT_FOR = 20.0
 # Tables and indexes up to these sizes are measured exactly.
 _MEASURED_ROWS = 50_000
 _MEASURED_ENTRIES = 1_000
+_MEASURED_AT_ONCE = 1_000
 _SAMPLES = 10
 _SAMPLE_ROWS = 200
 _COUNTED_AT_ONCE = 5_000
@@ -189,7 +190,7 @@ def with_figures(db: Database, table: Table, description: dict[str, Any]) -> dic
     """A description of the table, with its figures."""
     figures = _figures.get(db, {}).get(table.number)
     # Those of a large table may lack an index that is new.
-    if figures is None or figures.items <= _MEASURED_ROWS:
+    if figures is None or figures.items <= _COUNTED_AT_ONCE:
         in_one_go(figures_counted(db, table))
         figures = _figures[db][table.number]
     description["TableSizeBytes"] = figures.size
@@ -292,11 +293,24 @@ def _check_there(db: Database, rows: str) -> None:
 def _table_figures(db: Database, table: Table) -> Sliced[tuple[int, int]]:
     execute = db.storage.execute
     count = yield from _count(db, table.rows, "id")
-    if count <= _MEASURED_ROWS:
-        return count, execute(f"SELECT coalesce(sum(size), 0) FROM {table.rows}").fetchone()[0]
-    last: int = execute(f"SELECT max(id) FROM {table.rows}").fetchone()[0]
+    until = slice_end()
     rows = size = 0
+    if count <= _MEASURED_ROWS:
+        position: int | None = None
+        some = _MEASURED_AT_ONCE
+        while some == _MEASURED_AT_ONCE:
+            until = yield from _paused(db, until, table.rows)
+            condition, values = ("", ()) if position is None else ("WHERE id > ?", (position,))
+            some, position, bytes_in_some = execute(
+                "SELECT count(*), max(id), coalesce(sum(size), 0) "
+                f"FROM (SELECT id, size FROM {table.rows} {condition} ORDER BY id LIMIT {_MEASURED_AT_ONCE})",
+                values,
+            ).fetchone()
+            size += bytes_in_some
+        return count, size
+    last: int = execute(f"SELECT max(id) FROM {table.rows}").fetchone()[0]
     for sample in range(_SAMPLES):
+        until = yield from _paused(db, until, table.rows)
         in_sample, bytes_in_sample = execute(
             f"SELECT count(*), coalesce(sum(size), 0) "
             f"FROM (SELECT size FROM {table.rows} WHERE id > ? ORDER BY id LIMIT {_SAMPLE_ROWS})",
@@ -304,26 +318,37 @@ def _table_figures(db: Database, table: Table) -> Sliced[tuple[int, int]]:
         ).fetchone()
         rows += in_sample
         size += bytes_in_sample
-    return count, size * count // rows
+    # Unless all of them were deleted meanwhile.
+    return count, size * count // max(rows, 1)
 
 
 def _index_figures(db: Database, table: Table, index: Index) -> Sliced[tuple[int, int]]:
     execute = db.storage.execute
     count = yield from _count(db, index.rows, "key")
-    measured = min(count, _MEASURED_ENTRIES)
-    if index.projected is None:
-        size: int = execute(
-            f"SELECT coalesce(sum(size), 0) FROM (SELECT id FROM {index.rows} LIMIT {measured}) "
-            f"JOIN {table.rows} USING (id)"
-        ).fetchone()[0]
-    else:
-        rows = execute(
-            f"SELECT key, id, size, item FROM (SELECT id FROM {index.rows} LIMIT {measured}) "
-            f"JOIN {table.rows} USING (id)"
-        )
-        size = 0
-        for row in rows:
+    until = slice_end()
+    entries = execute(f"SELECT id FROM {index.rows} LIMIT {min(count, _MEASURED_ENTRIES)}").fetchall()
+    columns = "key, id, size" if index.projected is None else "key, id, size, item"
+    size = 0
+    for entry in entries:
+        row = execute(f"SELECT {columns} FROM {table.rows} WHERE id = ?", entry).fetchone()
+        if row is None:
+            continue
+        if index.projected is None:
+            size += row[2]
+        else:
             # One that is damaged has been logged, and does not count.
             with suppress(DamagedRecord):
                 size += item_size(index.entry(checked_row(table, *row).item))
+        until = yield from _paused(db, until, table.rows, index.rows)
+    measured = len(entries)
     return count, size if measured == count else size * count // measured
+
+
+def _paused(db: Database, until: float, *rows: str) -> Sliced[float]:
+    """Let others have a turn when a slice is over, unless they delete what is measured; gives the end of the next."""
+    if thread_time() <= until:
+        return until
+    yield
+    for each in rows:
+        _check_there(db, each)
+    return slice_end()
