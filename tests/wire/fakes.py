@@ -11,6 +11,7 @@ from tablewright.dynamo import InternalServerError
 from tablewright.engine import Commit, Outcome, StorageFigures
 from tablewright.engine.slices import IS_LARGE
 from tablewright.wire.endpoint import Endpoint
+from tablewright.wire.engine_connection import EngineConnection
 from tablewright.wire.http.connection import Connection
 from tablewright.wire.http.connection_limits import Limits
 from tablewright.wire.http.memory_budget import MemoryBudget
@@ -85,6 +86,12 @@ class FakeHost:
         self.unsent = MemoryBudget(self.limits.unsent_bytes, self.limits.allowance_bytes)
         self.now = 0.0
         self.stopping = False
+
+    def arrive(self, connection: EngineConnection, request: Request, /) -> None:
+        connection.answer(request, self.respond(request))
+
+    def answer_arrivals(self) -> None:
+        pass
 
     def failure_response(self, request: Request, cause: BaseException | None, /) -> bytes:
         raise AssertionError("nothing fails here")

@@ -19,6 +19,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from copy import copy
+from dataclasses import dataclass
 from time import thread_time
 from typing import Any, Final, Protocol
 
@@ -80,6 +81,17 @@ class EngineLike(Protocol):
     def storage_figures(self) -> StorageFigures: ...
 
 
+Prepared = tuple[EngineLike, str, Any, bytes]
+"""A request that an engine can begin: with it, the operation, its input, and the content type of the response."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replied:
+    """A request that needs no further step, but for what is left to do of a long one."""
+
+    reply: Reply | LongRequest
+
+
 class Endpoint:
     """An engine as DynamoDB's endpoint; ``authenticate`` raises for a request that it refuses.
 
@@ -104,35 +116,73 @@ class Endpoint:
         self._check_access = (browser_access or BrowserAccess()).check
 
     def respond(self, request: Request) -> Reply | LongRequest:
-        """The rendered response, and the commit it has to wait for; or what is left to do. Does not raise."""
+        """The rendered response, and the commit it has to wait for; or what is left to do. Does not raise.
+
+        These are the three steps that a request takes; who has many may take each for all of them (``arrivals``).
+        """
+        prepared = self.prepare(request)
+        if isinstance(prepared, Replied):
+            return prepared.reply
+        outcome = self.begin(request, prepared)
+        return outcome.reply if isinstance(outcome, Replied) else self.render(request, prepared, outcome)
+
+    def prepare(self, request: Request) -> Prepared | Replied:
+        """A request whose form is good, ready for the engine. Does not raise."""
         try:
             self._check_access(request)
         except ForbiddenRequest as error:
-            return render(request, error.status, orjson.dumps(error.body()), JSON_1_0), None
+            return Replied((render(request, error.status, orjson.dumps(error.body()), JSON_1_0), None))
         if request.method != b"POST" or request.url != b"/":
             response = self._respond_outside_api(request)
             if response is not None:
-                return response, None
+                return Replied((response, None))
         headers = request.headers
         content_type = headers.get(b"content-type", b"")
         if content_type != JSON_1_0:
             content_type = content_type.partition(b";")[0].strip().lower()
             if content_type not in (JSON, JSON_1_0):
                 if request.body:
-                    return render(request, 404, _NOT_FOUND), None
+                    return Replied((render(request, 404, _NOT_FOUND), None))
                 content_type = JSON
         if len(request.body) > LARGE_BODY or b"content-encoding" in headers:
             # With a body of its own: the connection does not keep it.
             held, document = copy(request), LargeDocument()
-            return LongRequest(
+            large = LongRequest(
                 lambda: self._staged(held, content_type, self._prepared, held, document),
                 len(held.body),
                 free=document.free,
             )
+            return Replied(large)
         if not self._may_begin() and headers.get(b"x-amz-target") in MAY_TAKE_LONG:
+            # As it came, since there may be many of them.
             later = copy(request)
-            return LongRequest(lambda: self._staged(later, content_type, self._begun, later))
-        return self._staged(request, content_type, self._begun, request)
+            return Replied(LongRequest(lambda: self._staged(later, content_type, self._begun, later)))
+        try:
+            engine, operation, checked = self._checked(request)
+        except Exception as error:
+            return Replied(self._failed(request, content_type, error))
+        return engine, operation, checked, content_type
+
+    def begin(self, request: Request, prepared: Prepared) -> Outcome | Replied:
+        """What the engine answers to a request, or the response where it refuses. Does not raise."""
+        engine, operation, checked, content_type = prepared
+        try:
+            outcome = engine.begin(operation, checked)
+        except Exception as error:
+            return Replied(self._failed(request, content_type, error))
+        if type(outcome) is tuple:
+            return outcome
+        return Replied(self._unfinished(request, content_type, outcome))
+
+    def render(self, request: Request, prepared: Prepared, outcome: Outcome) -> Reply | LongRequest:
+        """The response of a request that the engine has answered. Does not raise."""
+        _, operation, _, content_type = prepared
+        body, commit = outcome
+        if body == _NOTHING and operation in WITHOUT_OUTPUT:
+            body = b""
+        if len(body) <= RENDERED_AT_ONCE:
+            return render(request, 200, body, content_type), commit
+        return _reply(request, 200, body, content_type, commit)
 
     def _begun(self, request: Request) -> Any:
         engine, operation, checked = self._checked(request)
@@ -175,17 +225,26 @@ class Endpoint:
                 if body == _NOTHING and _operation(request) in WITHOUT_OUTPUT:
                     body = b""
                 return _reply(request, 200, body, content_type, commit)
-            following, beside = outcome, None
-            if isinstance(outcome, Unfinished):
-                following, beside = outcome.resume, outcome.beside
-            return LongRequest(lambda: self._staged(request, content_type, following), has_begun=True, beside=beside)
-        except DynamoError as error:
+        except Exception as error:
+            return self._failed(request, content_type, error)
+        return self._unfinished(request, content_type, outcome)
+
+    def _unfinished(self, request: Request, content_type: bytes, outcome: Any) -> LongRequest:
+        """A request with the work that is left."""
+        following, beside = outcome, None
+        if isinstance(outcome, Unfinished):
+            following, beside = outcome.resume, outcome.beside
+        return LongRequest(lambda: self._staged(request, content_type, following), has_begun=True, beside=beside)
+
+    def _failed(self, request: Request, content_type: bytes, error: Exception) -> Reply | LongRequest:
+        """The response to a request that was refused, or that nobody expected to fail."""
+        if isinstance(error, DynamoError):
             return _reply(request, error.status, orjson.dumps(error.body()), content_type, error.commit)
-        except BodyTooLarge:
+        if isinstance(error, BodyTooLarge):
             return render(request, 413, b""), None
-        except Exception:
-            _log.exception("%s failed", request.headers.get(b"x-amz-target", b"").decode("latin-1"))
-            return self.failure_response(request), None
+        target = request.headers.get(b"x-amz-target", b"").decode("latin-1")
+        _log.error("%s failed", target, exc_info=error)
+        return self.failure_response(request), None
 
     @staticmethod
     def failure_response(request: Request, cause: BaseException | None = None) -> bytes:

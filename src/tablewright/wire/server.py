@@ -26,6 +26,7 @@ from functools import partial
 from ipaddress import ip_address
 
 from tablewright.engine import Commit
+from tablewright.wire.arrivals import Arrivals
 from tablewright.wire.browser_access import BrowserAccess
 from tablewright.wire.endpoint import Endpoint, EngineLike
 from tablewright.wire.engine_connection import DurableCallback, EngineConnection, MeasuredConnection
@@ -75,6 +76,8 @@ class Server(ConnectionRegistry):
         self.long_requests = LongRequests(self._flush_later)
         endpoint = Endpoint(engine, authenticate, self._browser_access, self.long_requests.may_begin)
         self.respond = endpoint.respond
+        arrivals = Arrivals(endpoint, self._connections, self.unsent, lambda callback: self._loop.call_soon(callback))
+        self.arrive, self.answer_arrivals = arrivals.add, arrivals.answer_all
         self.failure_response = endpoint.failure_response
         self.host = host
         self.port = port

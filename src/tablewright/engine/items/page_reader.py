@@ -230,13 +230,14 @@ def _take_stored(rows: Rows, read: PageRead, page: Page, fill: PageFill) -> byte
         if len(items) == limit:
             page.scanned, page.is_full = limit, True
             return contents[-1]
-        if len(some) == wanted:
-            # Most pages end here, and looking at the clock is not cheap.
-            if not until:
-                until = slice_end(is_first=len(items) == wanted)
-            if thread_time() > until:
-                return contents[-1]
-            wanted = min(_FETCHED_AT_ONCE, 1 + _FETCHED_BYTES * len(some) // sum(map(len, contents)))
+        if len(some) < wanted:
+            # There are no more. Most pages end here, and looking at the clock is not cheap.
+            break
+        if not until:
+            until = slice_end(is_first=len(items) == wanted)
+        if thread_time() > until:
+            return contents[-1]
+        wanted = min(_FETCHED_AT_ONCE, 1 + _FETCHED_BYTES * len(some) // sum(map(len, contents)))
     page.scanned = len(items)
     return None
 

@@ -85,6 +85,8 @@ class Connection(asyncio.Protocol):
         self._body: bytes | bytearray = b""
         self._pieces: list[bytes] = []  # of the body, that came with the last read
         self._body_size = 0
+        # Whether a request is with the host that is neither answered nor in the queue.
+        self.arrived = False
         self._queue: deque[PendingResponse] = deque()
         self._queued_bytes = 0
         self._written = 0  # the size of the last large response
@@ -191,7 +193,7 @@ class Connection(asyncio.Protocol):
     def eof_received(self) -> bool:
         self._client_done = True
         # The transport stays open for the responses still to be sent, and closes after the last of them.
-        return bool(self._queue or self._backlog)
+        return bool(self._queue or self._backlog or self.arrived)
 
     def pause_writing(self) -> None:
         self._writing_paused = True
@@ -278,7 +280,10 @@ class Connection(asyncio.Protocol):
             return  # the parser asks for another protocol next
         if b"upgrade" in request.headers and self._parser.should_upgrade():
             return
-        if self._backlog or self._writing_paused or len(self._queue) >= self._limits.pipelined:
+        if self.arrived:
+            # One at a time: whether there is room for the next response is known after this one.
+            self.answer_arrived()
+        if self._backlog or self._writing_paused or self.arrived or len(self._queue) >= self._limits.pipelined:
             self._backlog.append(request)
             self._backlog_bytes += len(request.body)
             if not self._account_received():
@@ -303,7 +308,10 @@ class Connection(asyncio.Protocol):
 
     @abstractmethod
     def respond(self, request: Request) -> None:
-        """Sends the response to a request, now or later."""
+        """Sends the response to a request, now or later; ``arrived`` until it is sent or in the queue."""
+
+    def answer_arrived(self) -> None:
+        """Has the request answered now that has arrived."""
 
     @abstractmethod
     def unavailable_response(self, request: Request) -> bytes:
@@ -353,12 +361,15 @@ class Connection(asyncio.Protocol):
             self.send(self.unavailable_response(request), request)
         else:
             self.respond(request)
-        request.body = b""  # what waits for a commit needs the rest of the request only
-        if self._received.charged:
-            self._account_received()
+        if not self.arrived:
+            request.body = b""  # what waits for a commit needs the rest of the request only
+            if self._received.charged:
+                self._account_received()
 
     def send(self, response: bytes, request: Request | None) -> None:
         """Sends a response that is ready, after those to all earlier requests."""
+        if request is None and self.arrived:
+            self.answer_arrived()
         last = request is not None and not request.keep_alive
         if self._queue or self._writing_paused:
             self.enqueue(PendingResponse(last, response, True))
@@ -383,7 +394,7 @@ class Connection(asyncio.Protocol):
             transport.set_write_buffer_limits(0)
             self._written = len(response)
         transport.write(response)
-        done = self._client_done and not (self._queue or self._backlog)
+        done = self._client_done and not (self._queue or self._backlog or self.arrived)
         if last or done or (self._host.stopping and self.idle):
             self._close()
         elif self._refused:
@@ -399,6 +410,10 @@ class Connection(asyncio.Protocol):
     def _resume(self) -> None:
         """Processes requests that had to wait, and reads on once there are none."""
         while self._backlog and not self._writing_paused and len(self._queue) < self._limits.pipelined:
+            if self.arrived:
+                self.answer_arrived()
+            if self.arrived:
+                return
             request = self._backlog.popleft()
             self._backlog_bytes -= len(request.body)
             self._respond(request)
@@ -443,7 +458,7 @@ class Connection(asyncio.Protocol):
 
     @property
     def idle(self) -> bool:
-        return not (self._queue or self._backlog or self._reading_head or self._reading_body)
+        return not (self._queue or self._backlog or self.arrived or self._reading_head or self._reading_body)
 
     def stop(self) -> None:
         """Closes a connection that waits for its next request; a busy one closes after its response."""
