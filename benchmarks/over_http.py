@@ -54,10 +54,12 @@ def measure_with(connections: int, part: str, seconds: float, rounds: int) -> Se
                 seconds_before = JAVA_WARM_UP if server.name in dynamodb_local.NAMES else WARM_UP
                 one = load.Load(server.port, requests(server, operation, 0, connections), seconds_before)
                 generator.submit(load.run, one).result()
+                server.wait_until_quiet()
             for turn in range(rounds):
                 for server in running:
                     one = load.Load(server.port, requests(server, operation, turn, connections), seconds)
                     result = generator.submit(load.run, one).result()
+                    server.wait_until_quiet()
                     if result.failed:
                         if server.name.startswith(OURS):
                             raise RuntimeError(f"{operation} failed: {result.first_failure}")
@@ -136,6 +138,7 @@ def section(results: Results, connections: int, part: str) -> Section:
             " moto keep nothing",
             f"DynamoDB Local {dynamodb_local.VERSION} with {' '.join(dynamodb_local.JVM)}; before an operation is"
             f" measured, it runs for {JAVA_WARM_UP:g} s there, and for {WARM_UP:g} s on the others",
+            "each is measured once the one before it has done all that it was asked for",
             f"query answers {workload.PER_PARTITION} items of about 500 bytes; transact writes two items;"
             f" {ITEMS:,} items",
         ],

@@ -41,6 +41,20 @@ HEADERS = {
 class Server:
     name: str
     port: int
+    pid: int = 0
+
+    def wait_until_quiet(self) -> None:
+        """Wait until it has done what it was asked for: some go on for seconds after their clients have left, and would
+        take the processor from whoever is measured next.
+        """
+        deadline = time.monotonic() + 30
+        before = _processor_ticks(self.pid)
+        while before is not None and time.monotonic() < deadline:
+            time.sleep(0.2)
+            now = _processor_ticks(self.pid)
+            if now is None or now - before <= 1:
+                return
+            before = now
 
     def request(self, operation: str, body: dict[str, Any]) -> bytes:
         """The bytes of one request, prepared for the load generator."""
@@ -61,6 +75,15 @@ class Server:
         if response.status != 200:
             raise RuntimeError(f"{self.name} answered {operation} with {response.status}: {content.decode()}")
         return json.loads(content)
+
+
+def _processor_ticks(pid: int) -> int | None:
+    """The processor time of a process, in hundredths of a second; None where the system does not tell."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
+    return int(fields[11]) + int(fields[12])
 
 
 def commands(folder: Path) -> dict[str, list[str]]:
@@ -132,7 +155,7 @@ def started(name: str, command: list[str]) -> Iterator[Server]:
     process = subprocess.Popen(arguments, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         _wait_for(port, process, name)
-        yield Server(name, port)
+        yield Server(name, port, process.pid)
     finally:
         process.terminate()
         try:

@@ -455,3 +455,11 @@ def test_dynamodb_local_is_fetched_once(toolchain: Callable[[str, str], None], t
     assert "-inMemory" in in_memory
     assert on_file[on_file.index("-dbPath") + 1] == str(tmp_path / "data")
     assert (tmp_path / "data").is_dir()
+
+
+def test_a_server_is_waited_for_until_it_has_done_what_it_was_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks = iter([0, 20, 39, 40])
+    monkeypatch.setattr(servers, "_processor_ticks", lambda pid: next(ticks))
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
+    servers.Server("moto", 1, 1).wait_until_quiet()
+    assert next(ticks, None) is None
