@@ -25,6 +25,13 @@ ITEMS = 200_000
 BATCH = 25
 CROWDS = (60, 300)
 TABLE, WIDE = "Crowd", "Wide"
+# What the service would refuse as well: to find that out is costly enough.
+REFUSED = (
+    "80,000 attribute definitions",
+    "300,000 names that nothing uses",
+    "16 MB of empty lists",
+    "update, a long list appended to itself 140 times",
+)
 
 Json = dict[str, Any]
 Costly = tuple[str, str, Json]
@@ -40,16 +47,29 @@ def measure(seconds: float, rounds: int) -> Section:
         connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=600)
         fill(server, connection)
         with ProcessPoolExecutor(1, get_context("spawn")) as client:
-            quiet = watch(client, server, lambda: time.sleep(3.0))[1]
-            for name, operation, body in costly():
-                content = json.dumps(body, separators=(",", ":"))
 
-                def send(operation: str = operation, content: str = content) -> None:
+            def measured(name: str, operation: str, body: Json) -> list[str]:
+                content = json.dumps(body, separators=(",", ":"))
+                statuses: list[int] = []
+
+                def send() -> None:
                     headers = {**HEADERS, "X-Amz-Target": f"DynamoDB_20120810.{operation}"}
                     connection.request("POST", "/", content, headers)
-                    connection.getresponse().read()
+                    response = connection.getresponse()
+                    response.read()
+                    statuses.append(response.status)
 
-                rows.append(row(name, len(content), *watch(client, server, send)))
+                took, waited = watch(client, server, send)
+                expected = 400 if name in REFUSED else 200
+                if statuses != [expected]:
+                    raise RuntimeError(f"{name}: answered with {statuses[0]}, and {expected} was expected")
+                return row(name, len(content), took, waited)
+
+            quiet = watch(client, server, lambda: time.sleep(3.0))[1]
+            *requests, deletion = costly()
+            rows += [measured(*each) for each in requests]
+            # Nothing is in the background any more, and the table can be deleted in the end.
+            wait_until_active(server, connection)
             for count in CROWDS:
                 content = json.dumps({**filtered(), "Limit": 2000}, separators=(",", ":"))
 
@@ -63,6 +83,7 @@ def measure(seconds: float, rounds: int) -> Section:
                         *watch(client, server, arrive),
                     )
                 )
+            rows.append(measured(*deletion))
     return Section(
         PART,
         "What others wait while one request is costly",
@@ -95,9 +116,26 @@ def crowd(server: Server, count: int, content: str) -> None:
         connection.connect()
     for connection in connections:
         connection.request("POST", "/", content, {**HEADERS, "X-Amz-Target": "DynamoDB_20120810.Scan"})
+    statuses = set()
     for connection in connections:
-        connection.getresponse().read()
+        response = connection.getresponse()
+        response.read()
+        statuses.add(response.status)
         connection.close()
+    if statuses != {200}:
+        raise RuntimeError(f"a crowd was answered with {sorted(statuses)}")
+
+
+def wait_until_active(server: Server, connection: http.client.HTTPConnection) -> None:
+    """Return once no table is being restored, and no index filled."""
+    while True:
+        names = server.call(connection, "ListTables", {})["TableNames"]
+        tables = [server.call(connection, "DescribeTable", {"TableName": name})["Table"] for name in names]
+        indexes = [index for table in tables for index in table.get("GlobalSecondaryIndexes", ())]
+        statuses = {*(table["TableStatus"] for table in tables), *(index["IndexStatus"] for index in indexes)}
+        if statuses == {"ACTIVE"}:
+            return
+        time.sleep(0.5)
 
 
 def watch(client: ProcessPoolExecutor, server: Server, work: Any) -> tuple[float, float]:

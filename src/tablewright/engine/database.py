@@ -31,6 +31,7 @@ from tablewright.dynamo import (
 from tablewright.engine.large_documents import LargeDocument
 from tablewright.engine.storage.checksums import (
     NOT_COMPARABLE,
+    SEAL_BYTES,
     DamagedRecord,
     check_record,
     damaged,
@@ -102,11 +103,21 @@ def damaged_item(table: Table, key: bytes) -> DamagedRecord:
 class Images:
     """A new item as it is stored; and, of it and the one before, the attributes that keys and expiry are made of."""
 
-    data: bytes
+    # Sealed, and as SQLite takes it: to make that of a megabyte takes as long as to store it. Without an item, nothing.
+    stored: bytearray
     before: Item | None
     after: Item | None
     # Whether the items are equal, as far as anybody can tell.
     is_same: bool = False
+
+    @property
+    def data(self) -> bytes:
+        """The new item as JSON."""
+        return bytes(self.stored[:-SEAL_BYTES])
+
+    def is_stored_in(self, row: Row) -> bool:
+        """Whether the new item is the one that a row has, byte by byte."""
+        return len(self.stored) == len(row.data) + SEAL_BYTES and self.stored.startswith(row.data)
 
 
 @dataclass(slots=True, eq=False)
@@ -366,8 +377,14 @@ class Database:
                 # Its own pages are free before they are needed again.
                 self.storage.check_room_for(old.size * (kept - 1))
             data = b""
+        elif images is not None:
+            data = b""
+            if old is not None and images.is_stored_in(old):
+                return
+            if self.storage.lacks_room:
+                self.check_room(table, old, size)
         else:
-            data = orjson.dumps(new) if images is None else images.data
+            data = orjson.dumps(new)
             if old is not None and old.data == data:
                 return
             if self.storage.lacks_room:
@@ -376,7 +393,9 @@ class Database:
         if self._watches:
             self._note_change(table, key)
         if old is None:
-            rowid = self._insert(table, key, size, data)
+            rowid = self._insert(
+                table, key, size, _blob(sealed(table.seed, size, data)) if images is None else images.stored
+            )
         elif new is None:
             rowid = old.id
             execute(table.delete_row, (rowid,))
@@ -385,7 +404,8 @@ class Database:
                 self.on_schedule()
         else:
             rowid = old.id
-            execute(table.update_row, (size, _blob(sealed(table.seed, size, data)), rowid))
+            item = _blob(sealed(table.seed, size, data)) if images is None else images.stored
+            execute(table.update_row, (size, item, rowid))
         if self.unfinished_copies:
             self._follow_copies(table, rowid)
         if not table.needs_old_image:
@@ -402,6 +422,7 @@ class Database:
             is_same = before is not None and new is not None and same_item(before, new)
         else:
             is_same = images.is_same
+            data = b"" if new is None else images.data
         if not is_same:
             self._log(table, old, new if before is None else before, new is None, data, principal)
 
@@ -410,11 +431,10 @@ class Database:
         if old is None or size > old.size or table.recovery_days is not None or table.view_type is not None:
             self.storage.check_room()
 
-    def _insert(self, table: Table, key: bytes, size: int, data: bytes) -> int:
+    def _insert(self, table: Table, key: bytes, size: int, item: bytearray) -> int:
         """Insert a row under the rowid that its key gives, or another where that one is taken; gives the rowid."""
         execute = self.storage.execute
         rowid = row_id(key)
-        item = _blob(sealed(table.seed, size, data))
         if not execute(table.insert_row, (rowid, _blob(key), size, item)).rowcount:
             displaced = execute(f"INSERT INTO {table.rows} (key, size, item) VALUES (?, ?, ?)", (key, size, item))
             assert displaced.lastrowid is not None

@@ -114,3 +114,12 @@ def test_old_changes_are_trimmed_some_at_a_time(engine: Engine, clock: Clock, mo
             left.append(database.storage.execute(count).fetchone()[0])
     # The first changes have no item before them.
     assert left == [50, 40, 30, 20, 10, 0]
+
+
+def test_rows_whose_items_are_lost_are_rows_as_well(engine: Engine) -> None:
+    """A backup has them, too, and the others behind them."""
+    engine._storage.write()(f"UPDATE {engine._database.tables['music'].rows} SET item = x''")
+    engine.flush()
+    engine.call("CreateBackup", {"TableName": "music", "BackupName": "all"})
+    (rows,) = engine._storage.execute("SELECT count(*) FROM backup_1").fetchone()
+    assert rows == ITEMS

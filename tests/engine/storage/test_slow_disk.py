@@ -188,6 +188,31 @@ def test_a_server_answers_others_during_a_sync(engine: Engine, disk: SlowDisk) -
         assert (writer.receive().status, other.receive().status) == (200, 200)
 
 
+def test_a_server_answers_others_while_a_large_transaction_is_synced_on_a_fast_disk(
+    engine: Engine, disk: SlowDisk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(group_commit, "_SLOW_SYNC", 3600.0)
+    monkeypatch.setattr(group_commit, "_FAST_SYNC", 3600.0)
+    engine.call(*PUT)
+    assert not engine.syncs_slowly
+    texts = {"text": {"S": "x" * 300_000}}
+    puts = [{"Put": {"TableName": "things", "Item": {**item("a", str(number)), **texts}}} for number in range(10)]
+    transaction = {"TransactItems": puts, "ClientRequestToken": "once"}
+    with serve_in_thread(engine) as url, Client(url) as writer, Client(url) as other, Client(url) as third:
+        disk.is_blocked = True
+        writer.send(sent("TransactWriteItems", transaction))
+        assert disk.began.wait(30)
+        assert b'"Item"' in other.ask(sent(*get("b", "1"))).body
+        third.send(sent(*get("a", "7")))
+        # It waits, as its item may be lost; and others go on.
+        assert b'"Item"' in other.ask(sent(*get("b", "1"))).body
+        disk.released.set()
+        assert writer.receive().status == 200
+        assert b"xxx" in third.receive().body
+    engine.call(*PUT)
+    assert not engine.syncs_slowly
+
+
 def test_the_disk_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seconds = 0.03
     monkeypatch.setattr(WriteAheadLog, "sync", lambda log: time.sleep(seconds))

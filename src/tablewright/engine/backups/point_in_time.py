@@ -147,15 +147,16 @@ def copy_state(db: Database, table: Table, time: float, rows: str, check_source:
             execute = db.storage.write()
             collected = _collect_changes(db, table, changed.rows, collected, until)
             if collected == _last_until(db, table, None):
-                following, size = next_rows(db, table.rows, position)
-                if not size:
+                following = next_rows(db, table.rows, position)
+                if following is None:
                     break
+                last, size = following
                 execute(
                     f"INSERT INTO {rows} SELECT id, key, size, item FROM {table.rows} WHERE id > ? AND id <= ? "
                     f"AND key NOT IN (SELECT key FROM {changed.rows})",
-                    (position, following),
+                    (position, last),
                 )
-                position = following
+                position = last
                 written += size
             if is_over(until, written):
                 yield

@@ -58,9 +58,10 @@ def copy_rows(db: Database, copy: RowCopy, check_source: Callable[[], object]) -
     while True:
         db.storage.check_room()
         execute = db.storage.write()
-        last, size = next_rows(db, copy.source, copy.position)
-        if not size:
+        following = next_rows(db, copy.source, copy.position)
+        if following is None:
             return int(execute(f"SELECT count(*) FROM {copy.rows}").fetchone()[0])
+        last, size = following
         execute(f"INSERT INTO {copy.rows} SELECT * FROM {copy.source} WHERE id > ? AND id <= ?", (copy.position, last))
         copy.position = last
         written += size
@@ -75,12 +76,12 @@ def is_over(until: float, written: int) -> bool:
     return written >= _SLICE_BYTES or thread_time() > until
 
 
-def next_rows(db: Database, rows: str, position: int) -> tuple[int, int]:
-    """The rowid with which the next few rows of an SQL table end, and the bytes of their items; no bytes, no rows."""
-    some = f"SELECT id, length(item) AS bytes FROM {rows} WHERE id > ? ORDER BY id LIMIT {ROWS_AT_ONCE}"
+def next_rows(db: Database, rows: str, position: int) -> tuple[int, int] | None:
+    """The rowid that the next few rows of an SQL table end with, and the bytes of their items; None without any."""
+    some = f"SELECT id, ifnull(length(item), 0) AS bytes FROM {rows} WHERE id > ? ORDER BY id LIMIT {ROWS_AT_ONCE}"
     last, size = db.storage.execute(f"SELECT max(id), sum(bytes) FROM ({some})", (position,)).fetchone()
     if last is None:
-        return position, 0
+        return None
     if size > _BYTES_AT_ONCE:
         size = 0
         for rowid, length in db.storage.execute(some, (position,)).fetchall():

@@ -28,6 +28,7 @@ from tablewright.engine.database import Database, Images, Row
 from tablewright.engine.items.consumed_capacity import Meter
 from tablewright.engine.items.write import Write
 from tablewright.engine.slices import LARGE_ITEM, SLICE_BYTES, Sliced, beside
+from tablewright.engine.storage.checksums import sealed
 from tablewright.engine.tables.table_schema import Table
 
 # How often rows that were changed are planned again before that is done in the slice of the write.
@@ -76,18 +77,19 @@ def plan_large(
         planned.metered.change(write.table, row, new, planned.size, factor)
     if answer is not None and (answered := answer(row, new)) is not None:
         planned.answer = orjson.Fragment(orjson.dumps(answered))
-    planned.images = _images(write.table, row, new)
+    planned.images = _images(write.table, row, new, planned.size)
     planned.new = planned.images.after
     return planned
 
 
-def _images(table: Table, old: Row | None, new: Item | None) -> Images:
+def _images(table: Table, old: Row | None, new: Item | None, size: int) -> Images:
+    stored = bytearray() if new is None else bytearray(sealed(table.seed, size, orjson.dumps(new)))
     if not table.needs_old_image:
-        return Images(b"" if new is None else orjson.dumps(new), None, None if new is None else {})
+        return Images(stored, None, None if new is None else {})
     names = {*table.key.names, *table.index_key_names, *([] if table.time_to_live is None else [table.time_to_live])}
     before = None if old is None else old.item
     return Images(
-        b"" if new is None else orjson.dumps(new),
+        stored,
         None if before is None else {name: value for name, value in before.items() if name in names},
         None if new is None else {name: value for name, value in new.items() if name in names},
         before is not None and new is not None and same_item(before, new),

@@ -242,6 +242,7 @@ def write_all(
             if planned_again is None or (token is not None and replayed(db, token, fingerprint) is not None):
                 return None
             plans = planned_again
+            db.storage.expect(sum(len(planned.images.stored) for planned in plans if planned.images is not None))
             break
         plans.append(plan(write, row))
     if any(planned.refusal for planned in plans):

@@ -54,6 +54,9 @@ def damaged(what: str) -> DamagedRecord:
     return DamagedRecord(what)
 
 
+SEAL_BYTES = 4
+
+
 def sealed(seed: int, size: int, data: bytes) -> bytes:
     """An item as it is stored: with four bytes behind it that make its CRC ``whole_crc``."""
     return data + _pack_end(crc32(data, size) ^ seed)

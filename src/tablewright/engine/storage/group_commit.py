@@ -11,9 +11,9 @@ A response may leave only when everything that it could have seen is durable: ``
 for, for reads and errors as much as for writes. It is the same object all the way: ``Engine.execute`` returns it, a
 ``DynamoError`` carries it, and the wire sends the response when it is durable.
 
-On a disk that takes long to sync (``syncs_slowly``), a commit notes the rows that it touches, and a read that says what
-it has read (``has_read``) waits only for a commit that touched some of it. On a fast one that would cost more than the
-wait. Whoever has an event loop leaves the sync to a thread then, and does it on the loop otherwise.
+On a disk that takes long to sync, or with much to sync (``syncs_slowly``), a commit notes the rows that it touches, and
+a read that says what it has read (``has_read``) waits only for a commit that touched some of it. Otherwise that would
+cost more than the wait. Whoever has an event loop leaves the sync to a thread then, and does it on the loop otherwise.
 
 When the disk is full, what the reserve occupied is released, and operations that need room are refused until there is
 some (``check_room``); those that delete go on, with frequent checkpoints so that the log does not grow.
@@ -73,6 +73,8 @@ _UNSURE = "The disk failed to sync, and what it holds is unknown; restart to rea
 # than it gains.
 _SLOW_SYNC = 0.010
 _FAST_SYNC = 0.004
+# Bytes that take long to sync at once.
+_MUCH = 2 * 1024 * 1024
 # Of SQLite's virtual machine.
 _STEPS_BETWEEN_CALLS = 1_000_000
 
@@ -151,8 +153,9 @@ class Storage:
         self.open_commit: Commit | None = None
         self._unsynced: list[Commit] = []
         self._sync_lock = threading.RLock()
-        # Whether a sync takes so long that nobody should wait for it who need not: by their mean, of late.
-        self.syncs_slowly = False
+        # Whether a sync takes so long that nobody should wait for it who need not: by their mean, or since much will be
+        # written.
+        self.syncs_slowly = self._is_slow = self._expects_much = False
         self._mean_sync = 0.0
         # Whether the turn may have seen everything; if not, the commit that it depends on.
         self.depends_on_all = True
@@ -223,6 +226,11 @@ class Storage:
             else:
                 touched.add((table, key))
         return self.execute
+
+    def expect(self, size: int) -> None:
+        """An operation is about to write so many bytes. The sync of many takes long on a fast disk as well."""
+        if size >= _MUCH and self._log is not None:
+            self.syncs_slowly = self._expects_much = True
 
     def keep(self) -> None:
         """What this turn has written so far is complete, even if the rest of it fails."""
@@ -411,8 +419,10 @@ class Storage:
     def _timed_sync(self, log: WriteAheadLog) -> None:
         began = perf_counter()
         log.sync()
-        self._mean_sync += (perf_counter() - began - self._mean_sync) / 4
-        self.syncs_slowly = self._mean_sync > (_FAST_SYNC if self.syncs_slowly else _SLOW_SYNC)
+        if not self._expects_much:
+            self._mean_sync += (perf_counter() - began - self._mean_sync) / 4
+            self._is_slow = self._mean_sync > (_FAST_SYNC if self._is_slow else _SLOW_SYNC)
+        self.syncs_slowly, self._expects_much = self._is_slow, False
 
     def _checkpoint(self, log_size: int) -> None:
         """Make a checkpoint, since SQLite does not seem to succeed with its own; later, if somebody is at work."""

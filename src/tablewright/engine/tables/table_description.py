@@ -327,14 +327,15 @@ def _index_figures(db: Database, table: Table, index: Index) -> Sliced[tuple[int
     count = yield from _count(db, index.rows, "key")
     until = slice_end()
     entries = execute(f"SELECT id FROM {index.rows} LIMIT {min(count, _MEASURED_ENTRIES)}").fetchall()
-    columns = "key, id, size" if index.projected is None else "key, id, size, item"
+    # A size that is damaged counts for nothing.
+    columns = "CAST(size AS INTEGER)" if index.projected is None else "key, id, size, item"
     size = 0
     for entry in entries:
         row = execute(f"SELECT {columns} FROM {table.rows} WHERE id = ?", entry).fetchone()
         if row is None:
             continue
         if index.projected is None:
-            size += row[2]
+            size += row[0]
         else:
             # One that is damaged has been logged, and does not count.
             with suppress(DamagedRecord):
