@@ -11,11 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tablewright.engine import Outcome
+from tablewright.engine import Outcome, Unfinished
 from tablewright.wire.arrivals import Arrivals
 from tablewright.wire.endpoint import Endpoint
 from tablewright.wire.engine_connection import EngineConnection
 from tablewright.wire.http.connection_limits import Limits
+from tablewright.wire.long_requests import FIRST_SLICES, LongRequests
+from tablewright.wire.server import Server
 from tests.wire.fakes import FakeEngine, FakeHost, FakeTransport
 from tests.wire.raw_http import request
 
@@ -25,6 +27,8 @@ QUERY = b"DynamoDB_20120810.Query"
 
 class Host(FakeHost):
     """A server whose next iteration is when a test says so."""
+
+    long_requests: LongRequests
 
     def __init__(self, engine: FakeEngine, limits: Limits | None = None) -> None:
         super().__init__(engine, limits)
@@ -220,3 +224,67 @@ def test_each_client_gets_its_responses_in_order(sent: list[tuple[int, bytes, st
     assert [answered(transport) for _, transport in clients] == expected
     assert host.unsent.used == host.received.used == 0
     assert all(connection.idle for connection, _ in clients)
+
+
+class Slicing(FakeEngine):
+    """A Query takes more than one slice."""
+
+    def begin(self, operation: str, checked: Any, /) -> Outcome | Unfinished:  # type: ignore[override]
+        outcome = super().begin(operation, checked)
+        return Later(outcome) if operation == "Query" else outcome
+
+
+class Later(Unfinished):
+    def __init__(self, outcome: Outcome) -> None:
+        self.beside = None
+        self._outcome = outcome
+
+    def resume(self) -> Outcome | Unfinished:
+        return self._outcome
+
+
+def test_of_long_requests_that_arrive_together_a_few_begin_and_the_others_stand_in_line() -> None:
+    async def run() -> None:
+        engine = Slicing()
+        host = Host(engine)
+        host.long_requests = LongRequests()
+        arrivals = Arrivals(
+            Endpoint(engine, may_begin=host.long_requests.may_begin), host.connections, host.unsent, host.soon.append
+        )
+        host.arrive, host.answer_arrivals = arrivals.add, arrivals.answer_all  # type: ignore[method-assign]
+        clients = [host.connect() for _ in range(10)]
+        for number, (connection, _) in enumerate(clients):
+            connection.data_received(asked(number, PUT if number == 9 else QUERY))
+        host.iterate()
+        assert [operation for operation, _ in engine.calls] == ["Query"] * FIRST_SLICES + ["PutItem"]
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert len(engine.calls) == 10
+        engine.flush()
+        assert [answered(transport) for _, transport in clients] == [[number] for number in range(10)]
+
+    asyncio.run(run())
+
+
+def test_a_commit_covers_what_has_arrived_and_is_not_executed_yet(engine: FakeEngine) -> None:
+    async def run() -> None:
+        server = Server(engine)
+        await server.start()
+        clients = [(EngineConnection(server), FakeTransport()) for _ in range(3)]
+        for connection, transport in clients:
+            connection.connection_made(cast(asyncio.BaseTransport, transport))
+        clients[0][0].data_received(asked(0, PUT))
+        server.answer_arrivals()
+        await asyncio.sleep(0)
+        # Its flush is next, and two more arrive before it.
+        for number in (1, 2):
+            clients[number][0].data_received(asked(number, PUT))
+        while not engine.flushes:
+            await asyncio.sleep(0)
+        assert [answered(transport) for _, transport in clients] == [[0], [1], [2]]
+        assert engine.flushes == 1
+        for connection, _ in clients:
+            connection.connection_lost(None)
+        await server.stop()
+
+    asyncio.run(run())

@@ -185,6 +185,8 @@ class Server(ConnectionRegistry):
         As long as each iteration of the loop brings another request, and there is a client that does not wait yet,
         another iteration is worth it; it is short.
         """
+        # Those that have arrived and are not executed yet can share it as well.
+        self.answer_arrivals()
         if self._arrivals != self._arrivals_seen and len(self._waiting) < len(self._connections):
             self._arrivals_seen = self._arrivals
             self._loop.call_soon(self._flush_soon)
