@@ -11,6 +11,7 @@ items are always read together, unless they are large: those are looked at besid
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -230,8 +231,9 @@ def _take_stored(rows: Rows, read: PageRead, page: Page, fill: PageFill) -> byte
         if len(items) == limit:
             page.scanned, page.is_full = limit, True
             return contents[-1]
-        if len(some) < wanted:
-            # There are no more. Most pages end here, and looking at the clock is not cheap.
+        if len(some) < wanted and isinstance(rows, sqlite3.Cursor):
+            # There are no more (rows of the past may come in smaller numbers). Most pages end here, and looking at the
+            # clock is not cheap.
             break
         if not until:
             until = slice_end(is_first=len(items) == wanted)
