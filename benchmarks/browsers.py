@@ -7,12 +7,7 @@ handshake and the acknowledgements of the page's script. Chromium itself is not 
 import asyncio
 import os
 import re
-import subprocess
-import sys
-import tempfile
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +15,7 @@ import httpx
 import socketio
 
 from benchmarks.report import Section, progress, verdict
+from benchmarks.servers import systems_up
 
 PART = "browsers"
 BROWSERS = 100
@@ -43,7 +39,7 @@ ACKNOWLEDGED_EVERY = 3.0
 
 def measure(seconds: float, rounds: int) -> Section:
     """`seconds` and `rounds` do not matter here."""
-    with _up() as (pid, url):
+    with systems_up("--memory", "--demo") as (pid, url):
         return asyncio.run(_measured(pid, url))
 
 
@@ -145,27 +141,3 @@ class _Browser:
 def _resident(pid: int) -> float:
     pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
-
-
-@contextmanager
-def _up() -> Iterator[tuple[int, str]]:
-    settings = {
-        "TABLEWRIGHT_LOG_LEVEL": "ERROR",
-        "TABLEWRIGHT_RATE_LIMIT": "100000",
-        "TABLEWRIGHT_RATE_BURST": "100000",
-    }
-    with tempfile.TemporaryDirectory() as folder:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "tablewright", "up", "--memory", "--demo", "--port", "0"],
-            stdout=subprocess.PIPE,
-            text=True,
-            cwd=folder,
-            env={**os.environ, **settings},
-        )
-        try:
-            assert process.stdout is not None
-            found = next(filter(None, (re.search(r"is up at (http://[\d.:]+)", line) for line in process.stdout)))
-            yield process.pid, found[1]
-        finally:
-            process.terminate()
-            process.communicate(timeout=60)

@@ -5,13 +5,10 @@ beside them: processor time of the server, elements, and what goes over the wire
 """
 
 import os
-import re
 import statistics
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -21,6 +18,7 @@ from uuid import UUID
 
 from benchmarks.cache import data_folder
 from benchmarks.report import Section, progress, verdict
+from benchmarks.servers import systems_up
 from benchmarks.studio import NotHereError, chromium
 
 if TYPE_CHECKING:
@@ -88,11 +86,11 @@ def measured(things: int, rounds: int) -> Section:
             now = datetime.now(UTC).replace(microsecond=0)
             monday = (now - timedelta(days=now.weekday())).replace(hour=0, minute=0, second=0)
             data = folder / "data"
-            with systems(data, "--demo"):
+            with systems_up("--demo", "--data", str(data)):
                 pass
             progress(f"[screens] loading {things:,} things of each application")
             fill(data, things, now, monday)
-            pid, address = stack.enter_context(systems(data))
+            pid, address = stack.enter_context(systems_up("--data", str(data)))
             _wait_until_quiet(pid)
             found = run(browser, pid, address, screens(monday), rounds)
             version = browser.version
@@ -169,22 +167,6 @@ def _signed_in(browser: "Browser", address: str, user: str) -> Any:
     state = context.storage_state()
     context.close()
     return state
-
-
-@contextmanager
-def systems(data: Path, *options: str) -> Iterator[tuple[int, str]]:
-    """`tablewright up` on a data folder: its process, and its address."""
-    command = [sys.executable, "-m", "tablewright", "up", "--port", "0", "--data", str(data), *options]
-    settings = {"LOG_LEVEL": "ERROR", "RATE_LIMIT": "100000", "RATE_BURST": "100000"}
-    environment = {**os.environ, **{f"TABLEWRIGHT_{name}": value for name, value in settings.items()}}
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
-    try:
-        assert process.stdout is not None
-        found = next(filter(None, (re.search(r"is up at (http://[\d.:]+)", line) for line in process.stdout)))
-        yield process.pid, found[1]
-    finally:
-        process.terminate()
-        process.communicate(timeout=60)
 
 
 def processor_time(pid: int) -> float:

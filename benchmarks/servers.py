@@ -9,10 +9,12 @@ import http.client
 import json
 import os
 import platform
+import re
 import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -163,6 +165,23 @@ def started(name: str, command: list[str]) -> Iterator[Server]:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+
+
+@contextmanager
+def systems_up(*options: str) -> Iterator[tuple[int, str]]:
+    """`tablewright up` in a folder of its own: its process, and its address."""
+    command = [sys.executable, "-m", "tablewright", "up", "--port", "0", *options]
+    settings = {"LOG_LEVEL": "ERROR", "RATE_LIMIT": "100000", "RATE_BURST": "100000"}
+    environment = {**os.environ, **{f"TABLEWRIGHT_{name}": value for name, value in settings.items()}}
+    with tempfile.TemporaryDirectory() as folder:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=folder, env=environment)
+        try:
+            assert process.stdout is not None
+            found = next(filter(None, (re.search(r"is up at (http://[\d.:]+)", line) for line in process.stdout)))
+            yield process.pid, found[1]
+        finally:
+            process.terminate()
+            process.communicate(timeout=60)
 
 
 def _wait_for(port: int, process: subprocess.Popen[bytes], name: str) -> None:
