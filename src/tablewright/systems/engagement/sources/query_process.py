@@ -17,6 +17,7 @@ It ends when its input does, when its parent is gone, and after the processor ti
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 import pickle
@@ -57,8 +58,7 @@ class _Queries:
     """What can be asked for."""
 
     def __init__(self) -> None:
-        import duckdb
-
+        duckdb = _library()
         self.errors = duckdb.Error
         self._connect = duckdb.connect
         self._reading = _beside("column_values").reading
@@ -96,6 +96,15 @@ class _Queries:
     def _read(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
         reads = self._reads
         return tuple(reads[index](value) if index in reads else value for index, value in enumerate(row))
+
+
+def _library() -> Any:
+    """DuckDB without the package around it, which takes longer to import than DuckDB itself."""
+    try:
+        return importlib.import_module("_duckdb")
+    except ImportError:
+        # Where it is in the package.
+        return importlib.import_module("duckdb")
 
 
 def _with_casts(query: str, casts: list[str | None]) -> str:
