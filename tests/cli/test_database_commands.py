@@ -22,6 +22,7 @@ from tablewright import Engine, __version__
 from tablewright.cli import main
 from tablewright.store import Store
 from tablewright.store.backends.embedded_backend import EmbeddedBackend
+from tests.cli.commands import ROOT, called, tablewright
 from tests.engine.table_requests import on_demand
 from tests.store.papers import Paper, long, papers
 from tests.wire.raw_http import Client, request
@@ -51,14 +52,9 @@ def create_table(url: str) -> None:
     )
 
 
-def run(*arguments: str, cwd: Path | None = None, module: str = "tablewright") -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", module, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=cwd, check=False)
-
-
 def error_line(*arguments: str, cwd: Path | None = None, status: int = 2) -> str:
     """The one line that a refused command prints."""
-    result = run(*arguments, cwd=cwd)
+    result = called(*arguments, cwd=ROOT if cwd is None else cwd)
     assert result.returncode == status
     assert result.stdout == ""
     assert result.stderr.count("\n") == 1
@@ -302,7 +298,7 @@ def test_regions_have_tables_of_their_own_if_asked_for(tmp_path: Path) -> None:
             "tablewright: there is no Tablewright database in many: it has tables by region; give the folder of one,"
             " such as many/eu-west-1\n"
         )
-    assert run("verify", str(tmp_path / "many" / "us-east-1")).returncode == 0
+    assert called("verify", str(tmp_path / "many" / "us-east-1")).returncode == 0
 
 
 def test_web_pages_are_let_in_by_their_origin() -> None:
@@ -347,7 +343,7 @@ def test_an_address_that_is_not_ours_is_one_line() -> None:
 def test_verify_says_what_it_is_doing(tmp_path: Path) -> None:
     with server_process("--data", str(tmp_path / "data")) as (_, url):
         create_table(url)
-    done = run("verify", "data", cwd=tmp_path)
+    done = called("verify", "data", cwd=tmp_path)
     assert done.stdout == "data is intact: 1 table, 0 items, 0 index entries, 0 stream records\n"
     # The server was killed, and has left a log.
     steps = ("copying to read it (MB)", "verifying the structure", "verifying records")
@@ -392,7 +388,7 @@ def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
 def test_a_tilde_is_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     assert f"serves {tmp_path}/records at " in said("--data", "~/records", cwd=tmp_path)
-    assert run("verify", "~/records", cwd=tmp_path).returncode == 0
+    assert called("verify", "~/records", cwd=tmp_path).returncode == 0
     assert f"cannot read the credentials file {tmp_path}/keys" in error_line("serve", "--credentials", "~/keys")
     assert [path.name for path in tmp_path.iterdir()] == ["records"]
 
@@ -476,7 +472,7 @@ def test_verify_reports_what_it_proved(tmp_path: Path) -> None:
         client(url).put_item(TableName="music", Item={"pk": {"S": "a"}})
         process.terminate()
         process.wait(10)
-    result = run("verify", data)
+    result = called("verify", data)
     assert result.returncode == 0
     assert result.stdout == f"{data} is intact: 1 table, 1 item, 0 index entries, 0 stream records\n"
 
@@ -491,23 +487,23 @@ def test_verify_reads_the_blobs_that_items_and_backups_refer_to(tmp_path: Path) 
         assert isinstance(store.backend, EmbeddedBackend)
         store.backend.engine.call("CreateBackup", {"TableName": "papers", "BackupName": "one"})
         store.put(Paper(folder="f", paper_id="2", body=text + "!"))
-    intact = run("verify", str(data))
+    intact = called("verify", str(data))
     assert (intact.returncode, intact.stdout.count("problem")) == (0, 0)
     assert "4 blobs" in intact.stdout
     files = sorted(path for path in (data / "blobs").rglob("*") if path.is_file() and path.suffix == "")
     for path in files:
         kept = path.read_bytes()
         path.unlink()
-        gone = run("verify", str(data))
+        gone = called("verify", str(data))
         assert (gone.returncode, "is missing; restore it" in gone.stdout) == (1, True), gone.stdout
         assert re.search(r"problem: (table papers|backup arn:\S+), item \{.*PAPER#", gone.stdout)
         path.write_bytes(kept[:-1])
-        assert "is damaged; restore it" in run("verify", str(data)).stdout
+        assert "is damaged; restore it" in called("verify", str(data)).stdout
         path.write_bytes(kept)
     (data / "blobs").rename(tmp_path / "elsewhere")
-    lost = run("verify", str(data))
+    lost = called("verify", str(data))
     assert (lost.returncode, "none of the 3 blobs that items refer to is in" in lost.stdout) == (1, True), lost.stdout
-    assert run("verify", str(data), "--blobs", str(tmp_path / "elsewhere")).returncode == 0
+    assert called("verify", str(data), "--blobs", str(tmp_path / "elsewhere")).returncode == 0
 
 
 def test_verify_makes_nothing(tmp_path: Path) -> None:
@@ -524,7 +520,7 @@ def test_a_database_that_is_not_whole_exits_with_1(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "tablewright.db") as database:
         database.execute("CREATE TABLE items_9 (id INTEGER)")
     database.close()
-    result = run("verify", str(tmp_path))
+    result = called("verify", str(tmp_path))
     assert result.returncode == 1
     assert result.stdout == (
         "problem: the SQL table items_9 belongs to no table or backup\n"
@@ -545,14 +541,14 @@ def test_a_damaged_log_is_refused_until_the_loss_is_accepted(tmp_path: Path) -> 
     line = error_line("serve", "--port", "0", "--data", str(tmp_path / "data"), status=1)
     assert "commits in doubt: 1. A copy of it is at" in line
     assert "--accept-loss" in line
-    result = run("verify", str(tmp_path / "data"))
+    result = called("verify", str(tmp_path / "data"))
     assert result.returncode == 1
     assert "problem: the log is damaged: frame" in result.stdout
     with server_process("--accept-loss", "--data", str(tmp_path / "data")) as (process, url):
         assert client(url).list_tables()["TableNames"] == ["table-0", "table-1"]
         process.terminate()
         process.wait(10)
-    assert run("verify", str(tmp_path / "data")).returncode == 0
+    assert called("verify", str(tmp_path / "data")).returncode == 0
 
 
 @pytest.mark.parametrize("begin", [0, 16, 100])
@@ -568,7 +564,7 @@ def test_a_damaged_database_is_one_line_and_exits_with_1(tmp_path: Path, begin: 
 
 
 def test_it_is_a_command_and_a_module() -> None:
-    assert run("--version").stdout == f"tablewright {__version__}\n"
+    assert tablewright("--version").stdout == f"tablewright {__version__}\n"
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")

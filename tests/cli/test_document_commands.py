@@ -4,12 +4,12 @@ from pathlib import Path
 
 from tablewright.design.document import document
 from tablewright.design.report import to_markdown
-from tests.cli.commands import error_line, tablewright
+from tests.cli.commands import called, error_line
 from tests.design import models
 
 
 def test_the_command_prints_markdown() -> None:
-    done = tablewright("docs", "tests.design.models")
+    done = called("docs", "tests.design.models")
     assert done.returncode == 0, done.stderr
     assert done.stdout == "\n".join(to_markdown(document(each)) for each in (models.bare, models.design))
 
@@ -17,7 +17,7 @@ def test_the_command_prints_markdown() -> None:
 def test_the_command_writes_a_file_for_each_design(tmp_path: Path) -> None:
     for extra, names in (([], ["orders-bare.md", "orders.md"]), (["--html"], ["orders-bare.html", "orders.html"])):
         folder = tmp_path / "-".join(["out", *extra])
-        done = tablewright("docs", "tests.design.models", "--out", str(folder), *extra)
+        done = called("docs", "tests.design.models", "--out", str(folder), *extra)
         assert done.returncode == 0, done.stderr
         assert sorted(path.name for path in folder.iterdir()) == names
 

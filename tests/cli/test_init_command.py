@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli import commands
-from tests.cli.commands import error_line, tablewright
+from tests.cli.commands import called, error_line, tablewright
 
 
 def run(*command: str, cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -63,7 +63,7 @@ def test_what_it_writes_can_be_pasted_into_a_shell(project: Path) -> None:
 
 @pytest.mark.parametrize("command", [["lint", "my_shop"], ["docs", "my_shop"], ["plan", "my_shop"]])
 def test_the_design_tools_find_nothing_wrong(project: Path, command: list[str]) -> None:
-    done = tablewright(*command, cwd=project)
+    done = called(*command, cwd=project)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -82,7 +82,7 @@ def test_nothing_is_overwritten(project: Path) -> None:
 
 def test_an_empty_folder_is_taken(tmp_path: Path) -> None:
     (tmp_path / "notes").mkdir()
-    assert tablewright("init", "notes", cwd=tmp_path).returncode == 0
+    assert called("init", "notes", cwd=tmp_path).returncode == 0
     assert (tmp_path / "notes" / "README.md").exists()
 
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -94,6 +95,12 @@ def written(folder: Path, text: str, name: str = "program.py") -> str:
     return str(folder / name)
 
 
+def metered(*arguments: str, cwd: Path = ROOT) -> Any:
+    done = tablewright("meter", *arguments, cwd=cwd)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return json.loads(done.stdout)
+
+
 @pytest.mark.requirement("X5")
 def test_what_is_metered_is_what_the_engine_says_to_the_unit(tmp_path: Path) -> None:
     program = written(tmp_path, STORE)
@@ -117,7 +124,7 @@ def test_what_is_metered_is_what_the_engine_says_to_the_unit(tmp_path: Path) -> 
 
 
 def test_boto3_in_the_process_is_metered(tmp_path: Path) -> None:
-    run = json_output("meter", "--json", "--", sys.executable, written(tmp_path, BOTO))
+    run = metered("--json", "--", sys.executable, written(tmp_path, BOTO))
     assert [(use["pattern"], use["requests"]) for use in run["patterns"]] == [
         ("PutItem things", 3),
         ("GetItem things", 1),
@@ -177,7 +184,7 @@ def test_a_test_suite_is_metered_in_all_its_processes(tmp_path: Path, monkeypatc
     written(tmp_path, SUITE, "test_one.py")
     written(tmp_path, SUITE.replace("a_line", "another_line"), "test_two.py")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "xdist", "-n", "2", str(tmp_path)]
-    run = json_output("meter", "--json", "--", *command, cwd=tmp_path)
+    run = metered("--json", "--", *command, cwd=tmp_path)
     # Each looks at the counter of its number, and writes.
     assert {use["pattern"]: use["requests"] for use in run["patterns"]} == {"Line.create": 4}
 

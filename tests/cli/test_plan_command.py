@@ -10,7 +10,7 @@ import pytest
 
 from tablewright.design.cost.monthly_bill import CostOptions, plan_costs
 from tablewright.design.cost.prices import load_prices
-from tests.cli.commands import error_line, json_output, tablewright
+from tests.cli.commands import called, error_line, json_output
 from tests.design import models
 
 DESIGN = """\
@@ -47,7 +47,7 @@ def test_machines_get_every_bill(tmp_path: Path) -> None:
 
 @pytest.mark.requirement("X5")
 def test_people_get_tables(tmp_path: Path) -> None:
-    done = tablewright("plan", str(written(tmp_path)))
+    done = called("plan", str(written(tmp_path)))
     assert done.returncode == 0, done.stderr
     for heading in (
         "Access patterns",
@@ -64,7 +64,7 @@ def test_people_get_tables(tmp_path: Path) -> None:
 
 def test_a_key_that_is_too_hot_is_a_finding(tmp_path: Path) -> None:
     path = written(tmp_path, "Traffic(per_second=10, peak=5000, hottest=0.5)")
-    done = tablewright("plan", str(path))
+    done = called("plan", str(path))
     assert done.returncode == 1
     assert "too hot" in done.stdout
     assert "pk=sharded(..., 3)" in done.stdout
@@ -92,10 +92,10 @@ def test_another_price_list_can_be_given(tmp_path: Path) -> None:
 
 
 def test_a_page_can_be_written(tmp_path: Path) -> None:
-    assert tablewright("plan", str(written(tmp_path)), "--html", str(tmp_path / "plan.html")).returncode == 0
+    assert called("plan", str(written(tmp_path)), "--html", str(tmp_path / "plan.html")).returncode == 0
     page = (tmp_path / "plan.html").read_text()
     assert "<h1>Things: capacity and cost</h1>" in page
-    several = tablewright("plan", "tests.design.models", "--html", str(tmp_path / "both.html"))
+    several = called("plan", "tests.design.models", "--html", str(tmp_path / "both.html"))
     assert several.returncode == 0
     assert "<h2" in (tmp_path / "both.html").read_text()
 
@@ -121,6 +121,6 @@ def test_the_options_of_a_plan_are_those_of_the_command() -> None:
 
 @pytest.mark.requirement("X5")
 def test_a_terminal_gets_no_source_of_diagrams() -> None:
-    done = tablewright("plan", "tests.design.models")
+    done = called("plan", "tests.design.models")
     assert done.returncode == 0, done.stderr
     assert "pie showData" not in done.stdout

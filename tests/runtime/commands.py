@@ -47,13 +47,6 @@ def announced(process: subprocess.Popen[str]) -> str | None:
     return None
 
 
-def run(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tablewright", *arguments]
-    return subprocess.run(
-        command, cwd=cwd, env={**os.environ, **environment}, capture_output=True, text=True, timeout=60, check=False
-    )
-
-
 def issued(folder: Path, user: str, *roles: str) -> str:
     """A token for the systems of a folder, also before they are up for the first time."""
     return LocalIssuer(Secrets(folder / "data")).token(user, roles=roles)

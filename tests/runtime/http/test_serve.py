@@ -22,7 +22,8 @@ from tablewright.runtime.settings import Secrets, Settings
 from tablewright.runtime.system import Runtime
 from tablewright.systems import NAMES, load
 from tablewright.wire import serve_in_thread
-from tests.runtime.commands import issued, run, up
+from tests.cli.commands import called
+from tests.runtime.commands import issued, up
 
 OWN_SYSTEM = """
 from fastapi import APIRouter
@@ -142,7 +143,7 @@ def test_the_same_systems_run_on_an_endpoint_by_configuration_alone(tmp_path: Pa
 
 @pytest.mark.requirement("X2")
 def test_an_endpoint_that_is_not_there_is_named(tmp_path: Path) -> None:
-    refused = run("up", "--port", "0", "--endpoint", "http://127.0.0.1:9", cwd=tmp_path)
+    refused = called("up", "--port", "0", "--endpoint", "http://127.0.0.1:9", cwd=tmp_path)
     assert refused.returncode == 2
     assert "http://127.0.0.1:9" in refused.stderr
 
@@ -157,7 +158,7 @@ def test_a_system_that_is_named_twice_runs_once_and_one_of_your_own_beside_it(tm
 def test_one_system_can_run_alone(tmp_path: Path) -> None:
     with up("--system", "servicedesk", "--memory", cwd=tmp_path) as (_, url):
         assert [each["name"] for each in httpx.get(f"{url}/systems.json").json()] == ["servicedesk"]
-    refused = run("up", "--system", "desk", cwd=tmp_path)
+    refused = called("up", "--system", "desk", cwd=tmp_path)
     assert refused.returncode == 2
     assert "unknown system desk; choose from servicedesk" in refused.stderr
 
@@ -170,18 +171,18 @@ def test_tokens_are_shown_to_this_machine_in_development_and_to_nobody_else(tmp_
 
 
 def test_production_needs_an_issuer_and_mints_no_tokens(tmp_path: Path) -> None:
-    refused = run("up", "--port", "0", cwd=tmp_path, TABLEWRIGHT_MODE="production")
+    refused = called("up", "--port", "0", cwd=tmp_path, TABLEWRIGHT_MODE="production")
     assert refused.returncode == 2
     assert "production needs an issuer of tokens: set TABLEWRIGHT_ISSUER" in refused.stderr
-    assert "development mode only" in run("token", "--user", "x", cwd=tmp_path, TABLEWRIGHT_MODE="production").stderr
+    assert "development mode only" in called("token", "--user", "x", cwd=tmp_path, TABLEWRIGHT_MODE="production").stderr
 
 
 def test_settings_come_from_the_environment_before_the_file_and_secrets_are_not_printed(tmp_path: Path) -> None:
     (tmp_path / "tablewright.toml").write_text('port = 9000\nhost = "::1"\nsmtp_url = "smtp://u:hunter2@mail"\n')
-    printed = run("config", "--json", cwd=tmp_path, TABLEWRIGHT_PORT="9001")
+    printed = called("config", "--json", cwd=tmp_path, TABLEWRIGHT_PORT="9001")
     settings = json.loads(printed.stdout)
     assert (settings["port"], settings["host"], settings["smtp_url"]) == (9001, "::1", "**********")
-    plain = run("config", cwd=tmp_path).stdout
+    plain = called("config", cwd=tmp_path).stdout
     assert re.search(r"^port = 9000 +# port to listen on", plain, re.MULTILINE)
     assert "hunter2" not in plain
 
@@ -190,11 +191,11 @@ def test_the_printed_settings_can_be_used_as_a_file(tmp_path: Path) -> None:
     (tmp_path / "tablewright.toml").write_text(
         'port = 9000\nmail_from = "\\"Ö\\u007f\\" <a@b>"\nextensions = ["one", "two"]\nsmtp_url = "smtp://mail"\n'
     )
-    expected = run("config", "--json", cwd=tmp_path).stdout
-    printed = run("config", cwd=tmp_path).stdout
+    expected = called("config", "--json", cwd=tmp_path).stdout
+    printed = called("config", cwd=tmp_path).stdout
     assert "smtp_url" not in tomllib.loads(printed)
     (tmp_path / "tablewright.toml").write_text(printed + 'smtp_url = "smtp://mail"\n')
-    assert run("config", "--json", cwd=tmp_path).stdout == expected
+    assert called("config", "--json", cwd=tmp_path).stdout == expected
 
 
 @pytest.mark.parametrize(
@@ -209,14 +210,14 @@ def test_the_printed_settings_can_be_used_as_a_file(tmp_path: Path) -> None:
     ],
 )
 def test_a_setting_that_cannot_be_is_named(tmp_path: Path, name: str, value: str, told: str) -> None:
-    refused = run("up", *(() if name == "TABLEWRIGHT_PORT" else ("--port", "0")), cwd=tmp_path, **{name: value})
+    refused = called("up", *(() if name == "TABLEWRIGHT_PORT" else ("--port", "0")), cwd=tmp_path, **{name: value})
     assert refused.returncode == 2
     assert told in refused.stderr
 
 
 def test_the_key_of_the_issuer_can_be_read_by_its_owner_alone(tmp_path: Path) -> None:
     LocalIssuer(Secrets(tmp_path / "data"))
-    assert run("token", "--user", "a", cwd=tmp_path).returncode == 0
+    assert called("token", "--user", "a", cwd=tmp_path).returncode == 0
     assert (tmp_path / "data" / "secrets.json").stat().st_mode & 0o777 == 0o600
 
 
@@ -241,7 +242,7 @@ def test_other_tools_use_the_tables_through_an_endpoint_of_their_own(tmp_path: P
 
 
 def test_the_endpoint_is_for_the_embedded_engine_in_development(tmp_path: Path) -> None:
-    told = run("up", "--port", "0", "--dynamodb-port", "0", "--endpoint", "http://127.0.0.1:9", cwd=tmp_path)
+    told = called("up", "--port", "0", "--dynamodb-port", "0", "--endpoint", "http://127.0.0.1:9", cwd=tmp_path)
     assert "--dynamodb-port is for the embedded engine" in told.stderr
-    told = run("up", "--port", "0", "--dynamodb-port", "0", cwd=tmp_path, TABLEWRIGHT_MODE="production")
+    told = called("up", "--port", "0", "--dynamodb-port", "0", cwd=tmp_path, TABLEWRIGHT_MODE="production")
     assert "--dynamodb-port is for development" in told.stderr
