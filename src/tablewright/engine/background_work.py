@@ -1,5 +1,5 @@
 """Background work: expiry, index backfills, trimming of streams and histories, deletion of old idempotency tokens and
-backups, giving free pages back to the system.
+backups, counting the items of new ones, giving free pages back to the system.
 
 Each kind of work is a step: a function that does a few milliseconds of it inside a turn of the storage and returns in
 how many seconds there is more (0: now; None: not until something changes). One thread per engine runs the steps. It is
@@ -226,6 +226,7 @@ _STEPS: tuple[Step, ...] = (
     unread_streams.warn,
     point_in_time.trim,
     on_demand.forget_expired,
+    on_demand.count_items,
     discarded_tables.step,
     free_space.step,
     _purge_tokens,

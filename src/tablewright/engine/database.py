@@ -135,8 +135,14 @@ class RowCopy:
     source: str
     rows: str
     position: int = 0
+    # How many rows it has; None: not known, since changes were rolled back.
+    count: int | None = 0
     # Whether the source was discarded, or emptied, since.
     is_cut: bool = False
+
+    def has_grown(self, rows: int) -> None:
+        if self.count is not None:
+            self.count += rows
 
 
 class Rows(Protocol):
@@ -190,6 +196,9 @@ class Database:
         self.stream_reads: dict[int, float] = {}
         # By the SQL table that each is made in.
         self.unfinished_copies: dict[str, RowCopy] = {}
+        # Whether there may be any, and how they are counted (``on_demand.count_items``).
+        self.has_uncounted_backups = True
+        self.counting_backups: Iterator[Any] | None = None
         self._watches: list[Watch] = []
         # Made when somebody first reads the past (``past.changes_by_key``).
         self.changes_by_key: ForgetsHistory | None = None
@@ -215,6 +224,9 @@ class Database:
         there = {name for (name,) in self.storage.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
         for name in self.unfinished_copies.keys() - there:
             del self.unfinished_copies[name]
+        for copy in self.unfinished_copies.values():
+            copy.count = None
+        self.has_uncounted_backups = True
 
     def save_table(self, table: Table) -> None:
         """Store a table's definition, and use it from now on."""
@@ -446,8 +458,9 @@ class Database:
         execute = self.storage.execute
         for copy in self.unfinished_copies.values():
             if copy.source == table.rows and rowid <= copy.position:
-                execute(f"DELETE FROM {copy.rows} WHERE id = ?", (rowid,))
-                execute(f"INSERT INTO {copy.rows} SELECT * FROM {table.rows} WHERE id = ?", (rowid,))
+                deleted = execute(f"DELETE FROM {copy.rows} WHERE id = ?", (rowid,)).rowcount
+                added = execute(f"INSERT INTO {copy.rows} SELECT * FROM {table.rows} WHERE id = ?", (rowid,)).rowcount
+                copy.has_grown(added - deleted)
 
     def _replace_entries(self, table: Table, key: bytes, rowid: int, before: Item | None, after: Item | None) -> None:
         execute = self.storage.execute

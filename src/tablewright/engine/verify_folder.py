@@ -168,7 +168,7 @@ def definition_problems(db: Database) -> list[str]:
     expected = _expected_tables(db)
     there = _definitions(db)
     problems = [
-        f"the SQL table {name} has another definition than it was created with"
+        f"the SQL table {name} no longer has the definition that it was created with"
         for name in sorted(expected.keys() & there.keys())
         if there[name] not in expected[name]
     ]
@@ -325,7 +325,7 @@ def _verify_item(table: Table, what: str, key: bytes, size: int, data: bytes, re
         report.found(f"{what} cannot be read")
         return None
     if own_key != key:
-        report.found(f"{what} is stored under another key than its own")
+        report.found(f"{what} is stored under a key that is not its own")
     if own_size != size:
         report.found(f"{what} has size {own_size}, but the recorded size is {size}")
     return item
@@ -403,7 +403,7 @@ def _verify_history(db: Database, table: Table, report: VerifyReport) -> None:
             _verify_item(table, f"{table.name}: what change {sequence} replaced", key, size, data, report)
         elif found.get(key) is False:
             # The change before created the item.
-            report.found(f"{table.name}: change {sequence} found no item, but the change before it had left one")
+            report.found(f"{table.name}: change {sequence} found no item, but the change before it left one")
         found[key] = data is not None
     for key, there_before in found.items():
         with report.finding(f"{table.name}: the item with the key {table.key.shown(key)}"):
@@ -432,7 +432,7 @@ def _verify_backup(db: Database, backup: Backup, report: VerifyReport, on_item: 
         item = _verify_item(table, f"{name}: item {row_id}", key, size, data, report)
         if item is not None and on_item is not None:
             on_item(f"{name}, item {_key_text(table, item)}", item)
-    if items != backup.items:
+    if backup.items is not None and items != backup.items:
         report.found(f"{name}: has {items} items, but the recorded number is {backup.items}")
 
 

@@ -241,6 +241,31 @@ def test_a_table_deleted_with_recovery_on_can_be_had_back_for_35_days(engine: En
     assert (report.ok, report.backups) == (True, 0)
 
 
+def test_the_items_of_a_deleted_table_are_counted_in_the_background(engine: Engine) -> None:
+    """A deletion does not wait for as long as counting takes; once they are counted, none can be missed."""
+    engine._background.stop()
+    create(engine, on_demand())
+    recover(engine)
+    for number in range(30):
+        put(engine, str(number))
+    engine.call("DeleteTable", {"TableName": "music"})
+    (left,) = engine.call("ListBackups", {"BackupType": "SYSTEM"})["BackupSummaries"]
+
+    def items() -> int:
+        described = engine.call("DescribeBackup", {"BackupArn": left["BackupArn"]})["BackupDescription"]
+        count: int = described["SourceTableDetails"]["ItemCount"]
+        return count
+
+    assert items() == 30
+    assert engine.verify().ok
+    engine._background.run_due()
+    assert items() == 30
+    assert engine.verify().ok
+    with engine._storage.turn():
+        engine._storage.write()("DELETE FROM backup_1 WHERE id = (SELECT max(id) FROM backup_1)")
+    assert [problem for problem in engine.verify().problems if "has 29 items, but the recorded number is 30" in problem]
+
+
 def test_the_35_days_begin_when_the_backup_was_made() -> None:
     """Time passes while a table is being deleted."""
     seconds = count(NOW, 0.7)

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 import pytest
 
-from tablewright.dynamo import DynamoError
+from tablewright.dynamo import DynamoError, InternalServerError
 from tablewright.engine import Engine, Outcome, Unfinished, slices
 from tests.clocks import Clock
 
@@ -113,6 +113,26 @@ def test_a_backup_has_the_table_as_it_was_when_the_last_row_was_copied(engine: E
     assert described["SourceTableDetails"]["ItemCount"] == len(expected)
     assert restored(engine, "RestoreTableFromBackup", {"BackupArn": arn}) == expected
     assert engine.verify().problems == []
+
+
+def test_a_backup_has_the_right_number_of_items_after_a_rollback(engine: Engine) -> None:
+    """What was counted of changes is not known any more when they are rolled back."""
+    engine._background.stop()
+    outcome = engine.begin("CreateBackup", {"TableName": "rows", "BackupName": "b"})
+    entropy = random.Random(7)
+    while isinstance(outcome, Unfinished):
+        engine.flush()
+        change_something(engine, entropy)
+        for number in range(ITEMS // 2):
+            engine.begin("DeleteItem", {"TableName": "rows", "Key": {"pk": {"S": f"{number}"}}})
+        with pytest.raises(InternalServerError), engine._storage.turn():
+            engine._storage.write()("INSERT INTO nowhere VALUES (1)")
+        outcome = outcome.resume()
+    arn = orjson.loads(outcome[0])["BackupDetails"]["BackupArn"]
+    engine._background.run_due()
+    assert engine.verify().problems == []
+    described = engine.call("DescribeBackup", {"BackupArn": arn})["BackupDescription"]
+    assert described["SourceTableDetails"]["ItemCount"] == len(items_of(engine, "rows"))
 
 
 def test_a_restore_to_the_latest_time_has_what_was_changed_meanwhile(engine: Engine) -> None:

@@ -11,7 +11,7 @@ SQL table of its items is renamed. It is deleted after 35 days, in the backgroun
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -22,10 +22,17 @@ from tablewright.engine.backups.point_in_time import check_backups_available
 from tablewright.engine.backups.row_copies import copy_rows, finish, new_copy
 from tablewright.engine.database import Database
 from tablewright.engine.discarded_tables import discard
-from tablewright.engine.slices import Steps
+from tablewright.engine.slices import Sliced, Steps
 from tablewright.engine.storage import sql_schema
 from tablewright.engine.storage.checksums import check_record, record_checksum
-from tablewright.engine.tables.table_description import billing_mode, current_description, moment, once_counted
+from tablewright.engine.tables.table_description import (
+    RowsDeletedError,
+    billing_mode,
+    count_rows,
+    current_description,
+    moment,
+    once_counted,
+)
 from tablewright.engine.tables.table_lookup import find_backup_source, find_same_source, table_name
 from tablewright.engine.tables.table_schema import Table
 
@@ -45,7 +52,8 @@ class Backup:
     # The service's BackupDetails, and the table's own description, of the moment it was made.
     details: dict[str, Any]
     description: dict[str, Any]
-    items: int
+    # None until they are counted.
+    items: int | None
     time_to_live: str | None
     # Where the checksums of its items start.
     seed: int
@@ -78,11 +86,11 @@ def create_backup(db: Database, request: dict[str, Any]) -> Steps:
     with new_copy(db, table.rows, sql_schema.backup_table) as copy:
         # First, since nobody may come between the last row and the end.
         yield from once_counted(db, find_again)
-        items = yield from copy_rows(db, copy, find_again)
+        yield from copy_rows(db, copy, find_again)
         number = _next_number(db)
         finish(db, copy, f"backup_{number}")
     table = find_again()
-    backup = _save(db, number, table, current_description(db, table), items, request["BackupName"], None)
+    backup = _save(db, number, table, current_description(db, table), copy.count, request["BackupName"], None)
     return {"BackupDetails": {**backup.details, "BackupStatus": "CREATING"}}
 
 
@@ -124,13 +132,11 @@ def delete_backup(db: Database, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def back_up_deleted_table(db: Database, table: Table) -> None:
-    """Make a backup of a table that is being deleted, from the table's own rows."""
+    """Make a backup of a table that is being deleted, from the table's own rows; they are counted later."""
     description = current_description(db, table)
-    execute = db.storage.write()
     number = _next_number(db)
-    (items,) = execute(f"SELECT count(*) FROM {table.rows}").fetchone()
-    execute(f"ALTER TABLE {table.rows} RENAME TO backup_{number}")
-    _save(db, number, table, description, items, f"{table.name}$DeletedTableBackup", SYSTEM_BACKUP_SECONDS)
+    db.storage.write()(f"ALTER TABLE {table.rows} RENAME TO backup_{number}")
+    _save(db, number, table, description, None, f"{table.name}$DeletedTableBackup", SYSTEM_BACKUP_SECONDS)
     db.on_schedule()
 
 
@@ -159,6 +165,40 @@ def forget_expired(db: Database) -> float | None:
         return _EXPIRY_INTERVAL
     _forget(db, _backup(*found))
     return 0.0
+
+
+def count_items(db: Database) -> float | None:
+    """A step of the background work: count the items of backups that were made of a table's own rows.
+
+    A deletion does not wait for that, and nothing changes a backup. ``verify`` expects what was counted.
+    """
+    if db.counting_backups is None:
+        if not db.has_uncounted_backups:
+            return None
+        db.has_uncounted_backups = False
+        db.counting_backups = _count_items(db)
+    try:
+        next(db.counting_backups)
+    except StopIteration:
+        db.counting_backups = None
+    return 0.0
+
+
+def _count_items(db: Database) -> Sliced[None]:
+    for backup in all_backups(db, expired=True):
+        if backup.items is not None:
+            continue
+        try:
+            items = yield from count_rows(db, backup.rows, "id")
+        except RowsDeletedError:
+            continue
+        counted = replace(backup, items=items)
+        expires = backup.details.get("BackupExpiryDateTime")
+        columns = (backup.number, backup.arn, None if expires is None else float(expires), _definition(counted))
+        db.storage.write()(
+            "UPDATE backups SET definition = ?, checksum = ? WHERE number = ?",
+            (columns[-1], record_checksum(*columns), backup.number),
+        )
 
 
 # -- ARNs ----------------------------------------------------------------------------------------------------
@@ -192,7 +232,7 @@ def _save(
     number: int,
     table: Table,
     description: dict[str, Any],
-    items: int,
+    items: int | None,
     name: str,
     kept: float | None,
 ) -> Backup:
@@ -210,19 +250,27 @@ def _save(
     if expires is not None:
         details["BackupExpiryDateTime"] = expires
     backup = Backup(number, details, description, items, table.time_to_live, table.seed)
-    definition = {
-        "details": details,
-        "description": description,
-        "items": items,
-        "time_to_live": table.time_to_live,
-        "seed": table.seed,
-    }
-    columns = (number, backup.arn, expires, orjson.dumps(definition))
+    columns = (number, backup.arn, expires, _definition(backup))
     db.storage.write()(
         "INSERT INTO backups (number, arn, expires, definition, checksum) VALUES (?, ?, ?, ?, ?)",
         (*columns, record_checksum(*columns)),
     )
+    if items is None:
+        db.has_uncounted_backups = True
+        db.on_schedule()
     return backup
+
+
+def _definition(backup: Backup) -> bytes:
+    return orjson.dumps(
+        {
+            "details": backup.details,
+            "description": backup.description,
+            "items": backup.items,
+            "time_to_live": backup.time_to_live,
+            "seed": backup.seed,
+        }
+    )
 
 
 def _backup(number: int, arn: str, expires: float | None, definition: bytes, checksum: int) -> Backup:
@@ -255,7 +303,7 @@ def _shown(backup: Backup) -> dict[str, Any]:
         "KeySchema": table["KeySchema"],
         "TableCreationDateTime": table["CreationDateTime"],
         "ProvisionedThroughput": _units(table),
-        "ItemCount": backup.items,
+        "ItemCount": table["ItemCount"] if backup.items is None else backup.items,
         "BillingMode": billing_mode(table),
     }
     if "OnDemandThroughput" in table:

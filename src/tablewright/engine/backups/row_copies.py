@@ -49,8 +49,8 @@ def new_copy(db: Database, source: str, create: Callable[[str], str]) -> Iterato
             del db.unfinished_copies[name]
 
 
-def copy_rows(db: Database, copy: RowCopy, check_source: Callable[[], object]) -> Sliced[int]:
-    """Copy all rows; gives how many there were. The last of them is copied in the slice in which this returns.
+def copy_rows(db: Database, copy: RowCopy, check_source: Callable[[], object]) -> Sliced[None]:
+    """Copy all rows. The last of them is copied in the slice in which this returns.
 
     ``check_source`` raises when what is copied has been deleted between two slices.
     """
@@ -60,9 +60,11 @@ def copy_rows(db: Database, copy: RowCopy, check_source: Callable[[], object]) -
         execute = db.storage.write()
         following = next_rows(db, copy.source, copy.position)
         if following is None:
-            return int(execute(f"SELECT count(*) FROM {copy.rows}").fetchone()[0])
+            return
         last, size = following
-        execute(f"INSERT INTO {copy.rows} SELECT * FROM {copy.source} WHERE id > ? AND id <= ?", (copy.position, last))
+        some = (copy.position, last)
+        copied = execute(f"INSERT INTO {copy.rows} SELECT * FROM {copy.source} WHERE id > ? AND id <= ?", some).rowcount
+        copy.has_grown(copied)
         copy.position = last
         written += size
         if is_over(until, written):

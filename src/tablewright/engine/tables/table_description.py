@@ -46,7 +46,7 @@ class _Figures(NamedTuple):
     good_until: float
 
 
-class _Deleted(Exception):
+class RowsDeletedError(Exception):
     """A table or an index that was deleted while it was counted."""
 
 
@@ -246,7 +246,7 @@ def figures_counted(db: Database, table: Table) -> Sliced[None]:
             items, size = yield from _table_figures(db, table)
             for index in table.indexes.values():
                 indexes[index.name] = yield from _index_figures(db, table, index)
-        except _Deleted:
+        except RowsDeletedError:
             return
         cost = time.thread_time() - began
         good_until = now + cost * _KEPT_FOR if cost > _COSTLY else now
@@ -263,8 +263,8 @@ def once_counted(db: Database, find: Callable[[], Table]) -> Sliced[Table]:
             return table
 
 
-def _count(db: Database, rows: str, key: str) -> Sliced[int]:
-    """The rows of an SQL table, counted a few thousand at a time."""
+def count_rows(db: Database, rows: str, key: str) -> Sliced[int]:
+    """The rows of an SQL table, counted a few thousand at a time; RowsDeletedError when it is deleted meanwhile."""
     total, position = 0, None
     until = slice_end()
     _check_there(db, rows)
@@ -287,12 +287,12 @@ def _count(db: Database, rows: str, key: str) -> Sliced[int]:
 def _check_there(db: Database, rows: str) -> None:
     """An SQL table may have been deleted in an earlier slice."""
     if not db.storage.execute("SELECT 1 FROM sqlite_schema WHERE name = ?", (rows,)).fetchone():
-        raise _Deleted
+        raise RowsDeletedError
 
 
 def _table_figures(db: Database, table: Table) -> Sliced[tuple[int, int]]:
     execute = db.storage.execute
-    count = yield from _count(db, table.rows, "id")
+    count = yield from count_rows(db, table.rows, "id")
     until = slice_end()
     rows = size = 0
     if count <= _MEASURED_ROWS:
@@ -324,7 +324,7 @@ def _table_figures(db: Database, table: Table) -> Sliced[tuple[int, int]]:
 
 def _index_figures(db: Database, table: Table, index: Index) -> Sliced[tuple[int, int]]:
     execute = db.storage.execute
-    count = yield from _count(db, index.rows, "key")
+    count = yield from count_rows(db, index.rows, "key")
     until = slice_end()
     entries = execute(f"SELECT id FROM {index.rows} LIMIT {min(count, _MEASURED_ENTRIES)}").fetchall()
     # A size that is damaged counts for nothing.
