@@ -28,10 +28,10 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "dynamo": frozenset(),
     "engine": frozenset({"dynamo"}),
     "model": frozenset({"dynamo"}),
-    "wire": frozenset({"engine", "dynamo"}),
+    "wire": frozenset({"event_loops", "engine", "dynamo"}),
     "store": frozenset({"lazy_names", "model", "engine", "dynamo"}),
     "design": frozenset({"model", "dynamo"}),
-    "runtime": frozenset({"lazy_names", "store", "design", "model", "engine", "dynamo"}),
+    "runtime": frozenset({"lazy_names", "event_loops", "store", "design", "model", "engine", "dynamo"}),
     "ui": frozenset({"runtime", "store", "model"}),
     "studio": frozenset({"sql", "ui", "runtime", "store", "design", "model", "engine", "dynamo"}),
     "systems": frozenset({"ui", "runtime", "store", "design", "model"}),
@@ -46,6 +46,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
         }
     ),
     "lazy_names": frozenset(),
+    "event_loops": frozenset(),
     "__main__": frozenset({"cli"}),
     "__init__": frozenset({"engine", "dynamo"}),
 }

@@ -65,7 +65,7 @@ def engine(
         monkeypatch.setattr(group_commit, "_SLOW_SYNC", -1.0)
         monkeypatch.setattr(group_commit, "_FAST_SYNC", -1.0)
     with Engine.open(tmp_path / "data") as opened:
-        assert opened.syncs_slowly == (request.param == "slow disk")
+        assert opened.flush_takes_long == (request.param == "slow disk")
         opened.call("CreateTable", on_demand(TableName="things"))
         yield opened
 

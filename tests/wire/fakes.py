@@ -63,7 +63,7 @@ class FakeEngine:
         return StorageFigures(database_bytes=4096, log_bytes=1234567, checkpoints=3)
 
     @property
-    def syncs_slowly(self) -> bool:
+    def flush_takes_long(self) -> bool:
         return False
 
     def flush(self) -> None:

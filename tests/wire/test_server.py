@@ -8,8 +8,9 @@ import time
 
 import pytest
 
+from tablewright.event_loops import new_event_loop
 from tablewright.wire import server as server_module
-from tablewright.wire.server import Server, new_event_loop, serve_in_thread
+from tablewright.wire.server import Server, serve_in_thread
 from tests.wire.fakes import FakeEngine
 from tests.wire.raw_http import Client, request
 

@@ -58,7 +58,7 @@ def epoch_seconds(time: float | datetime) -> float:
     if not isinstance(time, datetime):
         return float(time)
     if time.tzinfo is None:
-        raise ValueError("a time without a time zone may be any; give it one: datetime.now(UTC)")
+        raise ValueError("a datetime without a time zone is ambiguous; give it one, such as datetime.now(UTC)")
     return time.timestamp()
 
 
@@ -221,7 +221,7 @@ class Engine:
             storage.wait_durable(commit)
             raise
         # The first task to get here commits for the others.
-        if storage.syncs_slowly and not commit.done:
+        if storage.sync_takes_long and not commit.done:
             await asyncio.shield(asyncio.to_thread(storage.wait_durable, commit))
         else:
             storage.wait_durable(commit)
@@ -260,9 +260,9 @@ class Engine:
         return unfinished.paused(turn) if response is None else (orjson.dumps(response), turn.commit)
 
     @property
-    def syncs_slowly(self) -> bool:
-        """Whether its disk takes so long to sync that ``flush`` should not be called on an event loop."""
-        return self._storage.syncs_slowly
+    def flush_takes_long(self) -> bool:
+        """Whether ``flush`` should not be called on an event loop: its disk takes long to sync, or is at it already."""
+        return self._storage.sync_takes_long
 
     def flush(self) -> None:
         """Make every write durable that is not yet; everyone who waits for it is called back."""

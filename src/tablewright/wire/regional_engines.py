@@ -76,8 +76,8 @@ class RegionalEngines:
         return engine
 
     @property
-    def syncs_slowly(self) -> bool:
-        return any(engine.syncs_slowly for engine in self._engines.values())
+    def flush_takes_long(self) -> bool:
+        return any(engine.flush_takes_long for engine in self._engines.values())
 
     def flush(self) -> None:
         """Make every write durable that is not yet, in all regions."""

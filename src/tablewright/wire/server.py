@@ -26,6 +26,7 @@ from functools import partial
 from ipaddress import ip_address
 
 from tablewright.engine import Commit
+from tablewright.event_loops import new_event_loop, server_process_loop
 from tablewright.wire.arrivals import Arrivals
 from tablewright.wire.browser_access import BrowserAccess
 from tablewright.wire.endpoint import Endpoint, EngineLike
@@ -195,7 +196,7 @@ class Server(ConnectionRegistry):
             self._loop.call_later(_WHILE_FLUSHING, self._flush_soon)
         else:
             self._flush_scheduled = False
-            if self._engine.syncs_slowly:
+            if self._engine.flush_takes_long:
                 self._flushing = True
                 self._loop.run_in_executor(None, self._flush).add_done_callback(self._flushed)
             else:
@@ -224,15 +225,6 @@ class Server(ConnectionRegistry):
             except Exception:
                 _log.exception("a response could not be sent")
         waiting.clear()  # they hold on to responses
-
-
-def new_event_loop() -> asyncio.AbstractEventLoop:
-    """uvloop's where it is installed (it is not available on every platform), else asyncio's own."""
-    try:
-        import uvloop
-    except ImportError:
-        return asyncio.new_event_loop()
-    return uvloop.new_event_loop()
 
 
 def run_server(server_for: Callable[[], Server], started: Callable[[Server], None]) -> None:
@@ -269,7 +261,7 @@ def run_server(server_for: Callable[[], Server], started: Callable[[Server], Non
         await stop.wait()
         await server.stop()
 
-    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+    with server_process_loop() as runner:
         runner.run(serve())
     if failures:
         raise EngineFailedError(failures[0])

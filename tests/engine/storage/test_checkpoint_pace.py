@@ -9,7 +9,7 @@ import pytest
 
 from tablewright.engine import Engine
 from tablewright.engine.storage.checkpoint_pace import CheckpointPace
-from tablewright.engine.storage.data_folder import CHECKPOINT_PAGES
+from tablewright.engine.storage.data_folder import CHECKPOINT_PAGES, WriteAheadLog
 from tests.engine.table_requests import on_demand
 
 Machine = Callable[[int], float]
@@ -69,4 +69,29 @@ def test_an_engine_keeps_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         assert storage._log.checkpoints > before + 1
         # The log starts over with the commit behind a checkpoint.
         assert len(made) - (storage._log.checkpoints - before) in (0, 1)
+    # Before it is too long, where commits are alike.
+    assert all(40 < pages < 70 for pages in made)
+
+
+def test_a_checkpoint_comes_with_a_commit_where_somebody_has_always_begun_to_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[int] = []
+    sync = WriteAheadLog.sync
+    with Engine.open(tmp_path) as engine:
+        engine.call("CreateTable", on_demand())
+        storage = engine._storage
+
+        def sync_and_begin_to_write(log: WriteAheadLog) -> None:
+            sync(log)
+            storage.write()
+
+        with monkeypatch.context() as patches:
+            patches.setattr(CheckpointPace, "made", lambda pace, pages, seconds, sync_seconds: made.append(pages))
+            patches.setattr(WriteAheadLog, "sync", sync_and_begin_to_write)
+            storage._pace.pages = 60
+            for number in range(100):
+                item = {"pk": {"S": str(number)}, "v": {"S": "x" * 5_000}}
+                engine.call("PutItem", {"TableName": "music", "Item": item})
+    assert len(made) > 5
     assert all(60 <= pages < 90 for pages in made)

@@ -194,7 +194,7 @@ def test_a_server_answers_others_while_a_large_transaction_is_synced_on_a_fast_d
     monkeypatch.setattr(group_commit, "_SLOW_SYNC", 3600.0)
     monkeypatch.setattr(group_commit, "_FAST_SYNC", 3600.0)
     engine.call(*PUT)
-    assert not engine.syncs_slowly
+    assert not engine.flush_takes_long
     texts = {"text": {"S": "x" * 300_000}}
     puts = [{"Put": {"TableName": "things", "Item": {**item("a", str(number)), **texts}}} for number in range(10)]
     transaction = {"TransactItems": puts, "ClientRequestToken": "once"}
@@ -210,7 +210,27 @@ def test_a_server_answers_others_while_a_large_transaction_is_synced_on_a_fast_d
         assert writer.receive().status == 200
         assert b"xxx" in third.receive().body
     engine.call(*PUT)
-    assert not engine.syncs_slowly
+    assert not engine.flush_takes_long
+
+
+def test_a_server_does_not_wait_for_a_sync_of_another_thread_on_a_fast_disk(
+    engine: Engine, disk: SlowDisk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(group_commit, "_SLOW_SYNC", 3600.0)
+    monkeypatch.setattr(group_commit, "_FAST_SYNC", 3600.0)
+    engine.call("PutItem", {"TableName": "things", "Item": item("b", "3")})
+    assert not engine.flush_takes_long
+    with serve_in_thread(engine) as url, Client(url) as one, Client(url) as other, ThreadPoolExecutor(1) as threads:
+        disk.is_blocked = True
+        writing = threads.submit(engine.call, *PUT)
+        assert disk.began.wait(30)
+        # What it has read may depend on the commit.
+        one.send(sent(*get("a", "2")))
+        time.sleep(0.05)
+        assert other.ask(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").status == 200
+        disk.released.set()
+        assert b'"Item"' in one.receive().body
+        assert writing.result(30) == {}
 
 
 def test_the_disk_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -221,8 +241,8 @@ def test_the_disk_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         engine.call("CreateTable", on_demand(TableName="things"))
         for number in range(3):
             engine.call("PutItem", {"TableName": "things", "Item": {"pk": {"S": str(number)}}})
-        assert engine.syncs_slowly
+        assert engine.flush_takes_long
         seconds = 0.0
         for number in range(20):
             engine.call("PutItem", {"TableName": "things", "Item": {"pk": {"S": str(number)}}})
-        assert not engine.syncs_slowly
+        assert not engine.flush_takes_long

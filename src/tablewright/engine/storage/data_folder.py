@@ -98,12 +98,13 @@ class Files:
 class WriteAheadLog:
     """The file that commits are in until a checkpoint; opened when there is something to sync."""
 
-    __slots__ = ("_descriptor", "_end", "_end_descriptor", "_mark", "_path")
+    __slots__ = ("_descriptor", "_end", "_end_descriptor", "_mark", "_path", "_written_back")
 
     def __init__(self, files: Files) -> None:
         self._path = files.log
         self._end = files.end
         self._mark: EndMark | None = None
+        self._written_back = 0
         self._descriptor: int | None = None
         self._end_descriptor: int | None = None
 
@@ -122,6 +123,24 @@ class WriteAheadLog:
     def frames(self) -> int:
         """How many pages were in the log when it was synced."""
         return 0 if self._mark is None else self._mark.frames
+
+    @property
+    def growth(self) -> int:
+        """How many pages the commits before that sync brought."""
+        return 0 if self._mark is None else self._mark.growth
+
+    @property
+    def frames_to_write_back(self) -> int:
+        """How many of them a checkpoint has to write to the database."""
+        return 0 if self.frames == self._written_back else self.frames
+
+    def written_back(self) -> int:
+        """There was a checkpoint, and the next commit starts the log over; gives how many pages are in it until then,
+        synced or not.
+        """
+        mark = None if self._descriptor is None else log_frames(self._descriptor, self._mark)
+        self._written_back = 0 if mark is None else mark.frames
+        return self._written_back
 
     @property
     def pages(self) -> int:

@@ -320,6 +320,17 @@ class Storage:
 
     # -- durability ---------------------------------------------------------------------------------------------
 
+    @property
+    def sync_takes_long(self) -> bool:
+        """Whether somebody who has other things to do should let a thread make commits durable.
+
+        Another thread that is at it may go on with a checkpoint.
+        """
+        if self.syncs_slowly or not self._sync_lock.acquire(blocking=False):
+            return True
+        self._sync_lock.release()
+        return False
+
     def wait_durable(self, commit: Commit) -> None:
         """Return once the commit is durable, or raise why it is not."""
         if not commit.done:
@@ -369,25 +380,57 @@ class Storage:
                 self.open_commit = None
 
     def _commit_transaction(self) -> None:
-        """COMMIT, and let SQLite make a checkpoint if the log is long; not while somebody copies the database."""
-        limit = min(self.checkpoint_pages, self._pace.pages)
-        if self._reserve is not None:
-            limit = _FEW_PAGES if self.lacks_room else min(limit, self._reserve.log_pages)
-        if self._log is None or self._gate is None or self._log.frames < limit:
+        """COMMIT, and let SQLite make a checkpoint if the log is too long; not while somebody copies the database.
+
+        Most checkpoints are made before (``_checkpoint_in_time``). This one is for a log that somebody has always been
+        writing to by then.
+        """
+        if self._log is None or self._gate is None or self._log.frames_to_write_back < self._longest_log():
             self.execute("COMMIT")
             return
         with self._gate.passing() as is_open:
             # Whoever copies starts over; without a checkpoint there would be no more deletes.
             is_open |= self.lacks_room and self._log.frames >= _FEW_PAGES_WHILE_COPIED
             try:
-                self.execute(f"PRAGMA wal_autocheckpoint = {limit if is_open else 0}")
-                began, checkpoints = perf_counter(), self._log.checkpoints
-                self.execute("COMMIT")
-                # Right behind a checkpoint the log starts over, and is not as long any more as it was.
-                if is_open and self._log.checkpoints == checkpoints:
-                    self._pace.made(self._log.frames, perf_counter() - began, self._mean_sync)
+                self.execute(f"PRAGMA wal_autocheckpoint = {int(is_open)}")
+                self._timed_checkpoint(self._log, "COMMIT", is_open=is_open)
             finally:
                 self.execute("PRAGMA wal_autocheckpoint = 0")
+
+    def _checkpoint_in_time(self, log: WriteAheadLog) -> None:
+        """Make a checkpoint if the next commit would make the log too long, unless somebody is at work.
+
+        Nobody waits for a commit and for a checkpoint in one go then. The next commit is as large as the one before,
+        most likely.
+        """
+        if log.frames_to_write_back + log.growth < self._longest_log() or self._gate is None:
+            return
+        if not self.lock.acquire(blocking=False):
+            return
+        try:
+            with self._gate.passing() as is_open:
+                if is_open and not self._connection.in_transaction:
+                    # If it fails, the log grows until somebody is told (``disk_health``).
+                    with suppress(sqlite3.Error):
+                        self._timed_checkpoint(log, "PRAGMA wal_checkpoint(PASSIVE)", is_open=is_open)
+        finally:
+            self.lock.release()
+
+    def _longest_log(self) -> int:
+        """From so many pages in the log on there is a checkpoint."""
+        if self.lacks_room:
+            return _FEW_PAGES
+        limit = min(self.checkpoint_pages, self._pace.pages)
+        return limit if self._reserve is None else min(limit, self._reserve.log_pages)
+
+    def _timed_checkpoint(self, log: WriteAheadLog, statement: str, *, is_open: bool) -> None:
+        """Execute what makes a checkpoint, if the gate is open, and learn from the time that it takes."""
+        began, checkpoints = perf_counter(), log.checkpoints
+        self.execute(statement).fetchall()
+        # Right behind a checkpoint the log starts over, and is not as long any more as it was.
+        if is_open and log.checkpoints == checkpoints:
+            seconds = perf_counter() - began
+            self._pace.made(log.written_back(), seconds, self._mean_sync)
 
     def _sync(self) -> None:
         """Make everything that is committed durable. A caller that had to wait for the lock finds it done."""
@@ -415,6 +458,8 @@ class Storage:
             # Otherwise they stay, for operations that have seen them and have not ended their turn yet.
             for commit in commits:
                 commit.finish(self._failure)
+            if self._failure is None:
+                self._checkpoint_in_time(self._log)
 
     def _timed_sync(self, log: WriteAheadLog) -> None:
         began = perf_counter()

@@ -311,7 +311,8 @@ def _end(descriptor: int, known: EndMark | None) -> EndMark | None:
     # Behind the last commit there may be frames of one that is still open, and has not fitted into memory.
     while last > low and not frame(last)[1]:
         last -= 1
-    return EndMark(salts, last, frame(last)[1]) if last else None
+    growth = 1 if known is None else last - low
+    return EndMark(salts, last, frame(last)[1], growth) if last else None
 
 
 def wipe_behind(descriptor: int, end: EndMark | None) -> None:

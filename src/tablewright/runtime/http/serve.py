@@ -1,7 +1,7 @@
 """`tablewright up`: the systems and their consumers in one process, until SIGTERM or SIGINT.
 
-Demo data is written only where there are no tables of the systems yet. A marker in the data folder says how far that
-is, so that the next start finishes what was interrupted (and leaves what is there already as it is).
+Demo data is written only where the systems have no tables yet. A marker in the data folder records the progress, so
+that the next start finishes what was interrupted (and does not change what exists already).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Any, Protocol
 
 import uvicorn
 
+from tablewright.event_loops import server_process_loop
 from tablewright.runtime.http.application import MakeScreens, application, prepare, services_of
 from tablewright.runtime.http.bounded_connection import ConnectionLimits, bounded
 from tablewright.runtime.internal_tables import events_table
@@ -56,17 +57,8 @@ def serve(
     make_screens: MakeScreens | None = None,
 ) -> int:
     """Serve until SIGTERM or SIGINT."""
-    with asyncio.Runner(loop_factory=_loop) as runner:
+    with server_process_loop() as runner:
         return runner.run(_serve(runtime, systems, demo, steps, make_screens))
-
-
-def _loop() -> asyncio.AbstractEventLoop:
-    """uvloop, where the platform has it."""
-    try:
-        import uvloop
-    except ImportError:
-        return asyncio.new_event_loop()
-    return uvloop.new_event_loop()
 
 
 async def _serve(
@@ -87,7 +79,7 @@ async def _serve(
             await _fill(runtime, systems, services, steps)
         elif demo and _read_marker(_marker(runtime)) != "finished":
             steps.end()
-            print("tablewright: there is data already, so that no demo data is added", file=sys.stderr)
+            print("tablewright: the tables exist already; no demo data is added", file=sys.stderr)
         steps.begin("starting")
         config = uvicorn.Config(
             application(runtime, systems, services, make_screens),
@@ -118,7 +110,7 @@ async def _serve(
 
 
 class Server(uvicorn.Server):
-    """uvicorn's server that announces its address, and sets ``stopping`` before it waits for the last requests."""
+    """A uvicorn server that announces its address, and sets ``stopping`` before it waits for the last requests."""
 
     def __init__(self, config: uvicorn.Config, announce: Callable[[str], None], stopping: asyncio.Event) -> None:
         super().__init__(config)
@@ -127,7 +119,7 @@ class Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """As uvicorn does, but without raising the signal once more at the end: a stop on request is not a failure."""
+        """As in uvicorn, but without raising the signal again at the end: a requested stop is not a failure."""
         before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
             yield
