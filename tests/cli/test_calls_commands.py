@@ -40,7 +40,7 @@ def test_missing_bookings_are_listed_and_repaired(tmp_path: Path, capsys: pytest
         "2 bookings were repaired",
     ]
     assert main(verify) == 0
-    assert capsys.readouterr().out == "every call has its time\n"
+    assert capsys.readouterr().out == "all bookings are correct\n"
 
 
 @pytest.mark.requirement("CA8")
@@ -48,7 +48,7 @@ def test_calls_that_clash_are_left_for_somebody_to_decide(tmp_path: Path, capsys
     store_calls(tmp_path, "c-1", "c-2")
     assert main(["calls", "verify", "--data", str(tmp_path), "--repair"]) == 1
     *findings, summary = capsys.readouterr().out.splitlines()
-    assert summary == "1 bookings are left, and need somebody to decide: reschedule or cancel one of the calls"
+    assert summary == "1 bookings need a decision: reschedule or cancel one of the calls"
     (clash,) = [finding for finding in findings if "(repaired)" not in finding]
     assert "provider p on 2030-03-17: another call has the same time" in clash
 

@@ -122,4 +122,4 @@ def test_a_command_of_a_system_that_an_image_does_not_have_says_so(
     monkeypatch.setitem(sys.modules, "tablewright.systems.engagement.sources", None)
     status, _, told = run(capsys, "engagement", "demo-data", "--out", str(tmp_path / "customers.csv"))
     assert status == 2
-    assert told.startswith("tablewright: this command needs tablewright.systems.engagement.sources, which an image")
+    assert told.startswith("tablewright: this command needs tablewright.systems.engagement.sources, which is not in")

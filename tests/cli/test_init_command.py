@@ -114,7 +114,7 @@ def test_a_name_that_is_no_package_is_refused(refused: Callable[[str], str], nam
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("class", "it is a word of Python; choose another, such as my-class"),
+        ("class", "it is a Python keyword; choose another, such as my-class"),
         ("tests", "it is a package that a project has or imports; choose another, such as my-tests"),
         ("tablewright", "it is a package that a project has or imports"),
     ],

@@ -50,7 +50,7 @@ def upgrade(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> list[dict[str
     new = version(tmp_path, "new", [BY_DAY, BY_STATE])
     assert deploy(new, tmp_path / "two", "--after", str(tmp_path / "one")) == 0
     told = capsys.readouterr().out
-    assert "first, with the programs that are there, one after the other: step-1.yaml, step-2.yaml\n" in told
+    assert "first, with the programs that are running, one after the other: step-1.yaml, step-2.yaml\n" in told
     assert "first, with the new programs, one after the other: step-3.yaml\n" in told
     return [*templates(tmp_path / "one"), *templates(tmp_path / "two")]
 
@@ -152,7 +152,7 @@ def test_what_cloudformation_would_replace_or_cannot_change_is_refused_whatever_
     [
         (["--after", "nowhere"], "cannot be read"),
         (["--accept", "Orders"], "add --after"),
-        (["--after", "two"], "give another one"),
+        (["--after", "two"], "choose another one"),
         (["--after", "snapshot"], "was not written by tablewright deploy"),
     ],
 )

@@ -136,7 +136,9 @@ def test_a_module_that_goes_on_to_use_its_design_is_told_where_and_what_to_do(fo
     with pytest.raises(DesignError) as error:
         load(written(folder, "program.py", TABLES + use))
     line = (TABLES + use).count("\n")
-    assert str(error.value).endswith(f'(program.py:{line}); move the code that runs under if __name__ == "__main__":')
+    assert str(error.value).endswith(
+        f'(program.py:{line}); put code that runs at import under if __name__ == "__main__":'
+    )
 
 
 def test_of_a_folder_the_file_with_a_model_is_named(folder: Path) -> None:

@@ -266,11 +266,11 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "a consistent read of a global index": (
         lambda: declared({}, keys=Keys(**KEYS, GSI1PK="X", GSI1SK="Y"), by=taking(Get("GSI1", consistent=True), "id")),
-        "Row.by: a global index has no consistent reads; read by the primary key, or remove consistent=True",
+        "Row.by: a global index does not support consistent reads; read by the primary key, or remove consistent=True",
     ),
     "a query where there is one item": (
         lambda: declared({}, Table("Rows", "PK"), keys=Keys(PK="ROW#{id}"), by=taking(Query(), "id")),
-        "Row.by: table 'Rows' has no sort key, so a key has one item; use Get",
+        "Row.by: table 'Rows' has no sort key, so each key has one item; use Get",
     ),
     "a fixed field that is not there": (
         lambda: declared({}, by=taking(Query(), "id", where=lambda self: attr(self.status) == "x")),
@@ -291,7 +291,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "two values of the key": (
         lambda: declared({}, by=taking(Query(), where=lambda self: (attr(self.id) == "x") & (attr(self.id) == "y"))),
-        "id is compared with 'x' and 'y', and never has both",
+        "id is compared with 'x' and 'y', and cannot have both",
     ),
     "one of two values of the key": (
         lambda: declared({}, by=taking(Query(), where=lambda self: (attr(self.id) == "x") | (attr(self.id) == "y"))),
@@ -311,7 +311,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "bounds of nothing": (
         lambda: declared({}, keys=Keys(PK="ROW", SK="{id}"), by=taking(Query(), "id", optional="since")),
-        "Row.by takes since, and no field of the sort key is left to be bounded: it has id; remove a parameter",
+        "Row.by takes since, but no field of the sort key is left to bound: it has id; remove a parameter",
     ),
     "a range in the partition key": (
         lambda: declared({"at": str}, keys=Keys(PK="{at}", SK="{id}"), by=taking(Query(), optional="since until")),
@@ -324,7 +324,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
             keys=Keys(PK="ROW", SK="{id}"),
             by=taking(Query(), optional="since until", where=lambda self: attr(self.id) == "1"),
         ),
-        "Row.by takes since, and no field of the sort key is left to be bounded: it has id; remove a parameter",
+        "Row.by takes since, but no field of the sort key is left to bound: it has id; remove a parameter",
     ),
     "a filter on the key": (
         lambda: declared(

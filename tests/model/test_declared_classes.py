@@ -69,7 +69,7 @@ def test_entities_whose_keys_can_be_equal_need_a_type_attribute() -> None:
 
 
 def test_an_argument_that_is_none_is_refused() -> None:
-    with pytest.raises(ModelError, match="class Row: unknown argument tabel; known are table, naming, type_name"):
+    with pytest.raises(ModelError, match="class Row: unknown argument tabel; use table, naming or type_name"):
         new_class("Row", (Entity,), {"tabel": table()}, body_of({"__module__": __name__}))
 
 

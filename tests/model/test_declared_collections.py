@@ -115,7 +115,8 @@ def test_members_of_a_collection_may_name_the_partition_differently() -> None:
         (
             {"head": Head},
             taking(CollectionQuery("GSI1", consistent=True), "id"),
-            "Whole.of: a global index has no consistent reads; read the table's partition, or remove consistent=True",
+            "Whole.of: a global index does not support consistent reads; read the table's partition, or remove "
+            "consistent=True",
         ),
         (
             {"x": list[Spread]},

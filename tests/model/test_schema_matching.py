@@ -99,7 +99,7 @@ def test_entities_that_can_have_one_key_know_each_other_whichever_is_declared_fi
 
     rivals = {schema.entity: [rival.entity for rival in schema.key_collisions] for schema in schemas_of(table)}
     assert rivals == {First: [Second], Apart: [Spilling], Second: [First], Spilling: [Apart]}
-    assert schema_of(First).batch_obstacle() == "keys that Second can have too"
+    assert schema_of(First).batch_obstacle() == "keys that Second can also have"
 
 
 def test_sharded_keys_that_begin_otherwise_tell_entities_apart_without_a_type() -> None:

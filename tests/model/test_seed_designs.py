@@ -257,7 +257,7 @@ def test_bounds_are_of_the_first_field_of_the_sort_key_that_is_not_taken() -> No
     with pytest.raises(TypeError, match=r"Call\.completed\(\) got an unexpected keyword argument 'since'"):
         Call.completed(user_id="u", since=NOON)  # type: ignore[call-arg]
     with pytest.raises(
-        ModelError, match=r"Row\.of_id takes since, and no field of the sort key is left to be bounded: it has at"
+        ModelError, match=r"Row\.of_id takes since, but no field of the sort key is left to bound: it has at"
     ):
 
         class Row(Entity, table=Table("rows", "PK", "SK")):

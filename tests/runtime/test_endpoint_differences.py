@@ -124,14 +124,16 @@ def test_each_difference_that_systems_can_live_with_is_one_warning_with_what_to_
         start(url, "servicedesk", "support", times=2, ensure_tables=True)
     time_to_live, recovery, tags = warnings_of(caplog)
     assert time_to_live.startswith(
-        "the endpoint has no time to live (DescribeTimeToLive): items of Service Desk and Sup"
+        "the endpoint has no time to live (DescribeTimeToLive): expired items of Service Desk and Sup"
     )
     assert "delete them yourself" in time_to_live
     assert recovery.startswith(
         "the endpoint has no point-in-time recovery (DescribeContinuousBackups): tables of Support"
     )
     assert "back them up" in recovery
-    assert tags.startswith("the endpoint has no tags (ListTagsOfResource): tables of Service Desk and Support stay")
+    assert tags.startswith(
+        "the endpoint has no tags (ListTagsOfResource): tables of Service Desk and Support are not tagged"
+    )
     assert "tablewright-events" in tables_of(engine)
 
 
@@ -194,7 +196,7 @@ def test_a_lower_limit_of_transactions_is_named(server: str, caplog: pytest.LogC
     with partial_endpoint(server, answer=small) as (url, _):
         start(url, "calls")
     (warning,) = warnings_of(caplog)
-    assert "fewer actions than the 100 of DynamoDB" in warning
+    assert "fewer actions than DynamoDB's 100" in warning
 
 
 def test_whoever_may_not_ask_is_told_nothing_wrong(server: str, caplog: pytest.LogCaptureFixture) -> None:

@@ -141,7 +141,7 @@ def test_a_dictionary_in_the_environment_is_json(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize("role", ["Admins", "tasks:", ":Admins", "tasks:Admins ", "Tasks:Admins", "tasks:a:b", ""])
 def test_what_is_no_role_is_refused(role: str) -> None:
     given: dict[str, Any] = {"roles": {"Admins": [role]}}
-    with pytest.raises(ValueError, match="is no role: a role is system:Role, such as tasks:Admins"):
+    with pytest.raises(ValueError, match="is not a role: a role is system:Role, such as tasks:Admins"):
         Settings(**given)
 
 

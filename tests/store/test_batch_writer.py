@@ -102,7 +102,7 @@ def test_what_is_left_unprocessed_is_written_again(bench: Bench, monkeypatch: py
     backend.most = 0
     batch = store.batch_writer()
     batch.put(Article(sku="x"))
-    with pytest.raises(Conflict, match="the service is too busy: 1 items are left to be written"):
+    with pytest.raises(Conflict, match="the service is throttling: 1 items were not written"):
         batch.flush()
     # It is still there to be written.
     backend.most = 25

@@ -101,7 +101,7 @@ def test_a_read_of_one_moment_is_of_any_entities(store: Store) -> None:
     assert twice == (found[0], found[0], found[2]), "the service takes an item once"
     many = store.transact_get(*[Room.by_number("a", number) for number in range(100)])
     assert [each is not None for each in many].count(True) == 1
-    with pytest.raises(LimitExceeded, match="100 items at most, and 101 are wanted; use get_many"):
+    with pytest.raises(LimitExceeded, match="100 items at most, not 101; use get_many"):
         store.transact_get(*[Room.by_number("a", number) for number in range(101)])
     with pytest.raises(ModelError, match="reads an index"):
         store.transact_get(Room.some("plain"))

@@ -67,7 +67,7 @@ def test_the_token_lets_somebody_in_once_and_leaves_the_address(served: Served) 
             again = await other.get(f"/studio/?token={token}")
             assert again.headers["location"] == "/studio/sign-in?used=1"
             assert "set-cookie" not in again.headers
-            assert "was used already" in (await other.get(again.headers["location"])).text
+            assert "was already used" in (await other.get(again.headers["location"])).text
         assert served.token.value != token
 
     asyncio.run(run())

@@ -140,12 +140,12 @@ def test_a_view_says_that_its_endpoint_is_away_and_goes_on_when_it_is_back() -> 
 
         server.close()
         items.get_by_role("button", name="Run").click()
-        expect(items.get_by_role("alert")).to_contain_text("does not answer", timeout=_WITHIN)
-        expect(state).to_have_text("does not answer, asked again", timeout=_WITHIN)
+        expect(items.get_by_role("alert")).to_contain_text("does not respond", timeout=_WITHIN)
+        expect(state).to_have_text("not responding, retrying", timeout=_WITHIN)
         # What is opened now says it as well.
         table = items.context.new_page()
         table.goto(f"{running.screens.url}/studio/tables/odd")
-        expect(table.get_by_role("alert")).to_contain_text("does not answer", timeout=_WITHIN)
+        expect(table.get_by_role("alert")).to_contain_text("does not respond", timeout=_WITHIN)
 
         engine.call("PutItem", {"TableName": "odd", "Item": {"pk": {"S": "meanwhile"}, "n": {"N": "9"}}})
         server.enter_context(serve_in_thread(engine, port=urlsplit(url).port or 0))

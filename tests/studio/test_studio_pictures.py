@@ -94,7 +94,7 @@ def test_views_of_what_happens_have_a_picture(tmp_path: Path, kept: Path) -> Non
         take(page, kept / "studio-sql.png")
         stream, heat = page.context.new_page(), page.context.new_page()
         stream.goto(f"{running.screens.url}/studio/streams/{TABLE}")
-        expect(stream.locator(".st-records")).to_contain_text("No change yet")
+        expect(stream.locator(".st-records")).to_contain_text("No changes yet")
         heat.goto(f"{running.screens.url}/studio/heat")
         heat.get_by_role("button", name="Start metering").click()
         expect(heat.get_by_role("button", name="Stop metering")).to_be_visible()

@@ -114,7 +114,7 @@ def test_odd_values_are_shown_as_what_they_are(desk: RunningStudio) -> None:
     expect(panel.locator(".st-attributes")).not_to_contain_text("blue")
     assert said == [], "nothing of what is shown has run"
     # One change of all: what was changed meanwhile is refused, and stays chosen.
-    page.get_by_role("checkbox", name="Choose all of this page").check()
+    page.get_by_role("checkbox", name="Select all on this page").check()
     page.get_by_role("button", name="Set an attribute of 6 items").click()
     dialog = page.get_by_role("dialog", name="Set an attribute of 6 items")
     dialog.get_by_label("Name", exact=True).fill("it's seen")
@@ -132,7 +132,7 @@ def test_odd_values_are_shown_as_what_they_are(desk: RunningStudio) -> None:
     expect(console.locator(".st-code")).to_contain_text("ConsumedCapacity")
     dialog.get_by_role("button", name="Send").click()
     expect(page.locator(".st-foot")).to_contain_text("1 item was not changed")
-    expect(page.locator(".st-foot")).to_contain_text("sets · 6: somebody changed it meanwhile")
+    expect(page.locator(".st-foot")).to_contain_text("sets · 6: it was changed meanwhile")
     expect(page.get_by_role("checkbox", name="Choose sets")).to_be_checked()
     page.get_by_role("checkbox", name="Choose sets").uncheck()
     page.get_by_role("checkbox", name="Choose binary").check()

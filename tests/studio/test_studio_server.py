@@ -140,4 +140,4 @@ def test_in_up_a_dead_letter_is_handled_again_and_the_past_is_there(tmp_path: Pa
         expect(page.locator("tbody tr").first).to_contain_text("replay")
         # An engine of this process has a past, as soon as a table has recovery.
         page.goto("/studio/time/TaskManagement")
-        expect(page.locator("#tw-content")).to_contain_text("This table has no past")
+        expect(page.locator("#tw-content")).to_contain_text("This table has no history")

@@ -57,7 +57,7 @@ def test_our_server_can_do_everything(capsys: pytest.CaptureFixture[str]) -> Non
         assert engine.call("ListTables", {})["TableNames"] == []
         assert engine.call("ListBackups", {})["BackupSummaries"] == []
     expected = [f"yes      {name}" for name in CAPABILITIES]
-    assert out.splitlines() == [*expected, "", "Support:", "  everything that it needs is there"]
+    assert out.splitlines() == [*expected, "", "Support:", "  everything that it needs is supported"]
     assert status == 0
 
 

@@ -74,7 +74,7 @@ def test_an_interrupted_copy_says_that_it_goes_on(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     _, error = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert error.splitlines()[-1] == "tablewright: interrupted; the same command goes on from here"
+    assert error.splitlines()[-1] == "tablewright: interrupted; run the same command again to resume it"
     done = subprocess.run(arguments, cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert folder_items(tmp_path / "target", "Orders") == folder_items(source, "Orders")

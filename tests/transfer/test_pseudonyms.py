@@ -177,7 +177,7 @@ def test_pseudonyms_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFi
     status, _, error = run(capsys, "copy", "source", "target", "--pseudonymize")
     assert (status, error) == (
         2,
-        "tablewright: --pseudonymize needs the model, which says what is personal; name it with --design\n",
+        "tablewright: --pseudonymize needs the model, which says what is personal; give it with --design\n",
     )
     command = ["copy", "source", "target", "--pseudonymize", "--design", "tests.transfer.shop"]
     status, out, error = run(capsys, *command)

@@ -67,11 +67,11 @@ def test_a_view_is_shown_to_whoever_may_make_its_calls() -> None:
 
 def test_what_a_view_names_has_to_be_there() -> None:
     check(desk(), CALLS, TEXTS.texts)
-    with pytest.raises(ValueError, match="needs the call list_tickets, which is not there"):
+    with pytest.raises(ValueError, match="needs the call list_tickets, which does not exist"):
         check(desk(), Calls([]), TEXTS.texts)
     with pytest.raises(ValueError, match=r"there is no text desk\.title"):
         check(desk(), CALLS, {})
-    with pytest.raises(ValueError, match="begins with a slash"):
+    with pytest.raises(ValueError, match="starts with a slash"):
         desk().view("queue", title="desk.queue")
 
 

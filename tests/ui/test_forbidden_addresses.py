@@ -34,7 +34,7 @@ SYSTEMS = load()
 CALLS = {"runtime": Calls(runtime_calls()), **{system.name: Calls(calls_of(system)) for system in SYSTEMS}}
 MODULES = [*(system.screens for system in SYSTEMS if system.screens is not None), *OTHERS]
 APPLICATIONS: list[Application] = [import_module(module).app for module in MODULES]
-NOT_YOURS, NOTHING_HERE = "This is not open to you", "There is nothing here"
+NOT_YOURS, NOTHING_HERE = "You do not have access to this page", "Page not found"
 
 
 def demo_people() -> dict[str, Caller]:

@@ -91,13 +91,13 @@ def test_everything_that_is_done_often_has_a_key(screens: Screens) -> None:
 
 def test_what_is_not_there_or_not_open_is_said(screens: Screens) -> None:
     page = screens.sign_in("grace", "/tasks/no-such-view")
-    page.wait_for_selector("text=There is nothing here")
+    page.wait_for_selector("text=Page not found")
     page.click("text=To the start page")
     page.wait_for_selector("text=Hello, grace")
     page.goto("/app/tasks/list/no-such-task")
-    page.wait_for_selector("text=There is nothing here")
+    page.wait_for_selector("text=Page not found")
     page.goto("/app/no-such-application")
-    page.wait_for_selector("text=There is nothing here")
+    page.wait_for_selector("text=Page not found")
 
 
 def test_a_theme_is_chosen_and_remembered(screens: Screens) -> None:

@@ -106,7 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return UsageError.status
     except PermissionError as error:
         # Wherever a command comes upon it: a folder on the way, a file in it.
-        print(f"tablewright: this user may not use {error.filename}: {error.strerror}", file=sys.stderr)
+        print(f"tablewright: cannot access {error.filename}: {error.strerror}", file=sys.stderr)
         return UsageError.status
     except KeyboardInterrupt:
         return 130
@@ -121,7 +121,8 @@ def _missing(error: ModuleNotFoundError) -> str:
     """What to install for a command that a plain installation does not have everything for."""
     if error.name is not None and error.name.startswith("tablewright."):
         return (
-            f"this command needs {error.name}, which an image of a system does not have; run it where all is installed"
+            f"this command needs {error.name}, which is not in the container image of a system; run it where "
+            f"everything is installed"
         )
     from tablewright.design import extra_of
 
@@ -133,7 +134,7 @@ def _missing(error: ModuleNotFoundError) -> str:
 
 def build_parser() -> OneLineParser:
     """The parser of all commands."""
-    parser = OneLineParser(prog="tablewright", description="Design a DynamoDB application, run it here, ship it.")
+    parser = OneLineParser(prog="tablewright", description="Design a DynamoDB application, run it locally, ship it.")
     parser.add_argument("--version", action="version", version=f"tablewright {__version__}")
     commands = Commands(parser)
     for module in _MODULES:

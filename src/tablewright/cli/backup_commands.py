@@ -33,7 +33,7 @@ _IN_USE = "the data folder must not be in use; while a server uses it, make the 
 def register(commands: Commands) -> None:
     backup = commands.add_parser(
         "backup",
-        help="back up a data folder to a folder of copies, or one table inside of it",
+        help="back up a data folder to a folder of copies, or one table in it",
         epilog=f"--to works while a server uses the data folder. For TABLE, {_IN_USE}",
     )
     what = backup.add_mutually_exclusive_group(required=True)

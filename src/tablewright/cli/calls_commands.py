@@ -13,7 +13,7 @@ def register(commands: Commands) -> None:
     verify = inner.add_parser(
         "verify",
         help="compare the booked times of users and providers with their calls",
-        epilog="Exit codes: 0 all times are booked as they should be, or were repaired; 1 something is wrong.",
+        epilog="Exit codes: 0 all bookings are correct, or were repaired; 1 something is wrong.",
     )
     verify.add_argument("--data", metavar="DIR", help="data folder (default: ./data), not in use by `tablewright up`")
     verify.add_argument("--endpoint", metavar="URL", help="a DynamoDB endpoint instead of the embedded engine")
@@ -52,7 +52,7 @@ def _verify(options: argparse.Namespace) -> int:
     if left and not options.repair:
         print(f"{len(left)} bookings are wrong; --repair corrects what it can")
     elif left:
-        print(f"{len(left)} bookings are left, and need somebody to decide: reschedule or cancel one of the calls")
+        print(f"{len(left)} bookings need a decision: reschedule or cancel one of the calls")
     else:
-        print("every call has its time" if not found else f"{len(found)} bookings were repaired")
+        print("all bookings are correct" if not found else f"{len(found)} bookings were repaired")
     return 1 if left else 0

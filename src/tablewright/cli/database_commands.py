@@ -45,15 +45,15 @@ def register(commands: Commands) -> None:
         action="append",
         default=[],
         type=_origin,
-        help="let the web pages of ORIGIN use the server, such as http://localhost:3000, * for all pages; may be"
-        " repeated (default: no page may)",
+        help="allow web pages of ORIGIN, such as http://localhost:3000, to use the server; * allows any origin; "
+        "may be repeated (default: none)",
     )
     serve.add_argument(
         "--metrics",
         metavar="ADDRESS:PORT",
         type=_address,
-        help="serve metrics for Prometheus at /metrics of another address, such as 127.0.0.1:9100; the address may be"
-        " left out (default: no metrics)",
+        help="serve Prometheus metrics at /metrics on a separate address, such as 127.0.0.1:9100; the address "
+        "part is optional (default: no metrics)",
     )
     serve.add_argument(
         "--studio",
@@ -61,9 +61,11 @@ def register(commands: Commands) -> None:
         type=_address,
         nargs="?",
         const=("127.0.0.1", 0),
-        help="serve the studio as well, at /studio of another address (default: of a free port of 127.0.0.1)",
+        help="also serve the studio, at /studio on a separate address (default: a free port of 127.0.0.1)",
     )
-    serve.add_argument("--studio-write", action="store_true", help="allow the studio to write; each write is asked for")
+    serve.add_argument(
+        "--studio-write", action="store_true", help="allow the studio to write; each write has to be confirmed"
+    )
     serve.add_argument(
         "--design",
         action="append",
@@ -83,7 +85,8 @@ def register(commands: Commands) -> None:
     verify.add_argument(
         "--blobs",
         metavar="PLACE",
-        help="where large values are, if not in the folder blobs of the data folder: another folder, or s3://bucket",
+        help="where large values are stored, if not in the data folder's own folder blobs: another folder, or "
+        "s3://bucket",
     )
     verify.set_defaults(command=_verify, parser=verify)
 
@@ -124,7 +127,7 @@ def _serve(options: argparse.Namespace) -> int:
         check_layout(folder, by_region=options.by_region)
     if options.studio is not None:
         if options.by_region:
-            raise UsageError("--studio is for one set of tables; look at a region with `tablewright studio URL`")
+            raise UsageError("--studio does not work with --by-region; look at a region with `tablewright studio URL`")
         check_address(options.studio[0], options.studio[1], "--studio")
     open_ = _open_regions if options.by_region else open_engine
     with open_(folder, accept_loss=options.accept_loss) as engine, ExitStack() as beside:
@@ -149,8 +152,8 @@ def _serve(options: argparse.Namespace) -> int:
             raise UsageError(why_not_listening(options.host, options.port, error)) from None
         except EngineFailedError as error:
             raise FailedDiskError(
-                f"{error}; what it holds of the last writes is unknown, and nobody was told that they were stored:"
-                " look at the disk, then start again to read what is there"
+                f"{error}; it is unknown which of the last writes it has, and none of those was acknowledged: "
+                f"check the disk, then start again to read what is there"
             ) from None
         ignore_stop_signals()
     _say("Tablewright stopped")
@@ -277,7 +280,7 @@ class _Blobs:
             return [
                 *found.problems,
                 f"none of the {len(found.missing)} blobs that items refer to is in {self._location}; "
-                "if they are somewhere else, say where with --blobs",
+                "if they are somewhere else, give the place with --blobs",
             ]
         return [*found.problems, *found.missing.values()]
 

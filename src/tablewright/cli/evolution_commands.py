@@ -38,16 +38,16 @@ def register(commands: Commands) -> None:
         action="append",
         default=[],
         metavar="PLACE",
-        help="accept the change at this place, as it is dealt with; may be repeated",
+        help="accept the change at this place as already handled; may be repeated",
     )
     diff.add_argument("--json", action="store_true", help="print JSON")
     diff.set_defaults(command=_diff, parser=diff)
 
     migrate = commands.add_parser(
         "migrate",
-        help="bring stored items to the present version of a design, and verify them",
-        epilog="It may be stopped at any time, and run again: what is done is done. Exit codes: 0 everything is as the "
-        "design says; 1 something is left to do, or to decide; 2 a design or its data cannot be opened.",
+        help="migrate stored items to the current version of a design, and verify them",
+        epilog="It can be stopped at any time and run again; finished work is not repeated. Exit codes: 0 everything "
+        "matches the design; 1 something is left to do or to decide; 2 a design or its data cannot be opened.",
     )
     add_design(migrate)
     migrate.add_argument("--data", default="data", metavar="DIR", help="data folder (default: ./data)")

@@ -72,7 +72,7 @@ def register(commands: Commands) -> None:
     iam.add_argument(
         "--relocation",
         action="store_true",
-        help="what each role needs while its tables are relocated, and what whoever relocates them needs",
+        help="what each role needs while its tables are being relocated, and what relocating them needs",
     )
     _add_checkpoints(iam)
     iam.add_argument("--account", metavar="ID", help="AWS account of the tables, for --json")

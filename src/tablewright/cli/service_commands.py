@@ -37,7 +37,9 @@ def register(commands: Commands) -> None:
         " credentials are accepted",
     )
     up.add_argument(
-        "--studio-write", action="store_true", help="allow the studio at /studio to write; each write is asked for"
+        "--studio-write",
+        action="store_true",
+        help="allow the studio at /studio to write; each write has to be confirmed",
     )
     add_accept_loss(up)
     up.add_argument("--demo", action="store_true", help="fill a new data folder with demo data")
@@ -128,7 +130,7 @@ def _up(options: argparse.Namespace) -> int:
         # Of a variable that is not set, for one: the current folder gets no database by mistake.
         locate(options.data)
     if options.memory and options.data is not None and not options.as_deployed:
-        raise UsageError(f"--memory keeps nothing in {options.data}; leave out one of --memory and --data")
+        raise UsageError(f"--memory stores nothing in {options.data}; give either --memory or --data")
     settings = read_settings(
         data=options.data,
         memory=options.memory,

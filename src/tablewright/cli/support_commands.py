@@ -35,25 +35,25 @@ def register(commands: Commands) -> None:
     support = commands.add_parser("support", help="jobs over all of support's data: metrics, shards, payloads, exports")
     inner = Commands(support)
 
-    rebuild = inner.add_parser("rebuild-metrics", help="rebuild all metrics from the table, while it is in use")
+    rebuild = inner.add_parser("rebuild-metrics", help="rebuild all metrics from the table, which may be in use")
     _add_place(rebuild, online=True)
     rebuild.set_defaults(command=_job, job="rebuild-metrics", parser=rebuild)
 
     check = inner.add_parser(
-        "verify-metrics", help="count all metrics from the table, and compare, while the table is in use"
+        "verify-metrics", help="recount all metrics from the table, which may be in use, and compare"
     )
     _add_place(check, online=True)
     check.set_defaults(command=_job, job="verify-metrics", parser=check)
 
     verify = inner.add_parser(
-        "verify", help="compare all that is stored with the model, and read every payload, while the table is in use"
+        "verify", help="compare everything stored with the model, and read every payload; the table may be in use"
     )
     _add_place(verify, online=True)
     verify.set_defaults(command=_job, job="verify", parser=verify)
 
     migrate = inner.add_parser(
         "migrate-shards",
-        help="move tickets to their shards after the number of shards was changed, while the table is in use",
+        help="move tickets to their shards after the number of shards was changed; the table may be in use",
     )
     _add_place(migrate, online=True)
     migrate.set_defaults(command=_job, job="migrate-shards", parser=migrate)
@@ -186,7 +186,7 @@ def _export(options: argparse.Namespace) -> int:
         return f"{written}; {export.left_out}" if export.left_out else written
 
     with StepProgress() as steps:
-        instead = "set TABLEWRIGHT_TRAINING_EXPORT=DIR for it, and it exports by itself"
+        instead = "set TABLEWRIGHT_TRAINING_EXPORT=DIR for it, and it exports on its own"
         outcome = _opened(settings, steps, "exporting tickets", work, instead=instead)
     print(outcome)
     return 0

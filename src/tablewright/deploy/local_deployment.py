@@ -127,7 +127,7 @@ class LocalDeployment:
                     self._read_shards(consumer, arn, iterators)
             except FunctionFailed as error:
                 if not self._stop.is_set():
-                    _log.warning("a function failed, and is called again: %s", error)
+                    _log.warning("a function failed, and will be called again: %s", error)
                 self._stop.wait(_AFTER_FAILURE)
             except Exception as error:
                 if self._stop.is_set():

@@ -89,7 +89,8 @@ def _wildcards(resources: Mapping[str, Resource]) -> Iterator[str]:
             if "*" in (listed if isinstance(listed, list) else [listed]):
                 wide.append("on everything")
             if wide:
-                yield f"wildcard: {name} allows {', '.join(wide)} in {statement.get('Sid')}; say why, or say less"
+                place = f"{name} allows {', '.join(wide)} in {statement.get('Sid')}"
+                yield f"wildcard: {place}; give a reason, or narrow it"
 
 
 def _encryption(resources: Mapping[str, Resource]) -> Iterator[str]:
@@ -125,7 +126,7 @@ def _time_outs(resources: Mapping[str, Resource]) -> Iterator[str]:
     for name, properties in _of(resources, "AWS::Lambda::EventSourceMapping"):
         is_endless = properties.get("MaximumRecordAgeInSeconds", -1) == -1
         if is_endless and properties.get("MaximumRetryAttempts", -1) == -1:
-            yield f"time-outs: {name} tries for ever; set MaximumRecordAgeInSeconds"
+            yield f"time-outs: {name} retries for ever; set MaximumRecordAgeInSeconds"
 
 
 def _failures(resources: Mapping[str, Resource]) -> Iterator[str]:
@@ -138,7 +139,7 @@ def _failures(resources: Mapping[str, Resource]) -> Iterator[str]:
             yield f"failures: {name} drops what fails; set RedrivePolicy"
     for name, _ in _of(resources, "AWS::SQS::Queue"):
         if not any(_mentions(properties, name) for _, properties in _of(resources, "AWS::CloudWatch::Alarm")):
-            yield f"failures: nobody is told of what is in {name}; add an alarm"
+            yield f"failures: nothing reports what is in {name}; add an alarm"
 
 
 def _mentions(properties: Mapping[str, Any], name: str) -> bool:

@@ -119,13 +119,13 @@ def needs_of(system: System, place: str) -> SystemNeeds:
         system=system,
         place=place,
         api=FunctionNeeds(
-            "Api", "Answers requests.", f"{_FUNCTIONS}.api_function.handler", requests, None, sends_mail, blobs
+            "Api", "Handles requests.", f"{_FUNCTIONS}.api_function.handler", requests, None, sends_mail, blobs
         ),
         admin=None
         if not consumers
         else FunctionNeeds(
             "Admin",
-            "Answers requests below /runtime: events, consumers, dead letters, which may be handled again.",
+            "Handles requests below /runtime: events, consumers, and dead letters, which can be retried.",
             f"{_FUNCTIONS}.api_function.handler",
             [*dict.fromkeys([*requests, *(grant for role in reading for grant in _all(design)[role])])],
             None,
@@ -138,7 +138,7 @@ def needs_of(system: System, place: str) -> SystemNeeds:
         if not sends_mail
         else FunctionNeeds(
             "Bounces",
-            "Records mail that came back.",
+            "Records bounced mail.",
             f"{_FUNCTIONS}.bounce_function.handler",
             _of_bounces(design),
         ),
@@ -178,7 +178,7 @@ def _consumer(design: Design, spec: ConsumerSpec, sends_mail: bool, blobs: bool)
         grants = [*own, *iam.consumer_grants(design, reading[role], by_lambda=True)]
     return FunctionNeeds(
         f"{spec.name} consumer",
-        f"Handles the changes of {spec.table.name} that {spec.name} is about.",
+        f"Handles the changes of {spec.table.name} for {spec.name}.",
         f"{_FUNCTIONS}.consumer_function.handler",
         [*dict.fromkeys(grants)],
         spec.name,
@@ -199,7 +199,7 @@ def _schedule(
         grants = requests
     function = FunctionNeeds(
         f"{work.name} schedule",
-        f"Does what is due of {work.name}.",
+        f"Does what is due for {work.name}.",
         f"{_FUNCTIONS}.schedule_function.handler",
         grants,
         work.name,

@@ -41,7 +41,7 @@ _NOT_THE_USERS = tuple(str(Path(file).parent) for file in (language.__file__, py
 _PACKAGE = f"{Path(language.__file__).parents[1]}{os.sep}"
 _SYSTEMS = f"{_PACKAGE}systems{os.sep}"
 
-_MOVE_IT = 'move the code that runs under if __name__ == "__main__":'
+_MOVE_IT = 'put code that runs at import under if __name__ == "__main__":'
 
 
 class DesignError(Exception):
@@ -124,7 +124,7 @@ def _importing(path: str) -> Iterator[None]:
         remedy = "which is not installed here" if extra is None else f"of an extra: pip install 'tablewright[{extra}]'"
         raise DesignError(f"{path} needs the module {error.name!r}, {remedy}") from error
     except PermissionError as error:
-        raise DesignError(f"this user may not read {error.filename or path}") from error
+        raise DesignError(f"no permission to read {error.filename or path}") from error
     except SystemExit as error:
         raise DesignError(f"{path} exits when it is imported{_at(error)}; {_MOVE_IT}") from error
     except Exception as error:

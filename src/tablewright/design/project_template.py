@@ -29,7 +29,7 @@ def project_files(name: str) -> dict[str, str]:
     package = re.sub(r"[-. ]+", "_", name).lower()
     is_plain = package.isidentifier() and package.isascii()
     if is_plain and (keyword.iskeyword(package) or package in _TAKEN):
-        why = "is a word of Python" if keyword.iskeyword(package) else "is a package that a project has or imports"
+        why = "is a Python keyword" if keyword.iskeyword(package) else "is a package that a project has or imports"
         raise ProjectError(
             f"{name!r} cannot be the name of the project's package: it {why}; choose another, such as my-{name}"
         )
@@ -89,7 +89,7 @@ tablewright plan PACKAGE
 tablewright meter -- python -m pytest
 ```
 
-These check it for mistakes, write the design document, and tell what it costs: by the declared traffic, and as the
+These check it for mistakes, write the design document, and show what it costs: by the declared traffic, and as the
 tests consume it.
 
 `Store.open("./data")` keeps the data in a folder, `Store.connect(region="eu-west-1")` in Amazon DynamoDB. Nothing else

@@ -76,7 +76,7 @@ def _readable(files: Files, progress: Progress | None, *, with_log: bool) -> Ite
     with ExitStack() as held:
         if not os.access(files.database, os.R_OK):
             # SQLite would find it damaged.
-            raise StorageError(f"this user may not read {files.database}")
+            raise StorageError(f"no permission to read {files.database}")
         database, immutable = files.database, True
         if with_log:
             copy = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="tablewright-verify-")))

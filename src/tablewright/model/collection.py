@@ -277,7 +277,8 @@ def _check(place: str, members: tuple[Member, ...], pattern: CollectionQuery) ->
         raise ModelError(f"{place}: {error}") from None
     if index is not None and index.is_global and pattern.consistent:
         raise ModelError(
-            f"{place}: a global index has no consistent reads; read the table's partition, or remove consistent=True"
+            f"{place}: a global index does not support consistent reads; read the table's partition, or remove "
+            "consistent=True"
         )
     partitions = {}
     for schema in [schema for member in members for schema in member.schemas]:

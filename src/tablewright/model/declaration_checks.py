@@ -82,7 +82,7 @@ def _check_field(place: str, info: FieldInfo, strict: bool) -> None:
     is_empty = info.is_required() or info.default_factory in (set, frozenset) or info.default in (None, set())
     if stored_types(info.annotation, info.metadata) >= {"SET", "NULL"} and not is_empty:
         raise ModelError(
-            f"{place}: DynamoDB stores no empty sets, so an empty set would be read as the default; make the "
+            f"{place}: DynamoDB does not store empty sets, so an empty set would be read as the default; make the "
             "default None or empty"
         )
 
@@ -269,11 +269,12 @@ def check_pattern(schema: Schema, pattern: Get | Query) -> None:
             )
         if pattern.consistent and index.is_global:
             raise ModelError(
-                f"{place}: a global index has no consistent reads; read by the primary key, or remove consistent=True"
+                f"{place}: a global index does not support consistent reads; read by the primary key, or remove "
+                "consistent=True"
             )
         partition, sort = index.partition, index.sort
     elif isinstance(pattern, Query) and table.sort is None:
-        raise ModelError(f"{place}: table {table.name!r} has no sort key, so a key has one item; use Get")
+        raise ModelError(f"{place}: table {table.name!r} has no sort key, so each key has one item; use Get")
     if isinstance(pattern, Query):
         _check_query(schema, place, pattern, partition, sort)
     given = _known(schema, place, pattern)

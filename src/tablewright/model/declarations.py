@@ -88,8 +88,8 @@ class Computed(Generic[T]):
         kinds = {each.kind for each in declared}
         if len(declared) < 2 or not kinds <= {inspect.Parameter.POSITIONAL_OR_KEYWORD}:
             raise ModelError(
-                f"{function.__qualname__}: declare it as `def {function.__name__}(self, field, ...)`, with the fields "
-                "that it is computed of"
+                f"{function.__qualname__}: declare it as `def {function.__name__}(self, field, ...)`, with the "
+                "fields that it is computed from"
             )
         self.function = function
         self.name = function.__name__

@@ -404,8 +404,8 @@ class Design:
         for reaction in self.reactions:
             if reaction.write is not None and reaction.write not in self.writes:
                 raise ModelError(
-                    f"{self.name}, reaction {reaction.name!r}: unknown write {reaction.write!r}; known are "
-                    f"{', '.join(sorted(self.writes))}"
+                    f"{self.name}, reaction {reaction.name!r}: unknown write {reaction.write!r}; it must be one "
+                    f"of {', '.join(sorted(self.writes))}"
                 )
         used = [(f"role {role!r}", name) for role, names in self.roles.items() for name in names]
         used += [("traffic", name) for name in self.traffic]
@@ -414,7 +414,8 @@ class Design:
         for place, name in used:
             if name not in (granted if place.startswith(("role ", "reads ")) else known):
                 raise ModelError(
-                    f"{self.name}, {place}: unknown pattern or write {name!r}; known are {', '.join(sorted(known))}"
+                    f"{self.name}, {place}: unknown pattern or write {name!r}; it must be one of "
+                    + ", ".join(sorted(known))
                 )
         declared = {schema.entity for table in self.all_tables for schema in schemas_of(table)}
         touched = [

@@ -97,7 +97,7 @@ class Entity(_WithFieldPaths):
     ) -> None:
         if kwargs:
             raise ModelError(
-                f"class {cls.__name__}: unknown argument {', '.join(kwargs)}; known are table, naming, type_name"
+                f"class {cls.__name__}: unknown argument {', '.join(kwargs)}; use table, naming or type_name"
             )
         super().__pydantic_init_subclass__()
         _extended.clear()

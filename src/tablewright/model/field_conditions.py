@@ -62,7 +62,9 @@ class FieldPath(Generic[T_co]):
         if isinstance(position, int):
             return FieldPath(self._entity, f"{self._path}[{position}]")
         if not position or not _IN_PATHS.isdisjoint(position):
-            raise ModelError(f"{self!r}[{position!r}]: no path leads to a key that is empty, or has a dot or a bracket")
+            raise ModelError(
+                f"{self!r}[{position!r}]: a path cannot name a key that is empty, or has a dot or a bracket"
+            )
         return FieldPath(self._entity, f"{self._path}.{position}")
 
     def __repr__(self) -> str:
@@ -156,7 +158,10 @@ class FieldCondition:
         return FieldCondition(self.entity, Not(self.node), f"not ({self.text})", self.paths)
 
     def __bool__(self) -> bool:
-        raise TypeError(f"whether {self.text} holds is known of a stored item only; combine conditions with &, | and ~")
+        raise TypeError(
+            f"{self.text} is a condition on a stored item, and neither true nor false here; combine "
+            "conditions with &, | and ~, not with and, or, not"
+        )
 
     def _joined(self, other: FieldCondition, kind: type[And | Or], word: str) -> FieldCondition:
         if not isinstance(other, FieldCondition):
@@ -176,7 +181,9 @@ class KeyAlternative(ModelError):
     """A value of a key that a pattern reads is one of several possibilities."""
 
     def __init__(self, names: Mapping[str, Any]) -> None:
-        super().__init__(f"a key is read by one value of {' and '.join(names)}; join that with others by & only")
+        super().__init__(
+            f"a key is read by one value of {' and '.join(names)}; combine it with other conditions with & only"
+        )
         self.names = frozenset(names)
 
 
@@ -198,7 +205,7 @@ class KeyCondition(FieldCondition):
             return KeyCondition(self.entity, self.fixed, other if self.filter is None else self.filter & other)
         for name, value in other.fixed.items():
             if name in self.fixed and self.fixed[name] != value:
-                raise ModelError(f"{name} is compared with {self.fixed[name]!r} and {value!r}, and never has both")
+                raise ModelError(f"{name} is compared with {self.fixed[name]!r} and {value!r}, and cannot have both")
         both = self if other.filter is None else self & other.filter
         assert isinstance(both, KeyCondition)
         return KeyCondition(self.entity, {**self.fixed, **other.fixed}, both.filter)

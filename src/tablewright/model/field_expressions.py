@@ -114,9 +114,9 @@ class Attr(Generic[T]):
         # Why no condition can be on it.
         self._refusal: str | None = None
         if self._place.path in schema.unstored.names:
-            self._refusal = "is only in keys, so no condition can be on it; a pattern takes it"
+            self._refusal = "is stored in keys only, so it cannot be in a condition; pass it to a pattern"
         elif any(spec.name == path for spec in schema.large):
-            self._refusal = "is Large and may be a blob: no condition can be on it"
+            self._refusal = "is Large and may be stored as a blob, so it cannot be in a condition"
 
     def __repr__(self) -> str:
         return f"attr({self._entity.__name__}.{self._path})"
@@ -178,7 +178,7 @@ class Attr(Generic[T]):
         else:
             stored = encode(prefix)
             if stored is None or not stored.keys() & {"S", "B"} or not self._place.types & {*stored, None}:
-                raise invalid_value(self._name, prefix, TypeError("begins_with takes a text, and a field of text"))
+                raise invalid_value(self._name, prefix, TypeError("begins_with takes text, and is for fields of text"))
             operand = LiteralValue(stored)
         node = Function("begins_with", (self._node(), operand))
         return self._condition(node, f"{self._path} begins with {prefix!r}")
@@ -203,7 +203,7 @@ class Attr(Generic[T]):
         """A member of a list or a set, or a part of a text."""
         types = self._place.types
         if not types & {"L", "SET", "S", None}:
-            raise ModelError(f"{self._name} is neither a list, a set nor a text, so it contains nothing")
+            raise ModelError(f"{self._name} is neither a list, a set nor text, so it cannot contain anything")
         operand: Operand
         if isinstance(member, FilterParameter):
             operand = _placeholder(member)
@@ -213,7 +213,7 @@ class Attr(Generic[T]):
             else:
                 stored = encode(self._member(member) if types & {"SET"} else member)
             if stored is None:
-                raise invalid_value(self._name, member, TypeError("nothing contains None"))
+                raise invalid_value(self._name, member, TypeError("None cannot be contained in anything"))
             operand = LiteralValue(stored)
         node = Function("contains", (self._node(), operand))
         return self._condition(node, f"{self._path} contains {member}")  # type: ignore[no-any-return]
@@ -354,7 +354,7 @@ class Attr(Generic[T]):
     def _stored(self, value: Any) -> AttributeValue:
         stored = self._encoded(value)
         if stored is None:
-            raise invalid_value(self._name, value, TypeError("it is stored as no attribute"))
+            raise invalid_value(self._name, value, TypeError("it is not stored as an attribute"))
         return stored
 
     def _literal(self, value: Any) -> Operand:
@@ -405,7 +405,9 @@ class Attr(Generic[T]):
         stored = None if value is None else self._encoded(value)
         if stored is None:
             if operator not in ("=", "<>"):
-                raise invalid_value(self._name, value, TypeError(f"{value!r} has no order"))
+                raise invalid_value(
+                    self._name, value, TypeError(f"{value!r} cannot be ordered; compare it with == or !=")
+                )
             found = self._is_none()
             if operator == "=":
                 return found
@@ -477,11 +479,11 @@ class Attr(Generic[T]):
         for operand in operands:
             self._check_alike(operand)
         if self._place.whole and not (all(each._place.whole for each in operands) and value._is_whole):
-            raise ModelError(f"{self._name} is a whole number, and what it is set to may have a fraction")
+            raise ModelError(f"{self._name} is an integer, and the value it is set to may have a fraction")
         if any(hasattr(marker, name) for marker in markers_of(self._entity, self._path) for name in _BOUNDS):
             raise ModelError(
-                f"{self._name} has bounds, which cannot be checked for a value that is computed where the item is; "
-                "use add(), or read the item and set() it"
+                f"{self._name} has bounds, which cannot be checked for a value that is computed in the "
+                "database; use add(), or read the item and set() it"
             )
         return FieldChange(self._entity, ChangeKind.COMPUTE, self._path, value._operand())
 
@@ -521,7 +523,7 @@ class Sum(Generic[T]):
         first = self.fields[0]
         for field in self.fields:
             if not field._place.types & {"N", None}:
-                raise ModelError(f"{field._name} is not a number, so nothing is added to it")
+                raise ModelError(f"{field._name} is not a number, so nothing can be added to it")
             first._check_alike(field)
         self._is_whole = all(field._place.whole for field in self.fields)
         self._node = Arithmetic(operator, self._operand_of(first, left), self._operand_of(first, right))
@@ -531,7 +533,7 @@ class Sum(Generic[T]):
             return value._operand()
         stored = encode(value)
         if stored is None or "N" not in stored:
-            raise invalid_value(field._name, value, TypeError("only a number is added to a number"))
+            raise invalid_value(field._name, value, TypeError("only a number can be added to a number"))
         self._is_whole &= isinstance(value, int) or value == int(value)
         return LiteralValue(stored)
 
@@ -573,7 +575,7 @@ class Size:
         if isinstance(size, FilterParameter):
             return of._condition(Compare(operator, of_node, _placeholder(size)), text)
         if isinstance(size, bool) or not isinstance(size, int):
-            raise invalid_value(of._name, size, TypeError("a size is a whole number"))
+            raise invalid_value(of._name, size, TypeError("a size is compared with an integer"))
         node: Condition = Compare(operator, of_node, LiteralValue({"N": str(size)}))
         if "SET" in of._place.types:
             # Sets are never stored empty.

@@ -260,7 +260,7 @@ class _ComputedKey:
         raise self._refused()
 
     def _refused(self) -> ModelError:
-        return ModelError(f"{self._name} is computed and not stored: a key has one value of it, and nothing else")
+        return ModelError(f"{self._name} is computed and not stored: it can only be compared with one value, by ==")
 
     __eq__ = is_  # type: ignore[assignment]
     __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __add__ = __sub__ = _refuse

@@ -43,7 +43,7 @@ def bounded_field(
         if name not in fixed and (name.replace(".", "__") not in taken or name in buckets):
             return name
     raise ModelError(
-        f"{place} takes {bounds[0]}, and no field of the sort key is left to be bounded: it has "
+        f"{place} takes {bounds[0]}, but no field of the sort key is left to bound: it has "
         f"{', '.join(in_sort) or 'none'}; remove a parameter"
     )
 

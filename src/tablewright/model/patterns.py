@@ -245,7 +245,7 @@ def _filter(owner: type, pattern: Query, condition: FieldCondition | None) -> Fi
     if fixed != pattern.fixed:
         raise ModelError(
             f"{pattern.place(owner)} reads the key of {dict(pattern.fixed)}, and its function has returned "
-            f"{dict(fixed)}; compare fields of the key with the same values whatever the parameters are"
+            f"{dict(fixed)}; compare the fields of the key with values that do not depend on the parameters"
         )
     return condition.filter if isinstance(condition, KeyCondition) else condition
 

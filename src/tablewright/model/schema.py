@@ -259,7 +259,7 @@ class Schema(KeyLayout, Generic[E_co]):
             return "numbered fields"
         if self.needs_upkeep:
             return "counters that its transactions keep"
-        return f"keys that {self.key_collisions[0].entity.__name__} can have too" if self.key_collisions else None
+        return f"keys that {self.key_collisions[0].entity.__name__} can also have" if self.key_collisions else None
 
     # -- schema versions ----------------------------------------------------------------------------------------
 

@@ -4,10 +4,10 @@
     system              System: an application as the runtime knows it; Runtime: what the systems of a process use
     errors              what services raise, without HTTP
     idempotency         requests that have an effect once
-    audit               who changed what of a thing, written with the change
-    entity_tags         what a caller saw of a thing, as a condition of its change
+    audit               who changed what and when, written with the change
+    entity_tags         ETags: a change is made only if the entity is still as the caller saw it
     internal_tables     the tables of the runtime itself
-    start_up            the start of a process, without looking for garbage
+    start_up            the start of a process, with garbage collection off
     table_readiness     whether the tables of systems can be read
     consumer_threads    stream consumers, each in a thread
     metrics, logs       for Prometheus; lines of JSON

@@ -1,13 +1,14 @@
-"""The audit of a thing: who changed what of it, when, and by which call.
+"""The audit of a thing: who changed what, when, and by which call.
 
     operation ──┐
     audit.changed("tickets/t-1", before, status=…) ──┴──▶ one transaction: the change, and the entry of it
 
-An entry is written with its change or not at all, whoever crashes; who it is by comes from the token (``acting``),
-never from a body. What the item itself says, by whom and when, needs no entry: who created it, who added a comment. So
-the busiest calls write nothing more than before, and ``page`` puts what the item says among the entries (``Recorded``).
+An entry is written in one transaction with its change, so a crash cannot separate them. Its author comes from the token
+(``acting``), never from a body. Facts that the item itself records with author and time, such as its creation or a
+comment, need no entry: the busiest calls write nothing extra, and ``page`` merges those facts into the entries
+(``Recorded``).
 
-Values are shown, not kept: long ones are cut, and what is called a secret is hidden.
+Entries are for reading, not for restoring: long values are cut, and fields with the name of a secret are hidden.
 """
 
 from __future__ import annotations
@@ -61,13 +62,13 @@ class AuditEntry(Entity, table=internal_table):
 
 
 AUDITED = ItemWrite(AuditEntry, "create")
-"""The entry of a change, as part of the write that a design declares for that: in one transaction, at its price."""
+"""The entry of a change, as part of the declared write that makes it: in one transaction, at its price."""
 READ_AUDIT = "AuditEntry.of_thing"
-"""What an admin reads of it."""
+"""The entries of a thing, as an admin reads them."""
 
 
 class ValueChange(TypedDict):
-    """What a field was, and what it is; null where it had no value."""
+    """The value of a field before and after; null where it had none."""
 
     old: Any
     new: Any
@@ -78,7 +79,7 @@ class AuditEntryView(TypedDict):
 
     by: Annotated[str, Field(description="the `sub` of the caller's token", examples=["sam"])]
     at: Annotated[datetime | str, Field(examples=["2026-02-09T12:35:00.123456Z"])]
-    call: Annotated[str, Field(description="the call that was made", examples=["change_status"])]
+    call: Annotated[str, Field(description="the call that made the change", examples=["change_status"])]
     changes: Annotated[dict[str, ValueChange], Field(examples=[{"status": {"old": "open", "new": "in_progress"}}])]
 
 
@@ -92,12 +93,12 @@ class AuditPage(TypedDict):
     """Changes of a thing, newest first."""
 
     audit: list[AuditEntryView]
-    cursor: Annotated[str | None, Field(description="for older changes; null when there are no more")]
+    cursor: Annotated[str | None, Field(description="to get older changes; null if there are none")]
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A change that an item itself tells of; ``number`` orders those of one moment."""
+    """A change that the item itself records; ``number`` orders those of one moment."""
 
     by: str | None
     at: datetime | None
@@ -114,16 +115,16 @@ class Audit:
         self._clock = clock
 
     def created(self, thing: str, entity: Entity) -> Create:
-        """The entry of a thing that is created, where the item does not say by whom."""
+        """The entry for creating a thing, where the item does not record by whom."""
         return self._entry(thing, {}, _fields(entity))
 
     def changed(self, thing: str, before: Entity | Mapping[str, Any], **after: Any) -> Create:
-        """The entry of a change of some fields."""
+        """The entry for changing some fields."""
         known = before if isinstance(before, Mapping) else {name: getattr(before, name, None) for name in after}
         return self._entry(thing, {name: known.get(name) for name in after}, after)
 
     def deleted(self, thing: str, entity: Entity) -> Create:
-        """The entry of a thing that is deleted, with all that it was."""
+        """The entry for deleting a thing, with all its values."""
         return self._entry(thing, _fields(entity), {})
 
     def _entry(self, thing: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Create:
@@ -146,7 +147,7 @@ class Audit:
     async def page(
         self, store: AsyncStore, thing: str, recorded: Iterable[Recorded] | None, *, limit: int, cursor: str | None
     ) -> AuditPage:
-        """The changes of a thing, newest first; ``recorded`` are those that its item has, None without one.
+        """The changes of a thing, newest first; ``recorded`` are those of its item, None without one.
 
         ResourceNotFound if there is no such thing, and never was.
         """
@@ -180,7 +181,7 @@ class Audit:
 
 @contextmanager
 def own_error() -> Iterator[None]:
-    """For one operation with its entry: it is refused by its own error, as it would be alone."""
+    """For one operation with its entry: raises the operation's own error, not ``Cancelled``."""
     try:
         yield
     except Cancelled as cancelled:

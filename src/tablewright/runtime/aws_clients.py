@@ -1,7 +1,7 @@
-"""Clients of AWS services other than DynamoDB, and which of their errors are worth another try.
+"""Clients of AWS services other than DynamoDB, and which of their errors are retried.
 
-What somebody can fix (a missing permission, a bus that does not exist) is worth one too: nothing is given up because of
-it. Only an invalid request stays invalid.
+Errors that a person can fix (a missing permission, a bus that does not exist) are retried too, so nothing is lost
+because of them. Only an invalid request is not retried.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _INVALID = frozenset({"ValidationException", "ValidationError", "InvalidParamete
 
 
 def client(service: str, region: str | None, endpoint: str | None = None) -> Any:
-    """A botocore client with time-outs and few retries; consumers try again."""
+    """A botocore client with timeouts and few retries; consumers retry."""
     import botocore.session
     from botocore.config import Config
 
@@ -40,7 +40,7 @@ def client(service: str, region: str | None, endpoint: str | None = None) -> Any
 
 
 def client_problem(region: str | None, endpoint: str | None) -> str | None:
-    """Why a client cannot be made, if so."""
+    """Why a client cannot be created; None if it can."""
     if endpoint is not None and not is_endpoint(endpoint):
         return "give the endpoint of AWS services as http://host:port or https://host"
     if region is None:
@@ -62,7 +62,7 @@ def is_endpoint(text: str) -> bool:
 
 @contextmanager
 def transient(service: str) -> Iterator[None]:
-    """Turn errors of a service that are worth another try into Unavailable, so that a consumer waits."""
+    """Turn retryable errors of a service into Unavailable, so that a consumer waits."""
     from botocore.exceptions import BotoCoreError, ClientError, ParamValidationError
 
     try:

@@ -1,8 +1,7 @@
-"""Consumers of a process: a thread for each, which is started again whatever happens.
+"""Consumers of a process: a thread for each, restarted after any failure.
 
 A consumer that waits for something (a mail server that is down) reports for what. One that fails (records lost, a bug)
-is started again after a pause, and is reported as failing until a pass succeeds. Dead letters can be listed, and
-replayed.
+is restarted after a pause, and is reported as failing until a pass succeeds. Dead letters can be listed and replayed.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ConsumerSpec:
-    """A consumer that a system needs: what it reads, its handler, and how.
+    """A consumer that a system needs: what it reads, its handler, and its options.
 
     Its checkpoint is stored under its name, which must therefore stay the same.
     """
@@ -70,7 +69,7 @@ class ConsumerSpec:
         return self.role or self.name.rpartition(".")[2]
 
     def consumer(self, store: Store, handler: Handler, lease: timedelta) -> Consumer:
-        """The consumer of a store that calls a handler."""
+        """A consumer on a store, which calls a handler."""
         return Consumer(
             store,
             self.table,
@@ -95,7 +94,7 @@ class ConsumerThreads:
         self._running = {each.name: _Running(store, each, metrics, self._stop) for each in specs}
 
     def start(self, *, alone: bool = False) -> None:
-        """Start all threads; ``alone``: there is no other process, so that its leases are taken over at once."""
+        """Start all threads; ``alone``: there is no other process, so its leases are taken over at once."""
         for running in self._running.values():
             consumer = running.consumer
             if alone:
@@ -103,7 +102,7 @@ class ConsumerThreads:
             running.thread.start()
 
     def stop(self) -> None:
-        """Let every consumer finish its batch and give its leases back."""
+        """Let every consumer finish its batch and release its leases."""
         self._stop.set()
         end = time.monotonic() + _STOP_WITHIN
         for name, running in self._running.items():
@@ -118,18 +117,18 @@ class ConsumerThreads:
         return {name: running.failure for name, running in self._running.items() if running.failure is not None}
 
     def waiting(self) -> dict[str, str]:
-        """The consumers that are waiting, and for what."""
+        """The consumers that are waiting, and what each waits for."""
         return {name: running.waiting for name, running in self._running.items() if running.waiting is not None}
 
     def behind(self) -> dict[str, float]:
-        """For each consumer, how many seconds ago it had handled all changes of its shards; 0 for up to one."""
+        """For each consumer, the seconds since it had handled all changes of its shards; 0 for up to one."""
         now = time.monotonic()
         ages = {name: now - running.caught_up for name, running in self._running.items()}
         # The stream is asked several times a second.
         return {name: 0.0 if age <= 1.0 else round(age, 1) for name, age in ages.items()}
 
     def elsewhere(self) -> dict[str, int]:
-        """For each consumer, how many shards other processes have."""
+        """For each consumer, the number of shards that other processes read."""
         return {name: running.elsewhere for name, running in self._running.items()}
 
     @property
@@ -137,11 +136,11 @@ class ConsumerThreads:
         return list(self._running)
 
     def consumer(self, name: str) -> Consumer:
-        """A consumer by its name; KeyError if there is none."""
+        """A consumer by name; KeyError if there is none."""
         return self._running[name].consumer
 
     def replay(self, dead_letter: DeadLetter) -> None:
-        """Have its consumer handle a dead letter again, and delete it; StateConflict if that fails again."""
+        """Have its consumer handle a dead letter again, and delete it; StateConflict if it fails again."""
         try:
             self.consumer(dead_letter.consumer).replay(dead_letter)
         except Exception as error:

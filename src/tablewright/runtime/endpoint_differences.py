@@ -1,12 +1,12 @@
-"""What an endpoint lacks of DynamoDB, found before tables are made there, by requests that change nothing.
+"""Features of DynamoDB that an endpoint lacks, found before tables are created, with requests that change nothing.
 
     a request for each capability that some table needs ──▶ UnknownOperationException: the endpoint lacks it
-                                                            any other response: it has it, or may not say
+                                                            any other response: it has it, or does not allow it
 
     transactions, streams, isolated writes                 required: SettingsError, before there is a table
     time to live, recovery, tags, 100 actions              not required: one warning in the log for each
 
-``tablewright check`` tries out much more, in tables of its own.
+``tablewright check`` tests much more, in tables of its own.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tablewright.store import Request, ServiceError
 __all__ = ["EndpointDifference", "check_differences", "differences_of"]
 
 _PATTERN = "differences"
-_ADVICE = "`tablewright check --endpoint URL DESIGN` prints all that it cannot do for a design"
+_ADVICE = "`tablewright check --endpoint URL DESIGN` prints everything that it cannot do for a design"
 # DynamoDB has room for so many actions in a transaction.
 _ACTIONS = 100
 # No table of a system has this name.
@@ -42,7 +42,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class EndpointDifference:
-    """Something that an endpoint lacks, or does otherwise: what that means, and what to do."""
+    """A feature that an endpoint lacks, or implements differently: what that means, and what to do."""
 
     text: str
     is_required: bool = False
@@ -84,7 +84,7 @@ _CAPABILITIES = (
         "DescribeTimeToLive",
         lambda table: {"TableName": table},
         lambda table: table.ttl,
-        ": items of {} that expired are not returned, but stay in the tables; delete them yourself now and then",
+        ": expired items of {} are not returned, but stay in the tables; delete them yourself from time to time",
     ),
     _Capability(
         "point-in-time recovery",
@@ -99,7 +99,7 @@ _CAPABILITIES = (
         "ListTagsOfResource",
         lambda table: {"ResourceArn": f"arn:aws:dynamodb:us-east-1:000000000000:table/{table}"},
         lambda table: table.tags,
-        ": tables of {} stay without theirs; label them with the endpoint's own tools, if you need to",
+        ": tables of {} are not tagged; label them with the endpoint's own tools if you need to",
     ),
 )
 
@@ -116,7 +116,7 @@ async def check_differences(runtime: Runtime, systems: Sequence[System]) -> None
 
 
 async def differences_of(runtime: Runtime, systems: Sequence[System]) -> list[EndpointDifference]:
-    """What an endpoint lacks, of all that some table of the systems needs."""
+    """What an endpoint lacks of what the tables of the systems need."""
     found = await asyncio.gather(
         *(_missing(runtime, systems, capability) for capability in _CAPABILITIES),
         _isolation(runtime),
@@ -160,8 +160,8 @@ async def _isolation(runtime: Runtime) -> EndpointDifference | None:
     advice = f"set {_ISOLATION}: always_use_lwt"
     if setting in _ISOLATED_IF_CONDITIONAL:
         return EndpointDifference(
-            f"the endpoint isolates only writes with a condition ({_ISOLATION}: {setting}): one without a condition, "
-            f"to the same item at the same time, may get lost; {advice}"
+            f"the endpoint isolates only writes with a condition ({_ISOLATION}: {setting}): one without a condition "
+            f"may be lost if another writes the same item at the same time; {advice}"
         )
     return EndpointDifference(
         f"the endpoint does not isolate writes with a condition from each other, or refuses them ({_ISOLATION}: "
@@ -179,8 +179,8 @@ async def _large_transactions(runtime: Runtime) -> EndpointDifference | None:
     if error is None or error.code != "ValidationException" or "less than or equal to" not in error.message:
         return None
     return EndpointDifference(
-        f"transactions of the endpoint have fewer actions than the {_ACTIONS} of DynamoDB: larger writes are refused; "
-        "use a newer version of it"
+        f"transactions of the endpoint allow fewer actions than DynamoDB's {_ACTIONS}: larger writes are refused; use "
+        f"a newer version of the endpoint"
     )
 
 

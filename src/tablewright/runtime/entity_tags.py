@@ -1,13 +1,13 @@
-"""Entity tags: what a caller saw of a thing, so that a change made on an old view of it is refused.
+"""Entity tags: they identify the state that a caller saw, so that a change based on an older one is refused.
 
     GET    ──▶ ETag: entity_tag(entity)
-    change ──▶ If-Match ──▶ Seen ──▶ require(entity)     PreconditionFailed unless the entity is the one that was seen
-                                 ──▶ unchanged(entity)   the same as a condition of the write, for whoever is faster
+    change ──▶ If-Match ──▶ Seen ──▶ require(entity)     PreconditionFailed unless the entity is as it was seen
+                                 ──▶ unchanged(entity)   the same as a condition of the write
                                  ──▶ outrun(message)     the error when that condition did not hold
 
 A tag is a digest of an entity's fields. Large values are left out, as they are not always loaded; an entity that has
-them has a version as well. The tag of a thing that is shown with its parts is the tag of the thing, a dot, and a digest
-of the parts: it says when the whole has changed, and is good for changes of the thing.
+them has a version as well. If a thing is shown with its parts, its tag is the tag of the thing, a dot, and a digest of
+the parts: it changes when any part changes, and is also valid for changes of the thing.
 
 Services get a ``Seen`` and know nothing of headers; ``http.conditional_requests`` makes them.
 """
@@ -35,7 +35,7 @@ _OPTIONS = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS | orjson.OPT_UTC_Z
 
 
 def entity_tag(entity: Entity, parts: Iterable[Entity] | None = None) -> str:
-    """The tag of an entity, or of an entity that is shown with its parts."""
+    """The tag of an entity, or of an entity shown with its parts."""
     own = _digest(_values(entity))
     return own if parts is None else f"{own}.{_digest([_values(part) for part in parts])}"
 
@@ -69,19 +69,19 @@ def _plain(value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a caller saw before a change: any of some tags; None if he did not say."""
+    """What a caller saw before a change: one of some tags; None if the request does not say."""
 
     tags: frozenset[str] | None = None
 
     def require(self, entity: Entity) -> None:
-        """PreconditionFailed unless the entity is one that was seen; the header's ``*`` is any."""
+        """PreconditionFailed unless the entity is one that was seen; ``*`` matches any."""
         if self.tags is None or "*" in self.tags:
             return
         if entity_tag(entity) not in {tag.partition(".")[0] for tag in self.tags}:
             raise PreconditionFailed(_CHANGED)
 
     async def expected(self, read: Callable[[], Awaitable[Entity]]) -> list[FieldCondition]:
-        """What a write has to ``expect``, of an entity that is read only if something was seen."""
+        """What a write has to ``expect``; the entity is read only if the caller sent a tag."""
         if self.tags is None:
             return []
         entity = await read()
@@ -89,7 +89,7 @@ class Seen:
         return self.unchanged(entity)
 
     def unchanged(self, entity: Entity) -> list[FieldCondition]:
-        """What a write has to ``expect``, so that it is made of this state of the entity only; nothing if unseen."""
+        """What a write has to ``expect`` so that it changes only this state of the entity; nothing without a tag."""
         if self.tags is None:
             return []
         schema = schema_of(type(entity))
@@ -99,7 +99,7 @@ class Seen:
         return [_is_unchanged(entity, name) for name in schema.fields if name not in _large(type(entity))]
 
     def outrun(self, message: str) -> ServiceProblem:
-        """The error for a change that somebody else was faster than."""
+        """The error for a change that lost against a concurrent one."""
         return StateConflict(message) if self.tags is None else PreconditionFailed(_CHANGED)
 
 
@@ -112,4 +112,4 @@ def _is_unchanged(entity: Entity, name: str) -> FieldCondition:
 _CHANGED = "it has changed since it was read with this ETag; read it again"
 
 UNSEEN = Seen()
-"""For callers who say nothing of what they saw."""
+"""For callers who send no tag."""

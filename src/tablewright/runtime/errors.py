@@ -2,14 +2,14 @@
 
 ServiceProblem
 ├── Unauthenticated     no valid token
-├── Forbidden           the caller is not allowed to
+├── Forbidden           the caller is not allowed to do this
 ├── ResourceNotFound    not found
 ├── Invalid             the request does not fit the stored data
 ├── StateConflict       a conflict with the current state: a duplicate, a step that is not allowed
 ├── PreconditionFailed  it has changed since the caller read it
 ├── TooLarge            more than can be stored
 ├── TooManyRequests     too many requests; try again after ``retry_after`` seconds
-└── ServiceUnavailable  something that the service depends on is unavailable
+└── ServiceUnavailable  a dependency of the service is unavailable
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from typing import Any
 
 
 class ServiceProblem(Exception):
-    """The base of all errors of a service.
+    """The base class of all errors of a service.
 
-    ``kind`` is stable, for programs (the last step of a problem's ``type``); the message is for people. ``details`` are
-    further members of the response, such as the ``field`` that is invalid.
+    ``kind`` is stable, for programs (the last segment of a problem's ``type``); the message is for people. ``details``
+    are further members of the response, such as the invalid ``field``.
     """
 
     kind = "problem"

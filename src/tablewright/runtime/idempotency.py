@@ -3,7 +3,7 @@
     Idempotency-Key ──▶ digest of system, operation, caller and key ──▶ record: digest of the request, response, ttl
 
 The first request stores its response in the transaction that has its effect (``store.execute_once``). For a day, the
-same request of the same caller gets that response word for word, and does nothing; another request under the key gets
+same request of the same caller gets exactly that response, and changes nothing; another request with the key gets
 ``KeyMismatch``. A request that fails stores nothing, and leaves its key free.
 
 A route makes a ``Responder``, and the service decides what is written:
@@ -41,9 +41,9 @@ class KeyedRequest(IdempotencyRecord, table=internal_table):
 KEEP_RESPONSE = Write(
     "keep response",
     ItemWrite(KeyedRequest, "create"),
-    about="in the transaction of a request with an idempotency key, all of which costs double then",
+    about="in the transaction of a request with an idempotency key, which doubles the cost of all its writes",
 )
-"""What a system writes to the internal table, for its design."""
+"""The writes of a system to the internal table, for its design."""
 
 
 def _as_it_is(value: Any) -> Any:
@@ -52,10 +52,9 @@ def _as_it_is(value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Responder(Generic[T, R]):
-    """How a request is answered: the response to its result, and the idempotency key that it came with, if any.
+    """How a request is answered: the response to its result, and its idempotency key, if any.
 
-    A response is anything that JSON has. One that is more than that, such as a model, is made of stored JSON by
-    ``load``.
+    A response is any JSON value. Another one, such as a model, is made from stored JSON by ``load``.
     """
 
     view: Callable[[T], R]
@@ -88,9 +87,9 @@ class Idempotency:
     ) -> R:
         """The response to a request: that of its work, or the stored one.
 
-        ``operation`` is what the request makes, as in "another ticket"; each operation has keys of its own. ``request``
-        is all that the outcome depends on. KeyMismatch, InProgress, or what the work raises; a single write is refused
-        by its own error, not by ``Cancelled``.
+        ``operation`` is what the request creates, as in "another ticket"; each operation has keys of its own.
+        ``request`` is everything that the outcome depends on. Raises KeyMismatch, InProgress, or what the work raises;
+        a single write raises its own error, not ``Cancelled``.
         """
         key = _key(responder)
         with _errors_for(operation, key):
@@ -109,7 +108,7 @@ class Idempotency:
     ) -> R:
         """The same with a synchronous store, for work that runs in threads.
 
-        ``scope`` keeps the parts of one request apart that are transactions of their own.
+        ``scope`` distinguishes the parts of one request that are transactions of their own.
         """
         key = _key(responder)
         with _errors_for(operation, key):
@@ -135,7 +134,7 @@ def _errors_for(operation: str, key: str) -> Iterator[None]:
     except KeyMismatch:
         raise KeyMismatch(f"the idempotency key {key} was used before, for another {operation}") from None
     except InProgress:
-        raise InProgress(f"another {operation} with the idempotency key {key} is being executed; try again") from None
+        raise InProgress(f"another {operation} with the idempotency key {key} is in progress; try again") from None
     except Cancelled as cancelled:
         first, *others = cancelled.reasons
         raise cancelled if others or first is None else first from None

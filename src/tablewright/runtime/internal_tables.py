@@ -1,7 +1,7 @@
 """The internal tables of the runtime.
 
-``tablewright-events`` has a stream, which subscribers read. ``tablewright-internal`` has none, as nothing follows from
-what is there: checkpoints of consumers, dead letters, records of mail, and idempotency records.
+``tablewright-events`` has a stream, which subscribers read. ``tablewright-internal`` has none, as nothing consumes its
+changes: checkpoints of consumers, dead letters, records of mail, and idempotency records.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Logs as lines of JSON, without personal data; on a terminal as short lines for the person in front of it.
+"""Logs as lines of JSON, without personal data; on a terminal, as short readable lines.
 
-A record has its time, level, logger, message and the fields that are listed here. Nothing else gets in: no bodies, no
-headers, no query strings, and not the text of an exception, which may quote what a user sent. Of an exception, its
-type and where it was raised are kept.
+A record has its time, level, logger, message and the fields that are listed here. Nothing else is logged: no bodies, no
+headers, no query strings, and not the text of an exception, which may quote what a user sent. Of an exception, only its
+type and where it was raised are logged.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class TerminalFormatter(logging.Formatter):
 
 
 class TerminalHandler(logging.StreamHandler[TextIO]):
-    """Writes lines to a terminal above a last line that stays, once there is one: lines do not push it out of sight."""
+    """Writes lines to a terminal above a last line that stays in place, once there is one."""
 
     _ERASE = "\r\x1b[2K"
 
@@ -108,7 +108,7 @@ class TerminalHandler(logging.StreamHandler[TextIO]):
         self._show()
 
     def keep(self, text: str, *, at_once: bool) -> None:
-        """Show a text as the last line from now on; an empty one, none."""
+        """Show a text as the last line from now on; an empty text removes it."""
         with self.lock or nullcontext():
             self._erase()
             self._last = text
@@ -130,9 +130,9 @@ class TerminalHandler(logging.StreamHandler[TextIO]):
 
 
 def keep_visible(text: str, *, at_once: bool = False) -> None:
-    """On a terminal, keep a text as the last line, below whatever is logged from now on; an empty one ends that.
+    """On a terminal, keep a text as the last line, below what is logged from now on; an empty text ends that.
 
-    ``at_once`` is for a text that is not on the terminal yet. Elsewhere this does nothing.
+    ``at_once`` is for a text that is not on the terminal yet. Without a terminal this does nothing.
     """
     for handler in logging.getLogger().handlers:
         if isinstance(handler, TerminalHandler):
@@ -140,7 +140,7 @@ def keep_visible(text: str, *, at_once: bool = False) -> None:
 
 
 def set_up(level: str, stream: TextIO | None = None) -> None:
-    """Log from now on: as JSON, or for a person where the stream is a terminal."""
+    """Configure logging: as JSON, or as readable lines if the stream is a terminal."""
     stream = stream or sys.stderr
     handler: logging.StreamHandler[TextIO]
     if stream.isatty():

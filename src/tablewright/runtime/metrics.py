@@ -1,7 +1,7 @@
 """Metrics for Prometheus, and the backend that counts requests to the database.
 
 DynamoDB's own metrics, by table or operation: consumed capacity, user errors, system errors, failed conditions,
-throttled requests, latency. Beside them HTTP requests, and what consumers, events and mail do.
+throttled requests, latency. Also HTTP requests, consumers, events and mail.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Metrics:
             )
 
     def of(self, metric: Any, *labels: str) -> Any:
-        """A metric with its labels: cached, as the library's own lookup takes several times as long."""
+        """A metric with its labels, cached, as the library's own lookup takes several times as long."""
         key = (metric, *labels)
         found = self._labelled.get(key)
         if found is None:

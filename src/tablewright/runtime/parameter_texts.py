@@ -1,9 +1,9 @@
-"""Parameters of a path, a query or a header are texts: which texts are a value of which type.
+"""Which texts are values of a type, for parameters of a path, a query or a header.
 
-Pydantic takes more than is meant: ``1_000`` and ``5.0`` for an integer, ``yes`` for true, ``0`` for a day in
-1970. ``exact`` refuses what is not written as values of the type are.
+Pydantic accepts more than intended: ``1_000`` and ``5.0`` as an integer, ``yes`` as true, ``0`` as a day in 1970.
+``exact`` accepts only the usual notation of the type.
 
-A pattern says that to programs; ``matching`` has the words for people, which errors tell instead of it.
+A pattern is for programs; ``matching`` adds a message for people, which errors show instead.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ _WRITTEN: tuple[tuple[type, str, str], ...] = (
 
 
 def matching(pattern: str, words: str) -> str:
-    """The same pattern, with a message of its own for a text that does not match it: what to write instead."""
+    """The same pattern, with a message for a text that does not match it: what to write instead."""
     assert _WORDS.setdefault(pattern, words) == words
     return pattern
 
 
 def message_of(error: Mapping[str, Any]) -> str:
-    """What an error of Pydantic says to people."""
+    """The message of a Pydantic error, for people."""
     if error.get("type") == "string_pattern_mismatch":
         return _WORDS.get(error["ctx"]["pattern"], str(error["msg"]))
     if error.get("type") == "too_long" and isinstance(error.get("input"), str):
@@ -48,11 +48,11 @@ def message_of(error: Mapping[str, Any]) -> str:
 
 
 class NotWritten(Exception):
-    """A text is not written as values of its type are."""
+    """A text is not in the notation of its type."""
 
 
 def exact(annotation: Any, adapter: TypeAdapter[Any]) -> Callable[[str], Any]:
-    """A function that makes a value of a text; ValidationError or NotWritten if it is none."""
+    """A function that parses a text; raises ValidationError or NotWritten if it is not a value."""
     kinds = [kind for kind in _kinds(annotation) if kind is not NoneType]
     if len(kinds) == 1 and not issubclass(kinds[0], Enum):
         for known, pattern, what in _WRITTEN:

@@ -6,9 +6,9 @@
     start ── wait ── turn ── wait ── turn ── … ── stop        the wait ends early by ``wake``, and by ``stop``
 
 A turn that fails is logged and followed by another, after ``retry`` seconds if that is sooner than the next one would
-be. ``has_ended`` says that the thread has ended without being stopped, so that no turn will follow; readiness shows it.
-Waits are a little shorter than ``every``, each by another amount, so that processes which were started together do not
-ask the database at the same moment for ever.
+be. ``has_ended`` says that the thread has ended without being stopped, so no turn will follow; readiness shows it.
+Waits are shorter than ``every`` by a small random amount, so that processes that were started together do not keep
+querying the database at the same moment.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ _log = logging.getLogger(__name__)
 
 
 class PeriodicThread(ABC):
-    """A ``runtime.system.Periodic``: subclasses say what a turn does."""
+    """A ``runtime.system.Periodic``: subclasses define what a turn does."""
 
     def __init__(
         self, name: str, *, role: str, every: float, first: float | None = None, retry: float | None = None
     ) -> None:
-        """Seconds: ``first`` until the first turn, if that differs, ``retry`` after one that failed."""
+        """All in seconds: ``first`` until the first turn, if that differs, ``retry`` after one that failed."""
         self.name = name
         self.role = role
         self.every = timedelta(seconds=every)
@@ -49,13 +49,13 @@ class PeriodicThread(ABC):
 
     @abstractmethod
     def turn(self, is_stopped: Callable[[], bool]) -> None:
-        """Do what is due, and return, or raise anything, soon after ``is_stopped`` says so."""
+        """Do the work that is due; return, or raise any exception, soon after ``is_stopped`` returns True."""
 
     def start(self) -> None:
         self._thread.start()
 
     def stop(self) -> None:
-        """Let a turn that is going on end, within a bound."""
+        """Let the current turn end, within a time limit."""
         self._stop.set()
         self._woken.set()
         if self._thread.ident is not None:
@@ -64,12 +64,12 @@ class PeriodicThread(ABC):
                 _log.warning("background work did not stop in time", extra={"work": self.name})
 
     def wake(self) -> None:
-        """Have a turn begin now; another one, if one is going on, as it may not have seen what it is for."""
+        """Start a turn now; if one is running, another follows, as the first may have missed the new work."""
         self._woken.set()
 
     @property
     def has_ended(self) -> bool:
-        """Whether the thread was started, and has ended although nobody stopped it."""
+        """Whether the thread was started, and has ended without being stopped."""
         return self._thread.ident is not None and not self._thread.is_alive() and not self._stop.is_set()
 
     def _work(self) -> None:

@@ -1,6 +1,6 @@
 """Settings, from the environment and a file, and the secrets of a data folder.
 
-    TABLEWRIGHT_DATA=./data          where the embedded engine keeps everything
+    TABLEWRIGHT_DATA=./data          where the embedded engine stores everything
     TABLEWRIGHT_ENDPOINT=http://...  or the endpoint of a DynamoDB (TABLEWRIGHT_REGION alone: Amazon's)
 
 ``tablewright.toml`` in the working folder (or the file that ``TABLEWRIGHT_CONFIG`` names) has the same names in lower
@@ -44,11 +44,11 @@ _OTHER_VARIABLES = (f"{PREFIX}CONFIG", METER_VARIABLE, *FUNCTION_VARIABLES)
 
 
 class SettingsError(Exception):
-    """Settings that are invalid or incomplete; the message says what to set."""
+    """Invalid or incomplete settings; the message says what to set."""
 
 
 class Credential(BaseModel):
-    """A secret that requests to one host have in a header."""
+    """A secret that is sent in a header to one host."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -60,7 +60,7 @@ class Credential(BaseModel):
     def _plain(cls, value: SecretStr) -> SecretStr:
         text = value.get_secret_value()
         if not (0 < len(text) <= 8_000 and text.isascii() and text.isprintable() and text == text.strip()):
-            raise ValueError("the value of a header is plain text, on one line, without spaces around it")
+            raise ValueError("the value of a header must be plain text on one line, without spaces around it")
         return value
 
 
@@ -73,30 +73,36 @@ class Settings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
 
     mode: Literal["development", "production"] = Field(
-        "development", description="development has a token issuer of its own, production has none"
+        "development", description="development has a built-in token issuer, production has none"
     )
     # -- where data is kept
-    data: Path = Field(Path("data"), description="data folder of the embedded engine, and of local secrets")
+    data: Path = Field(Path("data"), description="data folder of the embedded engine and of local secrets")
     memory: bool = Field(False, description="keep the embedded engine's data in memory")
     endpoint: str | None = Field(None, description="DynamoDB endpoint to use instead of the embedded engine")
-    region: str | None = Field(None, description="region of the endpoint; alone: Amazon DynamoDB there")
+    region: str | None = Field(
+        None, description="region of the endpoint; without an endpoint: Amazon DynamoDB in this region"
+    )
     relocate_to: str | None = Field(
         None,
         pattern=r"^(https?://\S+|aws(:[a-z0-9-]+)?)$",
-        description="the place that the tables are being relocated to from the endpoint: an address, aws, or "
-        "aws:eu-west-1; requests go there as soon as `tablewright relocate cut` says so",
+        description=(
+            "where the tables are being relocated to from the endpoint: an address, aws, or aws:eu-west-1; requests go "
+            "there after `tablewright relocate cut`"
+        ),
     )
     environment: str | None = Field(
         None,
         max_length=100,
         pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$",
-        description="the environment in table names, as `tablewright infra --environment` has it",
+        description="the environment in table names, as in `tablewright infra --environment`",
     )
     table_prefix: str = Field("", max_length=100, pattern=r"^[a-zA-Z0-9_.-]*$", description="prefix of table names")
     ensure_tables: bool = Field(
         False,
-        description="compare the tables of an endpoint with the design at start, and add what they lack (the embedded "
-        "engine's are always compared)",
+        description=(
+            "compare the tables of an endpoint with the design at start, and add what is missing (always done for the "
+            "embedded engine)"
+        ),
     )
     consumer_profile: str | None = Field(
         None, description="AWS profile with the credentials of consumers (default: those of the process)"
@@ -104,7 +110,7 @@ class Settings(BaseModel):
     maintenance_profile: str | None = Field(
         None, description="AWS profile with the credentials of maintenance jobs (default: those of the process)"
     )
-    blob_bucket: str | None = Field(None, description="S3 bucket for large attributes (otherwise a folder)")
+    blob_bucket: str | None = Field(None, description="S3 bucket for large attributes (default: a folder)")
     aws_endpoint: str | None = Field(None, description="endpoint of other AWS services: S3, SES, EventBridge")
     # -- HTTP
     host: str = Field("127.0.0.1", description="address to listen on")
@@ -113,39 +119,39 @@ class Settings(BaseModel):
         None,
         max_length=500,
         pattern=r"^https?://[^\s/?#]+(/[^\s?#]*)?$",
-        description="address that customers reach the systems by, such as https://hub.example.org: for links in mail",
+        description="public address of the systems, such as https://hub.example.org, for links in mail",
     )
     cors_origins: list[str] = Field(
-        default_factory=list, description="origins that browsers may call from, separated by commas"
+        default_factory=list, description="origins that browsers may call from (CORS), separated by commas"
     )
     max_body: int = Field(1_000_000, ge=1_000, le=50_000_000, description="largest request body, in bytes")
-    rate_limit: float = Field(200.0, gt=0, description="requests a second that a caller may send on average")
+    rate_limit: float = Field(200.0, gt=0, description="requests per second that a caller may send on average")
     rate_burst: int = Field(400, ge=1, description="requests that a caller may send at once")
     # -- identity
     issuer: str | None = Field(None, description="issuer of tokens, such as a Cognito user pool")
     audience: str | None = Field(None, description="client id that tokens are issued for")
-    jwks_url: str | None = Field(None, description="URL of the issuer's keys (default: as it says itself)")
+    jwks_url: str | None = Field(None, description="URL of the issuer's keys (default: from its discovery document)")
     roles: dict[str, list[str]] = Field(
-        default_factory=dict, description="roles (tasks:Admins) of the issuer's groups and scopes, by their names"
+        default_factory=dict, description="roles (such as tasks:Admins) for the issuer's groups and scopes, by name"
     )
     client_secret: SecretStr | None = Field(
-        None, description="secret of the client that people sign in to the applications by, if the issuer gave it one"
+        None, description="client secret for signing in to the applications, if the issuer gave the client one"
     )
     sign_in_scopes: str = Field(
         "openid email profile",
         max_length=500,
         pattern=r"^openid( [\x21\x23-\x5b\x5d-\x7e]+)*$",
-        description="scopes that are asked for when somebody signs in",
+        description="scopes that are requested at sign-in",
     )
     groups_claim: str = Field(
-        "cognito:groups", min_length=1, max_length=200, description="the claim of a token that has its groups"
+        "cognito:groups", min_length=1, max_length=200, description="the token claim that holds the groups"
     )
     session_hours: float = Field(
         8.0, gt=0, le=24 * 30, description="hours after which people have to sign in to the applications again"
     )
     # -- streams, events and mail
     batch_window: float = Field(
-        5.0, ge=0, le=300, description="seconds that changes are batched for the metrics of Support"
+        5.0, ge=0, le=300, description="seconds for which changes are batched for the metrics of Support"
     )
     training_export: Path | None = Field(
         None, description="folder that tickets of Support are exported to for training"
@@ -157,9 +163,7 @@ class Settings(BaseModel):
     smtp_verify: bool = Field(True, description="verify the certificate of the mail server")
     ses: bool = Field(False, description="send mail through Amazon SES")
     mail_from: str = Field("tablewright@localhost", max_length=320, description="sender of mail")
-    mail_language: Literal["en", "it"] = Field(
-        "en", description="language of invitations where nobody chooses one: `en` or `it`"
-    )
+    mail_language: Literal["en", "it"] = Field("en", description="default language of invitations: `en` or `it`")
     mail_folder: Path | None = Field(None, description="folder of .eml files (default: mail in the data folder)")
     # -- what engagement reads, calls and is extended by
     sources: Path | None = Field(None, description="folder of the files that data connectors read (default: sources)")
@@ -170,32 +174,33 @@ class Settings(BaseModel):
         300.0,
         ge=0,
         le=86_400,
-        description="seconds that a run waits for a model that is unavailable, before it is paused",
+        description="seconds that a run waits for an unavailable model before it is paused",
     )
     outbound_hosts: list[str] = Field(
         default_factory=list, description="hosts that models and webhooks may use (default: any public host)"
     )
     outbound_credentials: dict[str, Credential] = Field(
-        default_factory=dict, description="credentials that models and webhooks get in headers, by name: host and value"
+        default_factory=dict,
+        description=("credentials that are sent to models and webhooks in headers, by name: host and value"),
     )
     extensions: list[str] = Field(
-        default_factory=list, description="modules to import at start-up, which register models and filters"
+        default_factory=list, description="modules to import at start-up, to register models and filters"
     )
     caller_country: str | None = Field(
         None,
         pattern="^[A-Z]{2}$",
-        description="country of phone numbers without a country code, such as IT (default: they stay apart)",
+        description="country of phone numbers without a country code, such as IT (default: none is assumed)",
     )
     hash_caller_emails: bool = Field(False, description="store e-mail addresses of callers as keyed hashes too")
     # -- secrets; those that are not set are generated and kept in the data folder
     master_secret: SecretStr | None = Field(
-        None, min_length=32, description="what the secrets below are derived from, if they are not set"
+        None, min_length=32, description="secret from which those below are derived, if they are not set"
     )
     cursor_secret: SecretStr | None = Field(None, description="signs cursors")
-    privacy_secret: SecretStr | None = Field(None, description="key of the hashes of phone numbers")
-    session_secret: SecretStr | None = Field(None, description="signs the cookies of those who signed in")
+    privacy_secret: SecretStr | None = Field(None, description="key for hashes of phone numbers")
+    session_secret: SecretStr | None = Field(None, description="signs the cookies of signed-in users")
     webhook_secret: SecretStr | None = Field(None, description="signs webhooks")
-    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="lowest level that is logged")
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="minimum level that is logged")
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**_merged(_merged(_from_file(), _from_environment(type(self))), given))
@@ -210,7 +215,7 @@ class Settings(BaseModel):
     def _name_roles(cls, value: dict[str, list[str]]) -> dict[str, list[str]]:
         for role in (role for roles in value.values() for role in roles):
             if not is_role_name(role):
-                raise ValueError(f"{role} is no role: a role is system:Role, such as tasks:Admins")
+                raise ValueError(f"{role} is not a role: a role is system:Role, such as tasks:Admins")
         return value
 
     @model_validator(mode="after")
@@ -293,7 +298,7 @@ def _merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]
 class Secrets:
     """Generated secrets, kept in a file that only its owner can read.
 
-    If two processes generate the same secret at once, both get the one that is kept.
+    If two processes generate the same secret at once, both get the one that is stored.
     """
 
     def __init__(self, folder: Path | None) -> None:
@@ -305,7 +310,7 @@ class Secrets:
         return name in self._known
 
     def get(self, name: str, make: Any = lambda: secrets.token_hex(32)) -> str:
-        """The secret of a name, generated if there is none yet."""
+        """A secret by name, generated if there is none yet."""
         if name not in self._known:
             if self._path is None:
                 self._known[name] = make()

@@ -1,11 +1,11 @@
-"""The start of a process: modules are imported, and what lasts as long as the process is made.
+"""The start of a process, which imports modules and creates objects that last as long as the process.
 
     with starting():
         from tablewright.runtime.http.application import application
         app = application(...)
 
-Almost nothing of it is garbage. To look for some, each time that some hundreds of objects were made, takes a tenth of
-the start, and each later search would go through all of it again.
+Almost none of it is garbage. Collecting after every few hundred new objects takes a tenth of the start, and each later
+collection would traverse all of it again.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["starting"]
 
 @contextmanager
 def starting() -> Iterator[None]:
-    """Look for no garbage in the meantime, and never among what is there at the end."""
+    """Disable garbage collection inside, and exclude all objects that exist at the end from later collections."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

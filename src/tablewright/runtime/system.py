@@ -51,12 +51,12 @@ if TYPE_CHECKING:
     from tablewright.runtime.search.searchable import Searchable
 
 OnProgress = Callable[[str, int, int], None]
-"""Called with progress: what is being done, how much is done, and of how much."""
+"""Called with progress: what is being done, how much is done, and the total."""
 
 
 @dataclass(frozen=True, slots=True)
 class DemoUser:
-    """A user to try a system as: the start page has a ready-made token for each."""
+    """A demo user of a system: the start page has a ready-made token for each."""
 
     user_id: str
     roles: tuple[Role, ...]
@@ -65,9 +65,9 @@ class DemoUser:
 
 
 class Background(Protocol):
-    """Work beside requests and consumers: started with the application, and stopped before that ends.
+    """Work besides requests and consumers: started with the application, and stopped before it ends.
 
-    ``stop`` is called twice: while the last requests are served, and once there are none.
+    ``stop`` is called twice: while the last requests are served, and after the last one.
     """
 
     def start(self) -> None: ...
@@ -77,7 +77,7 @@ class Background(Protocol):
 
 @runtime_checkable
 class Periodic(Background, Protocol):
-    """Background work in turns. In a process a thread of its own takes them, in a deployment a schedule does."""
+    """Background work in turns. In a process, a thread of its own runs them; in a deployment, a schedule does."""
 
     name: str
     # How long after a turn the next one is due, at most; a schedule has whole minutes.
@@ -86,16 +86,16 @@ class Periodic(Background, Protocol):
     role: str
 
     def turn(self, is_stopped: Callable[[], bool]) -> None:
-        """Do what is due, and return soon after ``is_stopped`` says so."""
+        """Do the work that is due, and return soon after ``is_stopped`` returns True."""
 
 
 @dataclass(frozen=True, slots=True)
 class System:
     """An application: a design, a service, a router, and the roles that its routes are for.
 
-    ``name`` is the first step of its paths, ``title`` and ``about`` are shown on its pages. ``service`` makes the
-    object that routes get by ``http.dependencies.service_of``; ``consumers`` and ``background`` declare what runs
-    beside requests, and ``demo`` fills empty tables.
+    ``name`` is the first segment of its paths, ``title`` and ``about`` are shown on its pages. ``service`` creates the
+    object that routes get from ``http.dependencies.service_of``; ``consumers`` and ``background`` declare what runs
+    besides requests, and ``demo`` fills empty tables.
     """
 
     name: str
@@ -129,8 +129,8 @@ class System:
 class Runtime:
     """What the systems of a process use: settings, stores, metrics, tokens, mail.
 
-    ``Runtime.open(settings, systems)`` opens the embedded engine, or connects to the endpoint; ``close`` ends it. What
-    not every process needs (mail, search, privacy) is made when it is asked for: a function answers sooner.
+    ``Runtime.open(settings, systems)`` opens the embedded engine, or connects to the endpoint; ``close`` ends it. Parts
+    that not every process needs (mail, search, privacy) are created on first use, so that a function starts faster.
     """
 
     settings: Settings
@@ -183,7 +183,7 @@ class Runtime:
         accept_loss: bool = False,
         is_function: bool = False,
     ) -> Self:
-        """Open everything; SettingsError, or the engine's StorageError, if that is not possible."""
+        """Open everything; raises SettingsError, or the engine's StorageError, if that fails."""
         if settings.endpoint is not None and not is_endpoint(settings.endpoint):
             raise SettingsError("give the endpoint of DynamoDB as http://host:port or https://host")
         if settings.relocate_to is not None and settings.is_embedded:
@@ -303,12 +303,12 @@ class Runtime:
 
     @property
     def privacy_secret(self) -> bytes:
-        """The key of hashes that stand for personal data."""
+        """The key of the hashes that replace personal data."""
         return _secret(self.settings, self.secrets, "privacy_secret")
 
     @property
     def session_secret(self) -> bytes:
-        """The key that signs the cookies of those who signed in to the applications."""
+        """The key that signs the cookies of users who signed in to the applications."""
         return _secret(self.settings, self.secrets, "session_secret")
 
     @property
@@ -318,7 +318,7 @@ class Runtime:
 
     @property
     def public_url(self) -> str | None:
-        """The address that customers reach the systems by; in development, that of this machine."""
+        """The public address of the systems; in development, that of this machine."""
         settings = self.settings
         if settings.public_url is not None or settings.mode == "production":
             return settings.public_url
@@ -327,7 +327,7 @@ class Runtime:
 
     @property
     def app_url(self) -> str | None:
-        """The address of the applications, for links in mail; None where there are none, or their port is not known."""
+        """The address of the applications, for links in mail; None if there are none, or their port is not known."""
         settings = self.settings
         if not self.has_screens or self.public_url is None or (settings.public_url is None and settings.port == 0):
             return None
@@ -426,7 +426,7 @@ def _identity(
     if settings.issuer is not None:
         if settings.audience is None:
             raise SettingsError(
-                "an issuer needs an audience: set TABLEWRIGHT_AUDIENCE to the client that tokens are for"
+                "an issuer needs an audience: set TABLEWRIGHT_AUDIENCE to the client id that tokens are issued for"
             )
         url = settings.jwks_url
         fetch = tokens.keys_of(settings.issuer) if url is None else tokens.keys_at(url)

@@ -1,10 +1,10 @@
-"""Whether the tables of systems are there, by reads that their policies allow.
+"""Whether the tables of systems exist, by reads that their policies allow.
 
-    are_ready(runtime, systems)      at start: every table and index that a system reads is there
+    are_ready(runtime, systems)      at start: every table and index that a system reads exists
     check_tables(runtime, systems)   for readiness: every table answers
 
-To describe a table takes a permission that serving does not need. So a read that the design declares is made instead,
-for a key that no item has: GetItem on a table whose items are got, or else Query on the table or an index.
+Describing a table takes a permission that serving does not need. So a read that the design declares is made instead,
+for a key that no item has: GetItem where the design has a Get on the table, otherwise Query on the table or an index.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ Place = tuple[Table, str | None, bool]
 
 
 def tables_of(systems: Sequence[System]) -> list[Table]:
-    """All tables that systems need, internal ones included."""
+    """All tables that systems need, including internal ones."""
     tables = [events_table, internal_table, *(table for system in systems for table in system.design.all_tables)]
     return list({table.name: table for table in tables}.values())
 
 
 async def are_ready(runtime: Runtime, systems: Sequence[System]) -> bool:
-    """Whether there is every table and every index that systems read; errors other than that are raised."""
+    """Whether every table and index that systems read exists; other errors are raised."""
     found = await asyncio.gather(*(_is_there(runtime, place) for system in systems for place in _places(system.design)))
     return all(found)
 
 
 async def is_any_there(runtime: Runtime, systems: Sequence[System]) -> bool:
-    """Whether there is some table of systems already."""
+    """Whether any table of the systems exists already."""
     places = [place for system in systems for place in _places(system.design) if place[1] is None]
     return any(await asyncio.gather(*(_is_there(runtime, place) for place in places)))
 
 
 async def check_tables(runtime: Runtime, systems: Sequence[System]) -> None:
-    """Read from every table once; StoreError if one does not answer. The internal one is read by every call."""
+    """Read from every table once; StoreError if one does not respond. The internal one is read by every call."""
     first: dict[str, Place] = {internal_table.name: (internal_table, None, True)}
     for system in systems:
         for place in _places(system.design):

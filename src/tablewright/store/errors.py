@@ -212,7 +212,7 @@ class OutcomeUnknown(ServiceError):
     def __init__(self, operation: str, lost: ServiceError) -> None:
         super().__init__(
             lost.code,
-            f"the response to {operation} got lost ({lost.message}), so it may or may not have been executed; read the "
+            f"the response to {operation} was lost ({lost.message}), so it may or may not have been executed; read the "
             "item before you write again",
         )
         self.operation = operation

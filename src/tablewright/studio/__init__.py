@@ -1,17 +1,17 @@
-"""The studio: tables, items, patterns and the design of a DynamoDB application, on the screen, with NiceGUI.
+"""The studio: browse tables, items, patterns and the design of a DynamoDB application; with NiceGUI.
 
-    studio_database   StudioDatabase: what is looked at; every request of a view goes through its ``call`` or ``write``
-    studio_access     the way in: a token that is good once, a cookie, which hosts and origins may ask
+    studio_database   StudioDatabase: the database; every request of a view goes through its ``call`` or ``write``
+    studio_access     access: a token that works once, a cookie, the allowed hosts and origins
     studio_frame      the frame: views and tables at the side, the bar at the top
     studio_page       StudioPage: a browser tab, as views know it
-    studio_server     Studio: all of it, as an ASGI application under /studio; serve_studio runs one by itself
-    studio_texts      words in English and Italian
-    studio_views      which views there are, with their addresses
+    studio_server     Studio: everything, as an ASGI application under /studio; serve_studio serves it alone
+    studio_texts      texts in English and Italian
+    studio_views      the views, with their addresses
     views/            the views of tables, items and the design
-    observe/          those of what tables were, do and cost: time, streams, SQL, heat and bill, a console
+    observe/          views of a table's past, activity and cost: time, streams, SQL, heat and bill, a console
 
-The studio is a client like any other: it sends requests of DynamoDB's API to an engine or an endpoint, with the rights
-of whoever runs it, and never reaches around that. Without ``--write`` it sends no request that changes anything.
+The studio is a client like any other: it only sends requests of DynamoDB's API to an engine or an endpoint, with the
+rights of the user who runs it. Without ``--write`` it sends no request that changes anything.
 
 How a view is added:
 

@@ -1,11 +1,11 @@
-"""The way into the studio: a token in the address that is good once, and a cookie from then on.
+"""Access to the studio: a token in the address that works once, and a cookie from then on.
 
     http://127.0.0.1:8081/studio/?token=k3J...  ──▶ spent ──▶ cookie: signed, http-only, same-site ──▶ /studio/
     any other request                           ──▶ Host, Origin, cookie ──▶ the studio
 
-The address with the token is printed where the studio was started: whoever can read that terminal may use it. A token
-that was used is good for nothing, whoever finds it in a history; another is printed at once. A Host that is a name, and
-not ours, is refused: it may be a page of somebody else that resolves to this machine.
+The address with the token is printed in the terminal that started the studio: everyone who can read that terminal may
+use it. A used token is worthless, even if it is found in a browser history; another is printed at once. A Host that is
+an unknown name is refused: it may be a page of another site that resolves to this machine.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ SESSION_HOURS = 12
 
 
 class OneTimeToken:
-    """The token that lets somebody in, once; then there is another."""
+    """The token that admits one browser, once; then it is replaced."""
 
     def __init__(self, on_spent: Callable[[], None] = lambda: None) -> None:
-        """``on_spent`` is called when there is another token."""
+        """``on_spent`` is called when there is a new token."""
         self.value = secrets.token_urlsafe(24)
         self.on_spent = on_spent
 
     def spend(self, given: str) -> bool:
-        """Whether a token is the right one; it is not any more after that."""
+        """Whether a token is valid; if so, it is used up."""
         if not hmac.compare_digest(given.encode("utf-8", "replace"), self.value.encode()):
             return False
         self.value = secrets.token_urlsafe(24)
@@ -52,12 +52,12 @@ class OneTimeToken:
 
 
 class StudioAccess(BrowserGuard):
-    """The ASGI layer around the studio."""
+    """The ASGI middleware around the studio."""
 
     def __init__(
         self, app: ASGIApp, sessions: Sessions, token: OneTimeToken, *, user: str, hosts: frozenset[str] = frozenset()
     ) -> None:
-        """``hosts`` are names that the studio is reached by, beside addresses and ``localhost``."""
+        """``hosts`` are the names of the studio, besides addresses and ``localhost``."""
         super().__init__(app, sessions, None)
         self._sessions = sessions
         self._token = token
@@ -70,7 +70,9 @@ class StudioAccess(BrowserGuard):
             if scope["type"] == "websocket":
                 await send({"type": "websocket.close", "code": 4403, "reason": "another host"})
                 return
-            await PlainTextResponse("The studio is not reached by this name.", 421)(scope, receive, send)
+            await PlainTextResponse("The studio does not accept requests for this host name.", 421)(
+                scope, receive, send
+            )
             return
         if scope["type"] == "http" and scope["method"] == "GET":
             query = dict(parse_qsl(scope.get("query_string", b"").decode("latin-1")))
@@ -83,7 +85,7 @@ class StudioAccess(BrowserGuard):
         await super().__call__(scope, receive, send)
 
     def enter(self, scope: Scope, token: str, query: dict[str, str]) -> Response:
-        """Let somebody in who has the token, and lead others to where they are asked for it."""
+        """Admit a browser with the token, and redirect others to the page that asks for it."""
         root = scope.get("root_path", "")
         if not self._token.spend(token):
             return RedirectResponse(f"{root}/sign-in?used=1", 303)
@@ -103,7 +105,7 @@ class StudioAccess(BrowserGuard):
         return response
 
     def cookie_name(self, headers: dict[str, str]) -> str:
-        """One for each port, since a browser does not tell the cookies of one host's ports apart."""
+        """One for each port, since a browser shares cookies between the ports of a host."""
         found = _HOST.fullmatch(headers.get("host", ""))
         return f"tablewright_studio_{(found and found['port']) or '80'}"
 
@@ -122,7 +124,7 @@ class StudioAccess(BrowserGuard):
 
 
 class StudioSignIn:
-    """The page that asks for the token, and the way out."""
+    """The page that asks for the token, and signing out."""
 
     def __init__(self, sessions: Sessions, texts: Mapping[str, tuple[str, str]], head: Callable[[str], str]) -> None:
         self._sessions = sessions
@@ -161,7 +163,7 @@ class StudioSignIn:
         async for part in request.stream():
             content += part
             if len(content) > _MAX_FORM:
-                return PlainTextResponse("This is more than a token.", 413)
+                return PlainTextResponse("This is too long for a token.", 413)
         given = dict(parse_qsl(content.decode("utf-8", "replace"))).get("token", "")
         assert self.access is not None
         # Somebody may paste the whole address.

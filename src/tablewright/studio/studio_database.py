@@ -1,14 +1,14 @@
-"""What the studio looks at: an engine or an endpoint behind DynamoDB's API, and the designs of its tables.
+"""The database of a studio: an engine or an endpoint behind DynamoDB's API, and the designs of its tables.
 
-    database.call("Query", TableName=...)        a read; what is refused is a Refused
+    database.call("Query", TableName=...)        a read; raises Refused if it is refused
     database.write("UpdateItem", {...}, who)     a write: refused unless the studio may write, and logged
-    database.answer(request)                     what both come to, and the stores of patterns and writes
-    database.as_backend()                        the same for what wants a backend, such as SQL
-    database.at(time)                            the tables as they were then, of an engine in this process
-    database.replay(letter, who)                 a dead letter once more, by a consumer of this process; logged too
+    database.answer(request)                     used by both, and by the stores of patterns and writes
+    database.as_backend()                        the same as a backend, such as for SQL
+    database.at(time)                            the tables as they were at that time, of an engine in this process
+    database.replay(letter, who)                 handle a dead letter again, by a consumer of this process; logged too
 
-What a read-only studio refuses is decided here, once, whatever a browser sends: no request is sent that ``is_read``
-does not know to change nothing.
+This is the only place that decides what a read-only studio refuses, whatever a browser sends: only requests that
+``is_read`` knows to be reads are sent.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ READS = frozenset(
         *("ListStreams", "DescribeStream", "GetShardIterator", "GetRecords"),
     }
 )
-"""The operations that change nothing, whatever is in the request; statements of PartiQL are read by ``is_read``."""
+"""The operations that never change anything; statements of PartiQL are examined by ``is_read``."""
 
 _T = TypeVar("_T")
 _LOG = logging.getLogger("tablewright.studio.writes")
@@ -63,7 +63,7 @@ _WITHIN_SECONDS = 25.0
 
 @dataclass(frozen=True, slots=True)
 class LoggedWrite:
-    """A write of the studio: who, when and what; no values, which may be anybody's."""
+    """A write of the studio: who, when and what; without values, which may be personal data."""
 
     at: datetime
     who: str
@@ -97,7 +97,7 @@ class StudioDatabase:
 
     @property
     def table_names(self) -> dict[str, str]:
-        """The names that the tables of the designs have there."""
+        """The names of the designs' tables in this database."""
         return {table.name: self.name_of(table) for design in self.designs for table in design.tables}
 
     @property
@@ -106,42 +106,42 @@ class StudioDatabase:
         return AsyncStore(self.backend, table_names=self.table_names)
 
     def at(self, time: float) -> StudioDatabase:
-        """The same as it was at a time, which nothing can be written to."""
+        """The same database as of a time, read-only."""
         if self.engine is None:
-            raise Refused(400, "no-past", f"{self.name} is an endpoint, which does not show its past", {})
+            raise Refused(400, "no-past", f"{self.name} is an endpoint, which cannot show its history", {})
         return replace(self, backend=EmbeddedBackend(self.engine.at(time), owned=False), may_write=False)
 
     def as_backend(self) -> Backend:
-        """A backend for what sends requests by itself; they are answered as all others are."""
+        """A backend for code that sends its own requests; they are checked like all others."""
         return _DatabaseBackend(self)
 
     async def call(self, operation: str, /, **body: Any) -> dict[str, Any]:
         """The response to a request that changes nothing."""
         if not is_read(operation, body):
-            raise ValueError(f"{operation} changes something: send it with write")
+            raise ValueError(f"{operation} is not a read: send it with write")
         try:
             return await self.answer(Request(operation, body))
         except ServiceError as error:
             raise refusal(error, self.name) from None
 
     async def write(self, operation: str, body: Mapping[str, Any], who: str, about: str) -> dict[str, Any]:
-        """The response to a request that changes something; it is logged, and refused by a studio that only reads."""
+        """The response to a write; it is logged, and refused by a read-only studio."""
         try:
             return await self.write_of_store(Request(operation, dict(body)), who, about)
         except ServiceError as error:
             raise refusal(error, self.name) from None
 
     async def write_of_store(self, request: Request, who: str, about: str) -> dict[str, Any]:
-        """The same for a request of a store, which knows what to make of the service's own error."""
+        """The same for a request of a store, which handles the service's own errors."""
         tables = _tables_of(request.body)
         return await self._logged(self.answer(request), LoggedWrite(_now(), who, request.operation, tables, about))
 
     def runs(self, consumer: str) -> bool:
-        """Whether a consumer runs in this process, so that it can be given its dead letters again."""
+        """Whether a consumer runs in this process, so that its dead letters can be replayed."""
         return self.consumers is not None and consumer in self.consumers.names
 
     async def replay(self, letter: DeadLetter, who: str) -> None:
-        """Have a consumer of this process handle a dead letter again; what it writes is its own doing."""
+        """Have a consumer of this process handle a dead letter again; its writes are not confirmed one by one."""
         write = LoggedWrite(_now(), who, "replay", letter.stream, f"{letter.consumer}, {letter.sequence}")
 
         async def replayed() -> None:
@@ -166,12 +166,12 @@ class StudioDatabase:
         return result
 
     def check_may_write(self) -> None:
-        """Refuse what somebody is about to write, if nothing may be."""
+        """Raise Refused if the studio may not write."""
         if not self.may_write:
             raise Refused(403, "read-only", "the studio is read-only; start it with --write", {})
 
     async def answer(self, request: Request) -> dict[str, Any]:
-        """The response to any request; one that may change something is not sent by a studio that only reads."""
+        """The response to any request; a read-only studio sends only reads."""
         self._check(request)
         try:
             async with asyncio.timeout(_WITHIN_SECONDS):
@@ -180,7 +180,7 @@ class StudioDatabase:
             raise Refused(503, "timeout", f"{self.name} has not answered for {_WITHIN_SECONDS:.0f} s", {}) from None
 
     def answer_blocking(self, request: Request) -> dict[str, Any]:
-        """The same in a thread that may wait, for as long as the backend does."""
+        """The same, blocking, for use in a thread; without a time limit of its own."""
         self._check(request)
         return self.backend.call(request)
 
@@ -196,7 +196,7 @@ class StudioDatabase:
     # -- designs --------------------------------------------------------------------------------------------------
 
     def design_of(self, table: str) -> tuple[Design, Table] | None:
-        """The design and the declaration of a table, if some design has it."""
+        """The design and the declaration of a table, if a design has it."""
         for design in self.designs:
             for each in design.tables:
                 if self.name_of(each) == table:
@@ -237,7 +237,7 @@ def _now() -> datetime:
 
 
 def is_read(operation: str, body: Mapping[str, Any]) -> bool:
-    """Whether a request changes nothing for certain: a read, or PartiQL of SELECT alone."""
+    """Whether a request certainly changes nothing: a read, or PartiQL with only SELECT."""
     if operation == "ExecuteStatement":
         return _is_select(body)
     if operation in ("BatchExecuteStatement", "ExecuteTransaction"):
@@ -264,11 +264,11 @@ def _tables_of(body: Mapping[str, Any]) -> str:
 
 
 def refusal(error: ServiceError, name: str) -> Refused:
-    """An error of the service in words for people; its code is the kind, and 503 its status if it may pass."""
+    """An error of the service as a message for people; its code is the kind, its status 503 if it may be temporary."""
     detail = error.message or error.code
     status = 400
     if error.code in ("AccessDeniedException", "AccessDenied"):
-        detail = f"these credentials may not do that: {detail}"
+        detail = f"these credentials do not allow that: {detail}"
     elif is_transient(error):
-        detail, status = f"{name} does not answer as it should: {detail}", 503
+        detail, status = f"{name} does not respond as expected: {detail}", 503
     return Refused(status, error.code, detail, {})

@@ -1,6 +1,6 @@
 """The frame of the studio: views and tables at the side, the bar at the top, the content.
 
-On a phone the views are a bar at the bottom, and tables are found in their view.
+On a phone the views are a bar at the bottom, and tables are listed in their view.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class StudioFrame(Frame):
         self._side_tables.client.run_javascript("st.showView()")
 
     def show_tables(self, tables: Sequence[str], table: str) -> None:
-        """List the tables, and say which one the views are about."""
+        """List the tables, and mark the one that the views are about."""
         if (list(tables), table) == (self._tables, self._table):
             return
         self._tables, self._table = list(tables), table

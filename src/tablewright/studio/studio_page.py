@@ -66,14 +66,14 @@ class StudioPage(Page):
         return self.database.may_write
 
     async def look_at(self, table: str) -> None:
-        """Read the names of tables, and have the side show which one a view is about; each view begins with this."""
+        """Read the names of tables, and mark the one that a view is about; each view starts with this."""
         self.tables = await self._table_names()
         if table or self.table not in self.tables:
             self.table = table
         self._studio_frame.show_tables(self.tables, self.table)
 
     async def describe(self, table: str) -> dict[str, Any]:
-        """The description of a table, as DescribeTable has it."""
+        """The description of a table, from DescribeTable."""
         answer = await self.database.call("DescribeTable", TableName=table)
         found: dict[str, Any] = answer["Table"]
         return found
@@ -81,7 +81,7 @@ class StudioPage(Page):
     async def write(
         self, operation: str, body: Mapping[str, Any], *, title: str, action: str, about: str, danger: bool = False
     ) -> dict[str, Any] | None:
-        """Show the request, ask, send it, and log it; None if somebody decided against it.
+        """Show the request, ask for confirmation, send it, and log it; None if the user declined it.
 
         ``about`` is for the log: what is written, in names and numbers, without values.
         """
@@ -92,7 +92,7 @@ class StudioPage(Page):
     async def confirm_request(
         self, operation: str, *bodies: Mapping[str, Any], title: str, action: str, danger: bool = False
     ) -> bool:
-        """Show requests as they will be sent, and ask whether to send them; refused where they could not be."""
+        """Show requests as they will be sent, and ask for confirmation; refused if they could not be sent."""
         self.database.check_may_write()
         t = self.t
         shown = "\n".join(orjson.dumps(body, option=orjson.OPT_INDENT_2).decode() for body in bodies)

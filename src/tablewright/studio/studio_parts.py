@@ -1,4 +1,4 @@
-"""Parts that several views of the studio are drawn with: code, sizes, units, names of keys."""
+"""Parts shared by several views of the studio: code, sizes, units, names of keys."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TONES: tuple[Tone, ...] = ("violet", "good", "warn", "info", "bad", "neutral")
 
 
 def code_block(content: str, t: Texts | None = None, *, full: str | None = None) -> ui.element:
-    """Text as code, which can be scrolled and, with ``t``, copied; ``full`` is what is copied, if it is more."""
+    """Text as code, which can be scrolled and, with ``t``, copied; ``full`` is the text to copy, if it is longer."""
     with box("st-code-box") as made:
         with box("st-code", "pre", tabindex="0"):
             text(content, "", "code")
@@ -35,7 +35,7 @@ def code_block(content: str, t: Texts | None = None, *, full: str | None = None)
 
 
 def copy_button(t: Texts, content: str) -> ui.element:
-    """A button that copies something; the browser does it, so that it works without a round trip."""
+    """A copy button, which works in the browser, without a round trip."""
     label = t("studio.copy")
     made = box("tw-btn tw-btn-small tw-btn-icon st-copy", "button", type="button", aria_label=label, title=label)
     made.props["data-copy"] = content
@@ -45,7 +45,7 @@ def copy_button(t: Texts, content: str) -> ui.element:
 
 
 def entity_tone(name: str, names: Sequence[str]) -> Tone:
-    """The colour of an entity: by its place among those of its table, so that neighbours differ."""
+    """The colour of an entity, by its position among those of its table, so that neighbours differ."""
     return _TONES[names.index(name) % len(_TONES)] if name in names else "neutral"
 
 
@@ -69,7 +69,7 @@ def size_text(size: float) -> str:
 
 
 def counted_units(t: Texts, units: float) -> str:
-    """So many units: "1 unit", "0.5 units"."""
+    """A number of units: "1 unit", "0.5 units"."""
     return t("studio.units.one" if units == 1 else "studio.units.many", units=units_text(units))
 
 

@@ -1,4 +1,4 @@
-"""``Studio``: the studio as an ASGI application under ``/studio``; ``serve_studio`` serves one by itself.
+"""``Studio``: the studio as an ASGI application under ``/studio``; ``serve_studio`` serves it alone.
 
 browser ──▶ StudioAccess (host, token, cookie, origin) ──▶ sign-in, static files, NiceGUI's page ──▶ view
                                                            view ──▶ StudioDatabase ──▶ engine or endpoint
@@ -61,7 +61,7 @@ class Studio:
     """The studio of one database, drawn into the pages of a process."""
 
     def __init__(self, database: StudioDatabase, pages: BrowserPages, *, hosts: frozenset[str] = frozenset()) -> None:
-        """``hosts`` are names that it is reached by, beside addresses and ``localhost``."""
+        """``hosts`` are its host names, besides addresses and ``localhost``."""
         self.database = database
         self.token = OneTimeToken()
         self._sql = SqlSessions(database)
@@ -92,11 +92,11 @@ class Studio:
         self.app = sign_in.access = StudioAccess(KeptFiles(outer), sessions, self.token, user=_user(), hosts=hosts)
 
     def address(self, url: str) -> str:
-        """The address to open, with the token, where the studio is served at a URL."""
+        """The address to open, with the token, for a studio that is served at a URL."""
         return f"{url}{ROOT}/?token={self.token.value}"
 
     def announce(self, url: str, say: Callable[[str], None]) -> None:
-        """Print the address to open, and the next one as soon as that has been used."""
+        """Print the address to open, and the next one as soon as it has been used."""
         say(f"Studio: {self.address(url)}")
         self.token.on_spent = lambda: say(f"Studio, for another browser: {self.address(url)}")
 
@@ -106,7 +106,7 @@ class Studio:
 
     async def _page(self, request: Request, t: Texts) -> None:
         session = session_in(request.scope)
-        assert session is not None, "nobody gets here without a session"
+        assert session is not None, "the guard admits no request without a session"
         page = StudioPage(self._shell, session, t, ROOT, self.database, self._sql, VIEWS)
         query = request.url.query
         await page.open(request.scope["path"] + (f"?{query}" if query else ""), is_first=True)
@@ -116,7 +116,7 @@ MakeApplicationScreens = Callable[[Runtime, Sequence[System], ASGIApp], Screens]
 
 
 def beside_applications(make_screens: MakeApplicationScreens, *, may_write: bool) -> MakeApplicationScreens:
-    """The screens of some systems with the studio of their tables beside them."""
+    """The screens of some systems, together with the studio of their tables."""
 
     def make(runtime: Runtime, systems: Sequence[System], api: ASGIApp) -> Screens:
         screens = make_screens(runtime, systems, api)
@@ -148,7 +148,7 @@ def _user() -> str:
 
 
 def alone(studio: Studio, pages: BrowserPages) -> ASGIApp:
-    """An application that has the studio alone: ``/`` leads to it."""
+    """An application with only the studio: ``/`` redirects to it."""
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -171,7 +171,7 @@ def alone(studio: Studio, pages: BrowserPages) -> ASGIApp:
 
 
 def open_socket(host: str, port: int) -> socket.socket:
-    """A socket that listens; OSError if it cannot use the address."""
+    """A listening socket; OSError if the address cannot be used."""
     family, kind, protocol, _, address = socket.getaddrinfo(
         host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
     )[0]
@@ -240,7 +240,7 @@ def run_studio(
 def studio_in_thread(
     database: StudioDatabase, listener: socket.socket, hosts: frozenset[str] = frozenset()
 ) -> Iterator[tuple[Studio, str]]:
-    """Serve the studio in a thread, beside a server that has the main one; gives it and its URL."""
+    """Serve the studio in a thread, next to a server in the main thread; returns it and its URL."""
     pages = BrowserPages()
     studio = Studio(database, pages, hosts=hosts)
     is_up = threading.Event()
@@ -248,7 +248,7 @@ def studio_in_thread(
     thread = threading.Thread(target=lambda: asyncio.run(server.serve([listener])), name="studio", daemon=True)
     thread.start()
     if not is_up.wait(30):
-        raise RuntimeError("the studio has not started within 30 s")
+        raise RuntimeError("the studio did not start within 30 s")
     try:
         yield studio, url_of(listener)
     finally:

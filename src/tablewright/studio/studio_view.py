@@ -1,4 +1,4 @@
-"""``StudioView``: a view of the studio with its addresses, its place at the side, and what it needs."""
+"""``StudioView``: a view of the studio with its addresses, its place in the side bar, and what it needs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["StudioView"]
 class StudioView:
     """A view: its addresses below ``/studio``, the first of which opens it; its title and icon; what draws it; its key.
 
-    An address with ``{table}`` is opened for the table that is looked at; the first without it, if there is none.
+    An address with ``{table}`` is opened for the current table; if there is none, the first address without it is used.
     """
 
     paths: tuple[str, ...]
@@ -24,7 +24,7 @@ class StudioView:
     key: str = ""
 
     def path_of(self, table: str) -> str:
-        """The address of the view, of a table if it is about one and some table is looked at."""
+        """The address of the view, for the current table if the view is about one."""
         for path in self.paths:
             if ("{table}" in path) == bool(table) and path.replace("{table}", "").count("{") == 0:
                 return path.replace("{table}", quote(table, safe=""))

@@ -1,4 +1,4 @@
-"""The views of the studio, in the order of the side."""
+"""The views of the studio, in the order of the side bar."""
 
 from __future__ import annotations
 
@@ -31,4 +31,4 @@ VIEWS: tuple[StudioView, ...] = (
 )
 
 HIDDEN_VIEWS: tuple[StudioView, ...] = (StudioView(("/writes",), "studio.writes", "list", writes_view),)
-"""Views that have an address and no place at the side."""
+"""Views that have an address and no place in the side bar."""

@@ -4,14 +4,14 @@
     screen_page     Page: a browser tab, as views know it
     components, data_list, forms, feedback, frame, icons    what views are drawn with; static/ has the design language
     markup          parts of screens as HTML, one element each
-    api_calls       calls of the APIs, for whoever signed in
-    live_changes    changes of tables, for the views that are open
-    texts           words in English and Italian, times as people say them
-    identity/       signing in and out, sessions, which pages may talk to the screens
+    api_calls       calls of the APIs, for the signed-in user
+    live_changes    changes of tables, for open views
+    texts           texts in English and Italian, times in everyday form
+    identity/       signing in and out, sessions, which origins may use the screens
     frame_views/    the start page, results of a search, the gallery
-    admin/          the screens of those who run the systems
+    admin/          the screens for administrators
     kept_files      scripts and styles, compressed once
-    screens         all of it, as an application under /app
+    screens         everything, as an application under /app
 
-docs/applications.md says how a screen is written. It needs the extra ``tablewright[apps]``; nothing else imports this.
+docs/applications.md explains how to write a screen. It needs the extra ``tablewright[apps]``; nothing else imports it.
 """

@@ -1,13 +1,13 @@
-"""Calls of the APIs, made by screens for somebody who signed in.
+"""Calls of the APIs, made by screens for the signed-in user.
 
     api = page.api                                        of the application that is open; page.apis["tasks"] of another
     task = await api.call("get_task", taskId="t-1")       task.body, task.etag
     await api.call("change_status", taskId="t-1", body={"status": "OPEN"}, seen=task.etag)
     api.may("create_task")                                whether to offer it
 
-A call is a request to the API in this process, by its name: what is validated, authorised, limited, audited and logged
-for programs is so for screens. It needs no token, since the request carries the caller itself, where no request from
-outside can put one. Whatever is refused is a ``Refused`` with the problem's words and its fields.
+A call is a request to the API in this process, by its name: it is validated, authorised, limited, audited and logged
+like a request of a program. It needs no token, since the request carries the caller itself, in a place that no outside
+request can set. A refusal raises ``Refused`` with the message and the fields of the problem.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _PARAMETER = re.compile(r"\{(\w+)\}")
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The response to a call: its JSON (or bytes), and the entity tag of what it shows."""
+    """The response to a call: its JSON (or bytes), and its entity tag."""
 
     status: int
     body: Any
@@ -42,7 +42,7 @@ class Answer:
 
 
 class Refused(Exception):
-    """A call that was refused: the problem's kind and words, and those about single fields by their names."""
+    """A call that was refused: the kind and message of the problem, and the messages about single fields, by name."""
 
     def __init__(self, status: int, kind: str, detail: str, fields: Mapping[str, str]) -> None:
         super().__init__(detail)
@@ -53,7 +53,7 @@ class Refused(Exception):
 
     @property
     def is_conflict(self) -> bool:
-        """Whether somebody else was faster, or the state is another than the one that was seen."""
+        """Whether a concurrent change came first, or the state has changed since it was seen."""
         return self.kind in ("conflict", "precondition-failed")
 
 
@@ -72,7 +72,7 @@ class Api:
     sessions: Sessions = field(repr=False)
 
     def may(self, *names: str) -> bool:
-        """Whether these calls are for somebody with this person's roles; the service decides about each."""
+        """Whether this user's roles allow these calls; the service decides about each one when it is made."""
         return self.calls.may(self.session.caller, *names)
 
     async def call(
@@ -89,7 +89,7 @@ class Api:
     ) -> Answer:
         """Make a call; its parameters go into the path or the query, by their names in the API.
 
-        ``seen`` is the entity tag of what is to be changed, ``key`` an idempotency key. Refused, or SignedOut.
+        ``seen`` is the entity tag of what is to be changed, ``key`` an idempotency key. Raises Refused or SignedOut.
         """
         if await self.sessions.is_over(self.session):
             raise SignedOut

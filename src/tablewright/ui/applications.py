@@ -1,4 +1,4 @@
-"""Applications: which screens there are, under which addresses, and who sees them.
+"""Applications: their screens, the addresses of these, and who may see them.
 
     app = Application("tasks", icon="tasks", texts=texts)
 
@@ -8,9 +8,9 @@
     @app.view("/list", "/list/{task_id}", title="tasks.list", tab=True)
     async def task_list(page: Page, task_id: str = "") -> None: ...
 
-A view is a function that draws; its addresses are below ``/app/<name>``. It is offered to whoever may make the calls
-that it ``needs``, by the very declarations that decide about the calls themselves. Nothing here knows how screens are
-drawn.
+A view is a function that draws; its addresses are below ``/app/<name>``. It is offered to users who may make the calls
+that it ``needs``, by the same declarations that authorise the calls themselves. This module does not depend on how
+screens are drawn.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Build = Callable[..., Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Thing:
-    """One of the things that wait for somebody."""
+    """One of the things that need a user's attention."""
 
     text: str
     path: str
@@ -42,7 +42,7 @@ class Thing:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """Things that wait for somebody, for the start page and the bell: how many, and where to go."""
+    """Things that need a user's attention, for the start page and the bell: how many, and where to find them."""
 
     text: str
     count: int
@@ -79,7 +79,7 @@ class View:
 
 
 class Application:
-    """The screens of a system; or of something else, such as the runtime."""
+    """The screens of a system, or of something else, such as the runtime."""
 
     def __init__(self, name: str, *, title: str, icon: str, texts: Catalogue) -> None:
         """``name`` is that of the system whose calls the screens make, ``title`` the key of a text."""
@@ -100,9 +100,9 @@ class Application:
         self.search: Mapping[str, str | Sequence[str]] = {}
 
     def view(self, *paths: str, title: str, tab: bool = False, needs: Iterable[str] = ()) -> Callable[[Build], Build]:
-        """Make a function a view: ``tab`` puts it into the bar at the top, ``needs`` are names of calls."""
+        """Register a function as a view: ``tab`` puts it into the bar at the top, ``needs`` are names of calls."""
         if not paths or not all(path.startswith("/") for path in paths):
-            raise ValueError("a view has a path, which begins with a slash")
+            raise ValueError("a view needs a path that starts with a slash")
 
         def add(build: Build) -> Build:
             patterns = tuple(re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/]+)", re.escape(path))) for path in paths)
@@ -133,30 +133,30 @@ class Calls:
         return name in self._calls
 
     def may(self, caller: Caller, *names: str) -> bool:
-        """Whether somebody may make all of some calls; a name that no call has is an error."""
+        """Whether a user may make all of some calls; an unknown name is an error."""
         return all(allowed(caller, self._calls[name]) for name in names)
 
     def may_any(self, caller: Caller) -> bool:
-        """Whether there is a call that is not open to all, and somebody may make it."""
+        """Whether there is a call that is not open to all, and that a user may make."""
         return any(allowed(caller, call) for call in self._calls.values() if not call.is_open)
 
     def views_of(self, application: Application, caller: Caller) -> list[View]:
-        """The views that somebody is shown, in their order; those that are not offered are refused by address too."""
+        """The views that are offered to a user, in order; the addresses of others are refused too."""
         return [view for view in application.views if self.may(caller, *view.needs)]
 
 
 def check(application: Application, calls: Calls, texts: Mapping[str, Any]) -> None:
-    """What a view names has to be there: an error when the process starts, not when somebody opens the view."""
+    """Check that what a view names exists: an error when the process starts, not when the view is opened."""
     for key in (application.title, *(view.title for view in application.views)):
         if key not in texts:
             raise ValueError(f"{application.name}: there is no text {key}")
     if application.search and not calls.has("search"):
-        raise ValueError(f"{application.name}: results of a search lead somewhere, and there is no call search")
+        raise ValueError(f"{application.name}: it links the results of a search, but there is no call search")
     for view in application.views:
         for name in view.needs:
             try:
                 calls[name]
             except KeyError:
                 raise ValueError(
-                    f"{application.name}: {view.paths[0]} needs the call {name}, which is not there"
+                    f"{application.name}: {view.paths[0]} needs the call {name}, which does not exist"
                 ) from None

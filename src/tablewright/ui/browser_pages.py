@@ -1,10 +1,10 @@
-"""The pages of a process in browsers: NiceGUI's one application, with a way to draw for each root.
+"""The browser pages of a process: NiceGUI's single application, with a draw function for each root.
 
     /app/...       the screens of the applications
     /studio/...    the studio
 
-NiceGUI has one application in a process, so there is one ``BrowserPages`` in a process; whoever is drawn into it adds a
-root, and puts a guard of its own around ``app``.
+NiceGUI has one application per process, so there is one ``BrowserPages`` per process; each user of it adds a root, and
+puts a guard of its own around ``app``.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class BrowserPages:
     def add(
         self, root: str, draw: Draw, texts: Mapping[str, tuple[str, str]], own_files: Mapping[str, bytes] | None = None
     ) -> None:
-        """Have pages below a root drawn; ``own_files`` are styles and scripts beside those of the shell."""
+        """Add a function that draws the pages below a root; ``own_files`` are further styles and scripts."""
         self._files |= own_files or {}
         self._roots[root] = _Root(draw, texts, (*_SHELL_FILES, *(own_files or ())))
 
@@ -97,7 +97,7 @@ class BrowserPages:
             yield
 
     def head(self, root: str, language: str) -> str:
-        """The head of a page that is plain HTML, such as the one for signing in."""
+        """The head of a plain HTML page, such as the sign-in page."""
         return (
             f'<!doctype html><html lang="{escape(language)}"><head><meta charset="utf-8">'
             f'<meta name="viewport" content="width=device-width, initial-scale=1">{self._links(root)}</head>'

@@ -1,11 +1,11 @@
-"""Parts of screens: text, buttons, pills, avatars, cards, facts, menus, tables, and the states of what is not there.
+"""Parts of screens: text, buttons, pills, avatars, cards, facts, menus, tables, and empty, failed and loading states.
 
     with card(t("tasks.people")):
         pill(t("tasks.HIGH"), "bad")
         button(t("tasks.assign"), assign, kind="primary", icon="plus")
 
-Everything is a plain element in the classes of ``static/design.css``; text is text, whatever is in it. What a handler
-of a button raises is shown (``feedback.guarded``), and the button is disabled as long as it runs.
+Everything is a plain element with the classes of ``static/design.css``; text is always escaped. An exception of a
+button's handler is shown (``feedback.guarded``), and the button is disabled while it runs.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ Kind = Literal["plain", "primary", "danger", "quiet"]
 
 
 def box(classes: str = "", tag: str = "div", **attributes: Any) -> ui.element:
-    """An element that others are put into; attributes as in HTML, with ``_`` for ``-`` (``aria_label``)."""
+    """An element that contains others; attributes as in HTML, with ``_`` for ``-`` (``aria_label``)."""
     # Markup does what rows do with an element (``markup``).
     made = cast(ui.element, Markup(tag, classes)) if open_markup() else ui.element(tag).classes(classes)
     for name, value in attributes.items():
@@ -71,7 +71,7 @@ def box(classes: str = "", tag: str = "div", **attributes: Any) -> ui.element:
 
 
 def set_attribute(element: ui.element, name: str, value: Any) -> None:
-    """Change an attribute of an element that is shown; None takes it away."""
+    """Change an attribute of an element that is shown; None removes it."""
     if element.props.get(name) == value:
         return
     if value is None:
@@ -113,7 +113,7 @@ def button(
     classes: str = "",
     **attributes: Any,
 ) -> ui.element:
-    """A button; ``only_icon`` has its label for screen readers, ``key`` is a key that presses it."""
+    """A button; with ``only_icon``, the label is for screen readers only; ``key`` is a keyboard shortcut."""
     made = box(_button_classes(kind, small, only_icon, classes), "button", type="button", **attributes)
     if only_icon:
         made.props["aria-label"] = made.props["title"] = label
@@ -173,7 +173,7 @@ def _label(label: str, icon_name: str | None) -> None:
 
 
 def avatar(name: str, *, large: bool = False) -> ui.element:
-    """Somebody's initials, in a colour that stays theirs."""
+    """A person's initials, in a colour that is always the same for them."""
     words = [
         word for word in name.replace("@", " ").replace(".", " ").replace("-", " ").replace("_", " ").split() if word
     ]
@@ -190,7 +190,7 @@ def avatar(name: str, *, large: bool = False) -> ui.element:
 
 
 def avatars(names: Sequence[str], most: int = 3) -> ui.element:
-    """Some people, side by side; how many more there are, if there are more."""
+    """Some people, side by side, and the number of others if there are more."""
     made = box("tw-avatars", "span")
 
     def draw() -> None:
@@ -204,13 +204,13 @@ def avatars(names: Sequence[str], most: int = 3) -> ui.element:
 
 
 def time(t: Texts, value: datetime | None, classes: str = "tw-mute tw-small") -> ui.label:
-    """A time as it is said; in full for whoever points at it."""
+    """A time in everyday form; in full as a tooltip."""
     return text("" if value is None else t.ago(value), classes, "time", title="" if value is None else t.exact(value))
 
 
 @contextmanager
 def card(title: str | None = None, classes: str = "") -> Iterator[ui.element]:
-    """A card; what is drawn inside comes below its title."""
+    """A card; its content is drawn below its title."""
     with box(f"tw-card {classes}", "section") as made:
         if title is not None:
             with box("tw-card-head"):
@@ -228,7 +228,7 @@ def section(title: str) -> Iterator[ui.element]:
 
 @contextmanager
 def facts() -> Iterator[ui.element]:
-    """What is known of a thing, by name: ``with facts(): fact("Priority", lambda: pill(...))``."""
+    """Names and values of a thing: ``with facts(): fact("Priority", lambda: pill(...))``."""
     with box("tw-facts", "dl") as made:
         yield made
 
@@ -243,7 +243,7 @@ def fact(name: str, value: str | Callable[[], object]) -> None:
 
 
 def figure(label: str, value: str, note: str = "", tone: Tone = "neutral") -> ui.element:
-    """A number that matters, in a card of its own."""
+    """A key figure, in a card of its own."""
     with card() as made, box("tw-stack-tight"):
         text(label, "tw-mute")
         text(value, "tw-figure")
@@ -271,7 +271,7 @@ def meter(part: float, label: str, tone: Tone = "info") -> ui.element:
 
 @contextmanager
 def menu(label: str, icon_name: str = "more", classes: str = "tw-btn tw-btn-icon") -> Iterator[ui.element]:
-    """A menu behind a button; it closes by itself."""
+    """A menu behind a button; it closes automatically."""
     with box("tw-menu", "details"):
         with box(classes, "summary", aria_label=label, title=label):
             icon(icon_name)
@@ -290,7 +290,7 @@ def menu_item(label: str, on_click: Handler, icon_name: str | None = None) -> ui
 class Column(Generic[T]):
     """A column of a table: its title, and what it shows of a row, as text or drawn.
 
-    ``controls`` if that has buttons or fields.
+    ``controls`` if it has buttons or fields.
     """
 
     title: str
@@ -354,7 +354,7 @@ def banner(message: str, tone: Literal["info", "warn", "bad"] = "info") -> ui.el
 def empty(
     title: str, about: str = "", icon_name: str = "inbox", action: Callable[[], object] | None = None
 ) -> ui.element:
-    """Nothing is here: what it would be, and what to do about it."""
+    """An empty state: what would be here, and what to do."""
     with box("tw-state") as made:
         with box("tw-state-icon"):
             icon(icon_name)
@@ -367,7 +367,7 @@ def empty(
 
 
 def failed(title: str, about: str, retry: tuple[str, Handler] | None = None) -> ui.element:
-    """Something could not be shown: why, and how to try again."""
+    """A failed state: why something could not be shown, and how to try again."""
     with box("tw-state tw-state-bad", role="alert") as made:
         with box("tw-state-icon"):
             icon("alert")
@@ -379,7 +379,7 @@ def failed(title: str, about: str, retry: tuple[str, Handler] | None = None) -> 
 
 
 def loading(rows: int = 4) -> ui.element:
-    """Where something is about to be."""
+    """A placeholder for content that is loading."""
     widths = ("72%", "48%", "86%", "60%", "38%")
     made = box("tw-body", aria_busy="true")
 

@@ -1,14 +1,14 @@
-"""Lists that are read page by page, by cursor: never all at once, however many there are.
+"""Lists that are read page by page, by cursor, and never as a whole.
 
     tasks = DataList(read=page_of_tasks, key=lambda task: task["taskId"], row=draw_row, nothing=draw_empty)
     await tasks.load()
-    tasks.change(task)                drawn again where it stands; first, if it is new
+    tasks.change(task)                redrawn in its place; first, if it is new
     tasks.remove("t-1")
-    await tasks.refresh()             read again, and drawn only where it is another
+    await tasks.refresh()             read again, and redrawn only where it has changed
 
-``read`` is given a cursor (None at first) and returns items and the next cursor. The next page is read when its place
-comes into view. A row is drawn into an element of its own, so that one that changes does not move the others. It is
-markup (``markup``), unless its rows have buttons or fields: ``controls=True``.
+``read`` gets a cursor (None at first) and returns items and the next cursor. The next page is read when its place
+scrolls into view. Each row has an element of its own, so that a change of one does not move the others. Rows are markup
+(``markup``) unless they have buttons or fields: ``controls=True``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Read = Callable[[str | None], Awaitable[tuple[Sequence[T], str | None]]]
 
 
 class DataList(Generic[T]):
-    """A list in the element that is open when it is made."""
+    """A list in the element that is open when it is created."""
 
     def __init__(
         self,
@@ -64,11 +64,11 @@ class DataList(Generic[T]):
         return self._cursor is not None
 
     async def load(self) -> None:
-        """Read the first page, and draw it in place of what is there."""
+        """Read the first page, and draw it in place of the present rows."""
         await self._load(anew=True)
 
     async def refresh(self) -> None:
-        """Read the first page again; rows that are what and where they were stay, so that no click on one is lost."""
+        """Read the first page again; unchanged rows stay in place, so that no click on one is lost."""
         await self._load(anew=False)
 
     async def _load(self, *, anew: bool) -> None:
@@ -104,7 +104,7 @@ class DataList(Generic[T]):
         return True
 
     async def more(self) -> None:
-        """Read the next page, and draw it behind what is there."""
+        """Read the next page, and append it."""
         if self._cursor is None:
             return
         number, cursor = self._loads, self._cursor
@@ -115,7 +115,7 @@ class DataList(Generic[T]):
             self._finish()
 
     def change(self, item: T) -> None:
-        """Draw an item again where it stands, or first in the list if it is new."""
+        """Redraw an item in its place, or first in the list if it is new."""
         key = self._key(item)
         if key in self._elements:
             if item != self.items[key]:
@@ -129,7 +129,7 @@ class DataList(Generic[T]):
             self._elements[key].move(self._body, 0)
 
     def redraw(self, key: str) -> None:
-        """Draw an item as it is, where its row shows something else as well, such as that it is open."""
+        """Redraw an unchanged item because its row shows other state as well, such as that it is open."""
         if key in self._elements:
             self._draw(self._elements[key], self.items[key])
 
@@ -142,7 +142,7 @@ class DataList(Generic[T]):
                 self._finish()
 
     def filter(self, looked_for: str) -> None:
-        """Hide what does not have all of some words, of what has been read; ``words`` is what an item has."""
+        """Hide the loaded rows that do not contain all of some words; ``words`` returns the words of an item."""
         wanted = looked_for.casefold().split()
         for key, element in self._elements.items():
             has = self._words(self.items[key]).casefold()

@@ -1,10 +1,10 @@
-"""What screens say: toasts with a way back, dialogs, and questions where there is no way back.
+"""Feedback: toasts with undo, dialogs, and confirmations where undo is impossible.
 
     toast(t("tasks.moved"), undo=(t("shell.undo"), move_back))       done, and can be undone
-    if await confirm(t("..."), t("..."), t("...")): ...              only where undo cannot be
+    if await confirm(t("..."), t("..."), t("...")): ...              only where undo is impossible
 
-``guarded`` is around every handler: a call that is refused is said in the problem's own words, an ended session leads
-to the sign-in page, and anything else is logged and said to be our fault.
+``guarded`` is around every handler: for a refused call it shows the message of the problem, an ended session leads to
+the sign-in page, and any other error is logged and shown as an internal error.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _voices: WeakKeyDictionary[Client, _Voice] = WeakKeyDictionary()
 
 
 def speak(t: Texts, leave: Callable[[], None]) -> None:
-    """Prepare the page that is being drawn for toasts; ``leave`` leads to the sign-in page."""
+    """Prepare the page that is being drawn for toasts; ``leave`` goes to the sign-in page."""
     region = ui.element("div").classes("tw-toasts").props('role="status" aria-live="polite"')
     client = ui.context.client
     _voices[client] = _Voice(region, t, leave)
@@ -54,7 +54,7 @@ def speak(t: Texts, leave: Callable[[], None]) -> None:
 
 
 def toast(message: str, *, undo: tuple[str, Handler] | None = None, bad: bool = False) -> None:
-    """Say something for some seconds, perhaps with a button that takes it back."""
+    """Show a message for some seconds, optionally with an undo button."""
     voice = _voices.get(ui.context.client)
     if voice is None:
         # The browser has gone.
@@ -87,7 +87,7 @@ def toast(message: str, *, undo: tuple[str, Handler] | None = None, bad: bool = 
 
 
 def problem(error: Exception) -> None:
-    """Say what went wrong with what somebody did."""
+    """Show what went wrong with a user's action."""
     voice = _voices[ui.context.client]
     if isinstance(error, SignedOut):
         voice.leave()
@@ -96,7 +96,7 @@ def problem(error: Exception) -> None:
 
 
 def error_text(error: Exception, t: Texts) -> str:
-    """An error in words for people."""
+    """The message of an error, for people."""
     if isinstance(error, Refused):
         if error.kind == "precondition-failed":
             return t("shell.changed_meanwhile")
@@ -108,7 +108,7 @@ def error_text(error: Exception, t: Texts) -> str:
 
 
 def guarded(handler: Handler, control: ui.element | None = None) -> Callable[..., Awaitable[None]]:
-    """A handler that says what goes wrong, and disables its control as long as it runs."""
+    """A handler that shows its errors, and disables its control while it runs."""
 
     async def handle(*_: GenericEventArguments) -> None:
         client = ui.context.client
@@ -143,7 +143,7 @@ async def _run(handler: Handler) -> None:
 def dialog(title: str) -> Iterator[ui.dialog]:
     """A dialog to draw into; it is open at once, ``.close()`` ends it.
 
-    It belongs to the page: a view that is drawn again meanwhile leaves it alone.
+    It belongs to the page: redrawing a view does not affect it.
     """
     with (
         ui.context.client,
@@ -158,7 +158,7 @@ def dialog(title: str) -> Iterator[ui.dialog]:
 
 
 async def confirm(title: str, about: str, action: str) -> bool:
-    """Ask, where there is no way back."""
+    """Ask for confirmation of an action that cannot be undone."""
     t = _voices[ui.context.client].t
     with (
         ui.context.client,

@@ -1,4 +1,4 @@
-"""Forms: fields with labels, and what the API says is wrong with each of them.
+"""Forms: fields with labels, and the API's error message for each of them.
 
     form = Form(t, submit=create, action=t("tasks.create"))
     form.text("title", t("tasks.title"), most=200)
@@ -8,9 +8,9 @@
     async def create(values: dict[str, Any], key: str) -> None:
         await api.call("create_task", body=values, key=key)
 
-The names of the fields are those of the request's body, so that a problem (RFC 9457) finds its way to the field that it
-is about. ``key`` is an idempotency key, the same until the form was accepted: a second click, or a second try after a
-connection that broke, does nothing twice. Ctrl-Enter submits.
+The names of the fields are those of the request's body, so that the errors of a problem (RFC 9457) are shown at their
+fields. ``key`` is an idempotency key, which stays the same until the form is accepted: a second click, or a retry after
+a broken connection, does nothing twice. Ctrl-Enter submits.
 """
 
 from __future__ import annotations
@@ -53,13 +53,13 @@ class _Field:
 
 
 class Control:
-    """What a form reads a control by that is not one of its own."""
+    """The interface by which a form reads a custom control."""
 
     read: Callable[[], Any] = staticmethod(lambda: None)
 
 
 class Form:
-    """A form in the element that is open when it is made."""
+    """A form in the element that is open when it is created."""
 
     def __init__(self, t: Texts, *, submit: Submit, action: str, cancel: Handler | None = None) -> None:
         self._t = t
@@ -74,7 +74,7 @@ class Form:
 
     @contextmanager
     def part(self, title: str) -> Iterator[None]:
-        """A part of the form with a title; what is added within belongs to it."""
+        """A titled part of the form; fields that are added within belong to it."""
         outer = self._box
         with outer, box("tw-form tw-form-part", role="group", aria_label=title) as made:
             text(title, "tw-section-title tw-form-title", "h3")
@@ -96,7 +96,7 @@ class Form:
         hint: str = "",
         empty_is_none: bool = False,
     ) -> ui.input | ui.textarea:
-        """A text, or with ``kind`` a date, a time, a number or a mail address, as HTML has them."""
+        """A text field, or with ``kind`` a date, a time, a number or a mail address, as in HTML."""
         with self._field(name, label, hint) as (outer, error, control_id):
             made = ui.textarea(value=value) if lines else ui.input(value=value)
             made.classes("tw-input").props(f'borderless dense for="{control_id}" name="{name}"')
@@ -146,7 +146,7 @@ class Form:
 
     @contextmanager
     def control(self, name: str, label: str, *, hint: str = "") -> Iterator[Control]:
-        """A control of several parts, which is drawn within, and whose ``read`` gives its value."""
+        """A custom control, which is drawn within, and whose ``read`` returns its value."""
         with self._field(name, label, hint) as (outer, error, _):
             outer.classes("tw-field-wide")
             outer.props["role"], outer.props["aria-label"] = "group", label
@@ -169,7 +169,7 @@ class Form:
         return {name: field.read() for name, field in self._fields.items()}
 
     async def submit(self) -> None:
-        """Send what is in the fields; what is refused is shown where it belongs, and nothing that was typed is lost."""
+        """Submit the form; errors are shown at their fields, and no input is lost."""
         self._problem.clear()
         for field in self._fields.values():
             field.error.set_text("")
@@ -237,10 +237,11 @@ def select(
     name: str | None = None,
     label: str | None = None,
 ) -> ui.element:
-    """The browser's own list of choices; ``on_change`` is given the value that was chosen.
+    """The browser's own select element; ``on_change`` gets the chosen value.
 
-    What is chosen while the choice before is being handled is handled after it, the latest of several. It may come
-    when the list was drawn again, and this one is no more: it comes by the page, which is there as long as the browser.
+    A choice that is made while the previous one is being handled is handled after it; of several, only the latest. It
+    may arrive after the list was redrawn and this element is gone, so it is received by the page, which lasts as long
+    as the browser tab.
     """
     token = _Choice(options, on_change).token
     made = box("tw-select", "select", id=id_, name=name, aria_label=label)
@@ -291,7 +292,7 @@ class _Choice:
 
 
 def follow_choices() -> None:
-    """Prepare the page that is being drawn for lists of choices; they are forgotten with it."""
+    """Prepare the page that is being drawn for select elements; they are discarded with it."""
     client = ui.context.client
     # They refer to the page, and so to the client: a weak key alone would keep both.
     client.on_delete(lambda: _choices.pop(client, None))
@@ -307,7 +308,7 @@ def follow_choices() -> None:
 
 
 def file_button(t: Texts, label: str, on_file: OnFile, *, most: int) -> ui.element:
-    """A button that sends a file of at most so many bytes: ``on_file(name, content_type, content)``."""
+    """A button that uploads a file up to a maximum size: ``on_file(name, content_type, content)``."""
 
     async def sent(event: UploadEventArguments) -> None:
         file = event.file

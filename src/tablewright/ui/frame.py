@@ -1,10 +1,10 @@
 """The frame of every screen: the rail with applications, the bar at the top, the content.
 
-    rail    applications that the person may use, the start page, the APIs
-    top     title, tabs, whether it is live, search, what can be done, the person
+    rail    applications that the user may use, the start page, the APIs
+    top     title, tabs, whether it is live, search, actions, the user
     content the view
 
-It is drawn once for each browser tab; going to another view changes what differs.
+It is drawn once for each browser tab; going to another view changes only what differs.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Frame:
         self._draw_help()
 
     def show(self, application: Application | None, title: str, views: Sequence[View], view: View | None) -> None:
-        """Say where somebody is."""
+        """Show which view is open."""
         name = "" if application is None else application.name
         for item_name, item in self._items.items():
             set_attribute(item, "aria-current", "page" if item_name == name else None)
@@ -208,7 +208,7 @@ def _rail_content(icon_name: str, label: str) -> None:
 
 
 class Columns:
-    """The list, the thing and its context, side by side; on a phone one of them, with a way back."""
+    """The list, the thing and its context, side by side; on a phone one of them, with a back button."""
 
     def __init__(self, t: Texts, list_path: str) -> None:
         self._t = t
@@ -223,7 +223,7 @@ class Columns:
         set_attribute(self.outer, "data-open", column)
 
     def back(self) -> None:
-        """Draw the way back to the list, which a phone shows, and Esc goes."""
+        """Draw the button back to the list, which is shown on a phone; Esc presses it."""
         with box(
             "tw-btn tw-btn-icon tw-btn-small tw-back", "a", href=self._list_path, data_go=True, data_back=True
         ) as made:

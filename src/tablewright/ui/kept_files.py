@@ -1,7 +1,7 @@
-"""Files that browsers load once: scripts and styles, kept compressed, in front of the application that has them.
+"""Files that browsers load once: scripts and styles, cached compressed, in front of the application that serves them.
 
-A browser that was never here asks for some twenty of them before it shows anything. Each would be read, compressed and
-sent through all layers of an application; what has been asked for once is answered from memory. Their addresses have
+On its first visit, a browser requests some twenty of them before it shows anything. Each would be read, compressed and
+sent through all layers of an application; after the first request they are served from memory. Their addresses include
 their versions, so nothing here is ever out of date.
 """
 
@@ -35,7 +35,7 @@ class _File:
 
 
 class KeptFiles:
-    """The ASGI layer that answers for files."""
+    """The ASGI middleware that serves files."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -1,10 +1,10 @@
-"""Live changes: one reader of each table's stream in a process, for all the browsers that look.
+"""Live changes: one reader of each table's stream per process, for all open browsers.
 
-    stream ──▶ tail, one for each table that somebody looks at ──▶ subscriptions, one for each open view ──▶ view
+    stream ──▶ tail, one for each table with open views ──▶ subscriptions, one for each open view ──▶ view
 
-Nothing is read while nobody looks. A change only says where to look: a view reads what it shows through the API, with
-the rights of whoever looks. Changes that come faster than a view draws are handed to it together; where there are too
-many of them, it is told to read everything again.
+Nothing is read while no view is open. A change only says where to look: a view reads what it shows through the API,
+with the rights of its user. Changes that come faster than a view draws are passed to it together; if there are too
+many, it is asked to read everything again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tablewright.store import AnyChange, AsyncStore, AsyncStreamTail, Change
 __all__ = ["LiveChanges", "OnChange", "TooManyViews", "changed_entities"]
 
 OnChange = Callable[[Sequence[AnyChange] | None], Awaitable[None]]
-"""Called with changes, or with None when there were too many of them, or the stream was away: read everything again."""
+"""Called with changes, or with None when there were too many, or the stream was unavailable: read everything again."""
 
 # Between two looks into the stream; a change is seen within a second.
 _EVERY = 0.1
@@ -38,13 +38,13 @@ _log = logging.getLogger(__name__)
 
 
 def changed_entities(changes: Sequence[AnyChange], *kinds: type[Entity]) -> list[Any]:
-    """What changes are about, of some kinds of entities, as it was at last."""
+    """The latest states of the changed entities, of some classes."""
     found = (each.before if each.after is None else each.after for each in changes if isinstance(each, Change))
     return [each for each in found if isinstance(each, kinds)]
 
 
 class TooManyViews(Exception):
-    """More open views than one process serves."""
+    """There are more open views than one process serves."""
 
 
 class _Subscription:
@@ -139,14 +139,14 @@ class LiveChanges:
     async def subscribe(
         self, table: Table, on_change: OnChange, on_state: Callable[[bool], None] = lambda is_following: None
     ) -> Callable[[], None]:
-        """Have something called with the changes of a table from now on; what is returned ends that.
+        """Call a function with the changes of a table from now on; the returned function ends that.
 
-        ``on_state`` is told when the stream cannot be read any more, and when it can again.
+        ``on_state`` is called when the stream can no longer be read, and when it can again.
 
-        It returns once changes cannot be missed any more: a view that subscribes and then reads shows the latest.
+        It returns once no change can be missed: a view that subscribes and then reads shows the latest state.
         """
         if self._number >= _MAX_SUBSCRIPTIONS:
-            raise TooManyViews("this process has as many open views as it serves")
+            raise TooManyViews("this process already has its maximum number of open views")
         self._number += 1
         reader = self._readers.setdefault(table.name, _Reader(self._store, table))
         subscription = _Subscription(on_change, on_state)
@@ -169,7 +169,7 @@ class LiveChanges:
         return end
 
     def is_following(self, table: Table) -> bool:
-        """Whether changes of a table are seen as they come."""
+        """Whether the changes of a table are being received."""
         reader = self._readers.get(table.name)
         return reader is not None and reader.is_positioned.is_set() and not reader.is_failing
 

@@ -1,13 +1,12 @@
-"""Markup: what does not change by itself, such as a row of a list, as HTML in one element.
+"""Markup: static content, such as a row of a list, as HTML in one element.
 
     made = box(role="listitem")
     draw_markup(made, lambda: draw_row(task))
 
-A list of a hundred rows is some two thousand elements, each of which the server keeps, sends and remembers, and the
-browser makes and looks at again with every change of the page. So what is drawn inside of ``draw_markup`` by ``box``,
-``text`` and all that is made of them becomes one text of HTML. It takes what rows need: children, attributes, styles.
-What has a handler, or changes by itself, is an element of its own and cannot be in it. Text is text, whatever is in it:
-everything is escaped here.
+A list of a hundred rows is some two thousand elements, each of which the server stores and sends, and the browser
+creates and checks again with every change of the page. So everything that ``box``, ``text`` and functions built on them
+draw inside of ``draw_markup`` becomes one string of HTML. It supports what rows need: children, attributes, styles. An
+element that has a handler, or changes on its own, cannot be part of it. All text is escaped here.
 """
 
 from __future__ import annotations
@@ -27,12 +26,12 @@ _open: ContextVar[Markup | None] = ContextVar("tablewright_markup", default=None
 
 
 class Markup:
-    """An element as HTML, with what rows do to elements."""
+    """An element as HTML, with the methods that rows use."""
 
     __slots__ = ("_children", "_classes", "_content", "_styles", "_tag", "_token", "props")
 
     def __init__(self, tag: str, classes: str = "", *, text: str = "", trusted_html: str = "") -> None:
-        """``trusted_html`` is put in as it is, such as an icon; never a value."""
+        """``trusted_html``, such as an icon, is inserted unescaped; never pass a value."""
         self._tag = tag
         self._classes = classes
         self._styles: list[str] = []
@@ -53,7 +52,9 @@ class Markup:
         _open.reset(self._token)
 
     def __getattr__(self, name: str) -> Any:
-        raise AttributeError(f"markup has no {name}: draw what changes, or has a handler, as an element of its own")
+        raise AttributeError(
+            f"markup has no {name}: draw content that changes or has a handler as an element of its own"
+        )
 
     def style(self, style: str) -> Markup:
         self._styles.append(style)
@@ -89,12 +90,12 @@ class Markup:
 
 
 def open_markup() -> Markup | None:
-    """What is being drawn as HTML, if something is."""
+    """The HTML element that is being drawn, if any."""
     return _open.get()
 
 
 def draw_markup(element: ui.element, draw: Callable[[], object]) -> None:
-    """Have an element show what is drawn, in place of what it showed; it has no elements in it."""
+    """Replace the content of an element, which has no child elements, with what is drawn."""
     if isinstance(element, Markup):
         with element:
             draw()

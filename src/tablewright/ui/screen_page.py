@@ -1,4 +1,4 @@
-"""``Page``: a browser tab of somebody who signed in, as views know it; ``Shell``: what all tabs of a process share.
+"""``Page``: a browser tab of a signed-in user, as views see it; ``Shell``: what all tabs of a process share.
 
     async def board(page: Page) -> None:
         t, api = page.t, page.api
@@ -6,8 +6,8 @@
         answer = await api.call("list_tasks", status="OPEN")
 
 A view draws into the content of the page. Going to another address (a link, Back, ``page.go``) draws the view of that
-address; where it is the same view, and that asked for it (``page.on_navigate``), the view itself is told instead, so
-that a list keeps its place while things are opened beside it.
+address; if it is the same view, and it registered for that (``page.on_navigate``), it is called instead, so that a list
+keeps its place while things are opened next to it.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Shell:
     api: ASGIApp = field(repr=False)
 
     def applications_of(self, session: Session) -> list[Application]:
-        """The applications that somebody may use, in their order."""
+        """The applications that a user may use, in order."""
         found = [each for name, each in self.applications.items() if name]
         return [
             each for each in found if self.calls[each.name].may_any(session.caller) and self.views_of(each, session)
@@ -109,7 +109,7 @@ class Page:
         follow_choices()
 
     def make_frame(self) -> Frame:
-        """Draw the frame; the studio has another."""
+        """Draw the frame; the studio has a different one."""
         return Frame(self.t, self.session, self.root, self.applications)
 
     # -- what views use -------------------------------------------------------------------------------------------
@@ -124,7 +124,7 @@ class Page:
         return Api(self.shell.api, system, self.shell.calls[system], self.session, self.shell.sessions)
 
     def may(self, *calls: str) -> bool:
-        """Whether to offer what needs these calls; the service decides when they are made."""
+        """Whether to offer actions that need these calls; the service decides when they are made."""
         return self.api.may(*calls)
 
     @property
@@ -137,7 +137,7 @@ class Page:
 
     @property
     def actions(self) -> ui.element:
-        """Where a view draws what can be done, in the bar at the top."""
+        """Where a view draws its actions, in the bar at the top."""
         return self._frame.actions
 
     @property
@@ -156,7 +156,7 @@ class Page:
         return f"{base}?{found}" if found else base
 
     async def go(self, path: str) -> None:
-        """Go to an address of ours."""
+        """Go to an address of the applications."""
         self.client.run_javascript(f"tw.push({json.dumps(path)})")
         await self.open(path)
 
@@ -165,22 +165,22 @@ class Page:
         return Columns(self.t, list_path)
 
     def on_navigate(self, handler: OnNavigate) -> None:
-        """Be told of another address of the same view, with the values in its path, instead of being drawn again."""
+        """Call a handler with the path values of another address of the same view, instead of redrawing it."""
         self._navigate = handler
 
     def on_search(self, handler: OnText, *, typed: OnText | None = None) -> None:
-        """Be given what somebody searches for, and what they type on the way.
+        """Call a handler with what the user searches for, also while they type.
 
-        A handler that returns True has dealt with it; otherwise the results of all applications are shown.
+        If it returns True, it has handled the search; otherwise the results of all applications are shown.
         """
         self._search, self._typed = handler, typed
 
     def on_drop(self, handler: OnDrop) -> None:
-        """Be given the card that was dragged, the lane that it was dropped on, and the version that was seen."""
+        """Call a handler with the dragged card, the lane that it was dropped on, and the version that was seen."""
         self._drop = handler
 
     async def live(self, table: Table, on_change: OnChange) -> None:
-        """Have something called with the changes of a table, as long as this view is open; first this, then read."""
+        """Call a function with the changes of a table, as long as this view is open; call this before reading."""
 
         async def changed(changes: Sequence[AnyChange] | None) -> None:
             if self.client.is_deleted:
@@ -200,7 +200,7 @@ class Page:
             end()
 
     def leave(self) -> None:
-        """Go to the sign-in page, and come back after it."""
+        """Go to the sign-in page, and return afterwards."""
         with self.client:
             self.client.run_javascript(
                 f"tw.leave({json.dumps(self.root)} + '/sign-in?to=' + "

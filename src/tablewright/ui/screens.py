@@ -1,10 +1,10 @@
-"""The screens of a process: applications in one frame, behind one sign-in, under ``/app``.
+"""The screens of a process: all applications in one frame, with one sign-in, under ``/app``.
 
     browser ──▶ gate ──▶ BrowserGuard (origin, session) ──▶ KeptFiles ──▶ sign-in, NiceGUI's page ──▶ view
                                                             view ──▶ Api ──▶ gate ──▶ the system's routes
 
-``make_screens`` is what ``runtime.http.application`` is given. There is one ``BrowserPages`` in a process, and so there
-can be one ``Screens``; what else is drawn into browsers, such as the studio, is added to its pages and its ``apps``.
+``make_screens`` is passed to ``runtime.http.application``. There is one ``BrowserPages`` per process, so there can be
+one ``Screens``; other pages, such as the studio, are added to its pages and its ``apps``.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ __all__ = ["OTHERS", "Screens", "check_settings", "make_screens"]
 
 ROOT = "/app"
 OTHERS: tuple[str, ...] = ("tablewright.ui.admin.admin_app",)
-"""Modules of applications that belong to no system; each has an ``app``, as those of systems do."""
+"""Modules of applications that belong to no system; each has an ``app``, like those of systems."""
 
 
 def check_settings(settings: Settings) -> None:
-    """SettingsError if people could not stay signed in: sessions that one process signs, another has to know."""
+    """SettingsError if users could not stay signed in: a session signed by one process must be valid in another."""
     own = settings.session_secret or settings.master_secret
     if settings.mode == "production" and not settings.is_embedded and own is None:
         raise SettingsError("processes in production have to share their secrets: set TABLEWRIGHT_SESSION_SECRET")
 
 
 def make_screens(runtime: Runtime, systems: Sequence[System], api: ASGIApp) -> Screens:
-    """The screens of some systems, on the application that has their APIs."""
+    """The screens of some systems, on the application with their APIs."""
     check_settings(runtime.settings)
     return Screens(runtime, systems, api)
 
@@ -101,7 +101,7 @@ class Screens:
 
     async def _page(self, request: Request, t: Texts) -> None:
         session = session_in(request.scope)
-        assert session is not None, "the guard lets nobody in without a session"
+        assert session is not None, "the guard admits no request without a session"
         # Offered is what the roles allow that count now; calls are made as the session was signed.
         caller = await self._runtime.people.admitted(session.caller)
         page = Page(self._shell, replace(session, caller=caller, signed=session.caller), t, ROOT)

@@ -1,4 +1,4 @@
-"""The words of the frame: sign-in, menus, states, keys."""
+"""The texts of the frame: sign-in, menus, states, keys."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ texts = Catalogue(
         "search": ("Search", "Cerca"),
         "search_title": ("Search results", "Risultati della ricerca"),
         "search_none": ("Nothing found for “{query}”", "Nessun risultato per “{query}”"),
-        "search_hint": ("Try another word, or fewer of them.", "Prova con un'altra parola, o con meno parole."),
+        "search_hint": ("Try another word, or fewer words.", "Prova con un'altra parola, o con meno parole."),
         "search_behind": (
-            "{name}: the search is {seconds} s behind; something may be missing.",
-            "{name}: la ricerca è in ritardo di {seconds} s; potrebbe mancare qualcosa.",
+            "{name}: the search is {seconds} s behind; results may be missing.",
+            "{name}: la ricerca è in ritardo di {seconds} s; potrebbero mancare risultati.",
         ),
         "search_building": (
-            "{name}: the search index is being built; something may be missing.",
-            "{name}: l'indice della ricerca è in costruzione; potrebbe mancare qualcosa.",
+            "{name}: the search index is being built; results may be missing.",
+            "{name}: l'indice della ricerca è in costruzione; potrebbero mancare risultati.",
         ),
         "kind_ticket": ("ticket", "ticket"),
         "kind_task": ("task", "attività"),
@@ -54,20 +54,22 @@ texts = Catalogue(
             "Accedi con l'account della tua organizzazione.",
         ),
         "sign_in_with": ("Continue to sign-in", "Continua per accedere"),
-        "sign_in_as": ("Who do you want to be?", "Chi vuoi essere?"),
+        "sign_in_as": ("Choose who to sign in as", "Scegli con chi accedere"),
         "sign_in_demo": (
-            "For development on this machine: one click signs you in as one of these people.",
-            "Per lo sviluppo su questa macchina: con un clic entri come una di queste persone.",
+            "For development on this machine: click one of these people to sign in.",
+            "Per lo sviluppo su questa macchina: fai clic su una di queste persone per accedere.",
         ),
         "sign_in_closed": (
-            "People sign in here on the machine that runs the systems, at a loopback address. For others, configure an "
-            "issuer (TABLEWRIGHT_ISSUER).",
-            "Qui si accede dalla macchina su cui girano i sistemi, a un indirizzo di loopback. Per gli altri, "
-            "configura un emittente (TABLEWRIGHT_ISSUER).",
+            "Without an issuer, sign-in works only on the machine that runs the systems, at a loopback address. "
+            "Otherwise, configure an issuer (TABLEWRIGHT_ISSUER).",
+            "Senza un emittente si accede solo dalla macchina su cui girano i sistemi, a un indirizzo di loopback. "
+            "Altrimenti configura un emittente (TABLEWRIGHT_ISSUER).",
         ),
         "sign_in_no_url": (
-            "Nobody can sign in yet: the issuer has to send people back here. Set TABLEWRIGHT_PUBLIC_URL.",
-            "Nessuno può ancora accedere: l'emittente deve rimandare le persone qui. Imposta TABLEWRIGHT_PUBLIC_URL.",
+            "Sign-in is not configured yet: the issuer needs an address to send people back to. Set "
+            "TABLEWRIGHT_PUBLIC_URL.",
+            "L'accesso non è ancora configurato: l'emittente ha bisogno di un indirizzo a cui rimandare le persone. "
+            "Imposta TABLEWRIGHT_PUBLIC_URL.",
         ),
         "sign_out_failed": (
             "You are still signed in: the database cannot be reached. Try again in a moment.",
@@ -75,8 +77,8 @@ texts = Catalogue(
         ),
         "sign_in_failed": ("That did not work", "Non ha funzionato"),
         "no_applications": (
-            "No application is open to you",
-            "Nessuna applicazione è aperta per te",
+            "You have no access to any application",
+            "Non hai accesso a nessuna applicazione",
         ),
         "no_applications_about": (
             "You are signed in, but have no role in any of the systems. Ask an administrator for one.",
@@ -89,53 +91,53 @@ texts = Catalogue(
         "undo": ("Undo", "Annulla"),
         "again": ("Try again", "Riprova"),
         "more": ("Show more", "Mostra altri"),
-        "that_is_all.one": ("That is the only one", "È l'unico"),
-        "that_is_all.many": ("That is all {number}", "Sono tutti, {number}"),
-        "not_found": ("There is nothing here", "Qui non c'è niente"),
+        "that_is_all.one": ("1 in total", "1 in totale"),
+        "that_is_all.many": ("{number} in total", "{number} in totale"),
+        "not_found": ("Page not found", "Pagina non trovata"),
         "not_found_about": (
-            "The address may be old, or what it named is gone.",
-            "L'indirizzo forse è vecchio, o ciò che indicava non c'è più.",
+            "The address may be outdated, or its target no longer exists.",
+            "L'indirizzo potrebbe essere vecchio, o ciò che indicava non esiste più.",
         ),
-        "forbidden": ("This is not open to you", "Non hai accesso a questa pagina"),
+        "forbidden": ("You do not have access to this page", "Non hai accesso a questa pagina"),
         "forbidden_about": (
-            "Your roles do not include it. Ask an administrator.",
-            "I tuoi ruoli non lo comprendono. Chiedi a un amministratore.",
+            "Your roles do not allow it. Ask an administrator.",
+            "I tuoi ruoli non lo consentono. Chiedi a un amministratore.",
         ),
         "not_shown": ("This could not be shown", "Non è stato possibile mostrarlo"),
         "to_start": ("To the start page", "Alla pagina iniziale"),
         "changed_meanwhile": (
-            "Somebody changed it meanwhile. What you see now is the latest.",
+            "Someone else changed it meanwhile. You now see the latest version.",
             "Qualcuno l'ha modificato nel frattempo. Ora vedi la versione più recente.",
         ),
         "too_fast": ("Too many requests; wait a moment.", "Troppe richieste; attendi un momento."),
         "our_fault": (
-            "Something went wrong here. It was logged; try again.",
-            "Qualcosa è andato storto qui. È stato registrato; riprova.",
+            "An internal error occurred and was logged; try again.",
+            "Si è verificato un errore interno, che è stato registrato; riprova.",
         ),
-        "required": ("This is needed", "È necessario"),
-        "too_large": ("A file may have {size} KB at most", "Un file può avere al massimo {size} KB"),
+        "required": ("This is required", "Campo obbligatorio"),
+        "too_large": ("A file can have at most {size} KB", "Un file può avere al massimo {size} KB"),
         "now": ("now", "ora"),
         "today": ("today", "oggi"),
         "tomorrow": ("tomorrow", "domani"),
         "yesterday": ("yesterday", "ieri"),
         "days": ("d", "g"),
         "hello": ("Hello, {name}", "Ciao, {name}"),
-        "waiting": ("What waits for you", "Cosa ti aspetta"),
-        "nothing_waits": ("Nothing waits for you here", "Niente ti aspetta qui"),
+        "waiting": ("What needs your attention", "Cosa richiede la tua attenzione"),
+        "nothing_waits": ("Nothing needs your attention here", "Niente richiede la tua attenzione qui"),
         "open": ("Open", "Apri"),
         "key_search": ("Search", "Cerca"),
         "key_next": ("Next in the list", "Prossimo nell'elenco"),
         "key_previous": ("Previous in the list", "Precedente nell'elenco"),
         "key_open": ("Open", "Apri"),
-        "key_back": ("Back, or close", "Indietro, o chiudi"),
+        "key_back": ("Back or close", "Indietro o chiudi"),
         "key_submit": ("Send what you wrote", "Invia ciò che hai scritto"),
         "key_new": ("Something new", "Qualcosa di nuovo"),
         "key_notices": ("Notifications", "Notifiche"),
         "notices": ("Notifications", "Notifiche"),
-        "notices_new.one": ("Notifications: one is new", "Notifiche: una è nuova"),
-        "notices_new.many": ("Notifications: {number} are new", "Notifiche: {number} sono nuove"),
+        "notices_new.one": ("Notifications: 1 new", "Notifiche: 1 nuova"),
+        "notices_new.many": ("Notifications: {number} new", "Notifiche: {number} nuove"),
         "notices_read": ("Mark all as read", "Segna tutte come lette"),
-        "notices_none": ("Nothing waits for you", "Niente ti aspetta"),
+        "notices_none": ("Nothing needs your attention", "Niente richiede la tua attenzione"),
         "notice_new": ("new", "nuova"),
         "notice_wrote": ("{who} wrote", "{who} ha scritto"),
         "key_help": ("This list", "Questo elenco"),

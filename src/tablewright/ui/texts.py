@@ -1,10 +1,10 @@
-"""The words of the screens, in English and Italian: catalogues of texts, and times as people say them.
+"""The texts of the screens, in English and Italian: catalogues of texts, and times in everyday form.
 
     texts = Catalogue("tasks", {"new": ("New task", "Nuova attività"), ...})       systems/tasks/app/tasks_texts.py
     t("tasks.new")                                                                 in a view: ``t`` is ``page.t``
 
-A key has a text in each language or the catalogue is not made. ``{name}`` in a text is filled in by
-``t(key, name=...)``; ``t.count(key, number)`` takes ``key.one`` or ``key.many``.
+Each key needs a text in every language, otherwise creating the catalogue fails. ``{name}`` in a text is filled in by
+``t(key, name=...)``; ``t.count(key, number)`` uses ``key.one`` or ``key.many``.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _LONG_MONTHS = (
 
 
 class Catalogue:
-    """The texts of an application by their keys, which begin with its name."""
+    """The texts of an application by key; keys start with its name."""
 
     def __init__(self, name: str, texts: Mapping[str, tuple[str, str]]) -> None:
         for key, each in texts.items():
@@ -71,14 +71,14 @@ class Texts:
         return self(f"{key}.one" if number == 1 else f"{key}.many", number=self.number(number), **values)
 
     def number(self, value: float) -> str:
-        """A number with its thousands apart."""
+        """A number with separated thousands."""
         text = f"{value:,}"
         return text if self.language == "en" else text.translate(str.maketrans(",.", ".,"))
 
     # -- times ----------------------------------------------------------------------------------------------------
 
     def day(self, value: date, today: date | None = None) -> str:
-        """A day as it is said: today, tomorrow, Fri, 12 Nov, 12 Nov 2025."""
+        """A day in everyday form: today, tomorrow, Fri, 12 Nov, 12 Nov 2025."""
         today = today or datetime.now(self.zone).date()
         away = (value - today).days
         if away in (-1, 0, 1):
@@ -115,7 +115,7 @@ class Texts:
         return self.day(value.astimezone(self.zone).date())
 
     def exact(self, value: datetime) -> str:
-        """A time in full, for whoever points at a short one."""
+        """A time in full, as the tooltip of a short one."""
         here = value.astimezone(self.zone)
         month = _MONTHS[self._number][here.month - 1]
         return f"{here.day} {month} {here.year} {here.hour}:{here.minute:02}:{here.second:02} ({self.zone.key})"
@@ -133,12 +133,12 @@ class Texts:
 
 
 def parsed_time(text: str | None) -> datetime | None:
-    """A time as the APIs write it; None for none."""
+    """Parse a time of the APIs; None for None."""
     return datetime.fromisoformat(text) if text else None
 
 
 def language_of(chosen: str | None, accepted: str) -> str:
-    """The language that somebody chose, or the first that the browser accepts (``Accept-Language``) and we have."""
+    """The language that the user chose, or the first one in ``Accept-Language`` that is available."""
     if chosen in LANGUAGES:
         return chosen or LANGUAGES[0]
     for part in accepted.split(",")[:20]:
@@ -149,7 +149,7 @@ def language_of(chosen: str | None, accepted: str) -> str:
 
 
 def zone_of(name: str | None) -> ZoneInfo:
-    """The time zone of a browser by its name; UTC if there is no such zone."""
+    """The time zone of a browser, by name; UTC if there is no such zone."""
     try:
         return ZoneInfo(name or "UTC")
     except (ValueError, OSError, KeyError):

@@ -33,7 +33,7 @@ def test_a_system_without_a_search_is_refused_with_those_that_have_one(
 ) -> None:
     (tmp_path / "tablewright.db").touch()
     assert main(["search", "rebuild", "calls", "--data", str(tmp_path)]) == 2
-    assert "calls has nothing to search; there are servicedesk, support, engagement, tasks" in capsys.readouterr().err
+    assert "calls has nothing to search; choose from servicedesk, support, engagement, tasks" in capsys.readouterr().err
     assert main(["search", "rebuild", "--data", str(tmp_path / "none")]) == 2
 
 
@@ -48,4 +48,4 @@ def test_an_index_that_a_process_has_is_left_to_it(tmp_path: Path, capsys: pytes
             assert main(["search", "rebuild", "tasks", "--data", str(tmp_path), "--endpoint", endpoint]) == 2
         finally:
             runtime.close()
-    assert "is in use; ask its process" in capsys.readouterr().err
+    assert "is in use; rebuild it in that process" in capsys.readouterr().err

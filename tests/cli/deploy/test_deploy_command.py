@@ -39,7 +39,7 @@ def test_the_stack_of_a_design_in_a_file_is_written(tmp_path: Path) -> None:
         (["task"], "there is no system or module 'task'; did you mean tasks?"),
         (["calls", "--environment", "a b"], "is not an environment"),
         (["calls", "--region", "nowhere"], "is not an AWS region"),
-        (["tablewright.systems.calls.model", "--container"], "leave out --container"),
+        (["tablewright.systems.calls.model", "--container"], "remove --container"),
     ],
 )
 def test_what_cannot_be_deployed_is_refused(

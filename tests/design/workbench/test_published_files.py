@@ -172,14 +172,14 @@ def products(*more: dict[str, Any]) -> dict[str, Any]:
 
 def test_a_category_that_coincides_is_not_taken_for_the_key_of_a_product() -> None:
     text, design = module(products())
-    assert "# PK may be PRODUCT#{categoryId}: the sample items do not tell." in text
+    assert "# PK may be PRODUCT#{categoryId}: the sample items do not show which." in text
     (schema,) = schemas_of(design.tables[0])
     assert "PK" not in schema.key_rules
 
 
 def test_two_attributes_that_both_fit_are_marked() -> None:
     text, _ = module(products({"unit": s("1")}, {"unit": s("2")}))
-    assert "# PK may be PRODUCT#{categoryId} or PRODUCT#{unit}: the sample items do not tell." in text
+    assert "# PK may be PRODUCT#{categoryId} or PRODUCT#{unit}: the sample items do not show which." in text
 
 
 def test_the_attribute_that_is_called_like_the_key_is_taken() -> None:

@@ -143,7 +143,7 @@ def test_a_category_that_products_share_their_numbers_with_is_not_their_key(tmp_
     assert [schema.entity.__name__ for schema in design.schemas] == ["Prod", "Cust"]
     found = rules(design, "Prod")
     assert found == {"PK": "PROD#{~key~prod_id}", "SK": "PROD#{~key~prod_id}", "GSI1PK": "CAT#{cat}"}
-    assert "# PK may be PROD#{cat}: the sample items do not tell." in workbench.source(workbench.parse(model))
+    assert "# PK may be PROD#{cat}: the sample items do not show which." in workbench.source(workbench.parse(model))
 
 
 def test_types_are_inferred_from_items(tmp_path: Path) -> None:

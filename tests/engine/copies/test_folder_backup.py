@@ -380,7 +380,7 @@ def test_a_log_that_is_damaged_in_the_middle_is_not_copied(tmp_path: Path) -> No
 
 def test_folders_that_will_not_do_are_refused(data: Path, tmp_path: Path) -> None:
     for inside in (data, data / "copies", tmp_path):
-        with pytest.raises(StorageError, match="inside of each other"):
+        with pytest.raises(StorageError, match="inside the other"):
             back_up(data, inside)
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "one.jpg").touch()
@@ -409,8 +409,8 @@ def test_a_folder_of_copies_takes_those_of_one_data_folder(data: Path, tmp_path:
     with pytest.raises(StorageError) as refused:
         back_up(tmp_path / "other", tmp_path / "copies", keep=1)
     assert str(refused.value) == (
-        f"the copies in {tmp_path / 'copies'} are of another data folder than {tmp_path / 'other'}; choose another "
-        "folder for copies of this one"
+        f"the copies in {tmp_path / 'copies'} are copies of another data folder, not of {tmp_path / 'other'}; choose "
+        "another folder for copies of this one"
     )
     assert (CopyFolder(tmp_path / "copies").names(), chunks(tmp_path / "copies")) == before
     back_up(tmp_path / "other", tmp_path / "copies of the other")

@@ -177,7 +177,7 @@ def test_a_definition_that_sqlite_reads_differently_is_not_opened(folder: Path, 
         content = (copy / DATABASE).read_bytes()
         place = content.index(b"CREATE TABLE items_1 (id INTEGER") + len("CREATE TABLE items_1 (id INTE")
         flip(copy / DATABASE, place)
-        assert "items_1 has another definition" in (outcome(copy, clock).refusal or "")
+        assert "items_1 no longer has the definition" in (outcome(copy, clock).refusal or "")
 
 
 def unnoticed(folder: Path, scratch: Path, clock: Clock, truth: Seen, places: list[int]) -> list[str]:

@@ -106,7 +106,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: declared(
             {"x": Only}, keys(SK="{x}"), found=taking(Query(), "id", where=lambda self, **_: attr(self.x) != "a")
         ),
-        "Row.x is only in keys, so no condition can be on it; a pattern takes it",
+        "Row.x is stored in keys only, so it cannot be in a condition; pass it to a pattern",
     ),
     "a marker class": (
         lambda: declared({"x": Annotated[str, KeyOnly]}, keys(SK="{x}")),
@@ -146,11 +146,11 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "computed of what is not there": (
         lambda: declared({}, keys(SK="{initial}"), initial=initial),
-        "Row.initial is computed of name, and may be of id",
+        "Row.initial is computed from name, but can only be computed from id",
     ),
     "computed of what may be a blob": (
         lambda: declared({"name": Annotated[str, Large()]}, keys(SK="{initial}"), initial=initial),
-        "Row.initial is computed of name, and may be of id",
+        "Row.initial is computed from name, but can only be computed from id",
     ),
     "computed of nothing": (
         lambda: computed(takes_nothing),

@@ -212,7 +212,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     ),
     "a day to come": (
         FutureDate,
-        "FutureDate becomes invalid as time passes, and could not be read then; declare a date or a datetime",
+        "FutureDate becomes invalid as time passes, and could no longer be read; declare a date or a datetime",
     ),
     "a time without a zone": (NaiveDatetime, "times need a time zone; declare a datetime"),
     "a length of time": (
@@ -221,7 +221,10 @@ REFUSED: dict[str, tuple[Any, str]] = {
     ),
     "a time of day": (time, "time cannot be stored in an item; use a type that can, or a pydantic model of such types"),
     "a queue": (deque[int], "deque cannot be stored in an item; use a list, a tuple, a set or a dict"),
-    "any sequence": (Sequence[int], "Sequence may be a list or a tuple, which are stored alike; declare one of them"),
+    "any sequence": (
+        Sequence[int],
+        "Sequence may be a list or a tuple, which are stored the same way; declare one of them",
+    ),
     "a strict time": (
         Annotated[datetime, Strict()],
         "datetime is stored as another type, which strict mode rejects; remove strict",
@@ -320,8 +323,8 @@ def test_a_set_that_may_be_none_is_none_by_default() -> None:
     assert declared(set[str] | None)(id="1", extra=set()).item() == {"id": {"S": "1"}}
     with pytest.raises(
         ModelError,
-        match=r"Thing\.extra: DynamoDB stores no empty sets, so an empty set would be read as the default; make the "
-        r"default None or empty",
+        match=r"Thing\.extra: DynamoDB does not store empty sets, so an empty set would be read as the default; make "
+        r"the default None or empty",
     ):
         declared(Annotated[set[str] | None, Field(default=frozenset({"x"}))])
 

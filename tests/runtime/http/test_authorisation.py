@@ -180,7 +180,7 @@ def test_a_route_without_a_declaration_is_not_served() -> None:
     async def read(note_id: str) -> None: ...
 
     system = made(router, EDITORS)
-    told = r"GET /notes/\{note_id\} of notes does not say who may call it: give read the parameter"
+    told = r"GET /notes/\{note_id\} of notes does not declare who may call it: give read the parameter"
     with pytest.raises(UndeclaredCall, match=told), serving([system]):
         pass
 

@@ -77,7 +77,7 @@ def test_demo_data_is_never_mixed_into_data_that_is_there(tmp_path: Path) -> Non
         assert tickets(url, token) == []
         process.send_signal(signal.SIGTERM)
         _, errors = process.communicate(timeout=60)
-    assert "there is data already, so that no demo data is added" in errors
+    assert "the tables exist already; no demo data is added" in errors
 
 
 @pytest.mark.slow

@@ -299,7 +299,7 @@ def test_an_issuer_that_was_never_there_is_no_fault_of_the_caller(desk: Desk, is
     issuer.status = 503
     for _ in range(5):
         told = desk.refusal(signed(keys[0]), ServiceUnavailable)
-    assert told == "tokens cannot be verified at the moment: the keys of their issuer cannot be fetched"
+    assert told == "tokens cannot be verified at the moment: the keys of the issuer cannot be fetched"
     assert issuer.asked == 1
     issuer.status = 200
     desk.now += 1

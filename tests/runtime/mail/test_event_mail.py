@@ -341,7 +341,7 @@ def test_tls_is_used_where_the_server_has_it_and_its_certificate_is_verified(
         url = f"{scheme}://localhost:{server.port}"
         Office(SmtpTransport(url)).mailer.send(EVENT, MESSAGE)
         monkeypatch.delenv("SSL_CERT_FILE")
-        with pytest.raises(Unavailable, match=r"its certificate is not trusted: .*; the setting smtp_verify"):
+        with pytest.raises(Unavailable, match=r"its certificate is not trusted: .*; see the setting smtp_verify"):
             Office(SmtpTransport(url)).mailer.send(EVENT, MESSAGE)
         Office(SmtpTransport(url, verify=False)).mailer.send(EVENT, MESSAGE)
         assert [mail.encrypted for mail in server.received] == [True, True]

@@ -184,7 +184,7 @@ def test_the_command_exports_to_a_file_of_ones_own_and_erases(
     assert main(["privacy", "erase", "nadia", "--data", str(data)]) == 2
     assert "add --yes" in capsys.readouterr().err
     assert main(["privacy", "erase", "nadia", "--data", str(data), "--yes"]) == 0
-    assert "nadia is erased-" in capsys.readouterr().out
+    assert "nadia is now erased-" in capsys.readouterr().out
     assert main(["privacy", "export", "nadia", "--data", str(data)]) == 0
     assert json.loads(capsys.readouterr().out)["items"] == []
 

@@ -171,7 +171,7 @@ def test_a_proxy_that_refuses(call: Face, authority: Authority) -> None:
         peer.read_head()
         peer.send(b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n")
 
-    for script, words in ((refusing, "407"), (lambda peer: peer.read_head() and None, "no response to CONNECT")):
+    for script, words in ((refusing, "407"), (lambda peer: peer.read_head() and None, "did not respond to CONNECT")):
         with scripted(script) as proxy:
             config = {"proxies": {"https": f"http://127.0.0.1:{proxy.port}"}}
             backend = connected(1, scheme="https", config=config)
@@ -369,7 +369,7 @@ def test_credentials_that_are_not_there_in_time_are_an_error_by_the_deadline(
         took = time.monotonic() - began
         given.set()
         assert failed.code == NOT_CONNECTED
-        assert failed.message == "the credentials were not there in time"
+        assert failed.message == "the AWS credentials could not be obtained in time"
         assert took < 8
         assert call(backend) == {"TableNames": []}
         backend.close()

@@ -35,7 +35,11 @@ def test_no_field_can_be_taken_for_references() -> None:
 
 
 def test_a_large_field_is_no_filter() -> None:
-    with pytest.raises(ModelError, match=r"Note\.body is Large and may be a blob: no condition can be on it"):
+    with pytest.raises(
+        ModelError,
+        match=r"Note\.body is Large and may be stored as a blob, so it cannot be in "
+        "a condition",
+    ):
 
         class Note(Entity, table=Table("notes", "key", "sort")):
             key: str

@@ -40,7 +40,7 @@ def test_a_blob_that_somebody_changed_is_named(shelf: Shelf) -> None:
     content = shelf.blobs.get(blob)
     assert content is not None
     shelf.blobs.put(blob, content[:-1] + b"!")
-    with pytest.raises(BlobLost, match="does not hold what was written") as caught:
+    with pytest.raises(BlobLost, match="does not have the content that was written") as caught:
         read(shelf)
     assert (caught.value.entity, caught.value.field, caught.value.blob) == ("Paper", "body", blob)
 

@@ -105,7 +105,7 @@ def test_a_large_field_can_only_be_set_and_removed(shelf: Shelf) -> None:
     entity = shelf.store.put(paper(body=A))
     with pytest.raises(ModelError, match=r"Paper: body is Large, so it can only be set and removed"):
         shelf.store.update(entity, attr(Paper.body).add(5))  # type: ignore[misc]
-    with pytest.raises(ModelError, match=r"Paper\.body is Large and may be a blob"):
+    with pytest.raises(ModelError, match=r"Paper\.body is Large and may be stored as a blob"):
         shelf.store.update(entity, attr(Paper.title).set("t"), expect=attr(Paper.body) == A)
 
 

@@ -51,7 +51,7 @@ def test_an_item_that_is_moved_all_the_time_is_a_conflict_and_not_missing(writte
         backend.before["GetItem"] = move_before_every_other
 
     backend.before["GetItem"] = move_before_every_other
-    with pytest.raises(Conflict, match="Call call_id c-1 is being moved again and again"):
+    with pytest.raises(Conflict, match="Call call_id c-1 kept moving to another item while it was read; try again"):
         store.get(BY_ID, consistent=True)
 
 

@@ -233,6 +233,6 @@ def test_a_switch_that_cannot_be_read_is_told(places: Places) -> None:
     places.set(0, PlaceSwitch("standby", 0))
     with (
         closing(switched(places, clock=lambda: awake_seconds() * 50)) as backend,
-        pytest.raises(ServiceError, match="exchange the two places"),
+        pytest.raises(ServiceError, match="swap the endpoint and relocate_to"),
     ):
         backend.call(put("k"))

@@ -174,7 +174,7 @@ def test_what_has_expired_is_in_nobodys_way(bench: Bench) -> None:
 
 def test_a_batch_which_checks_nothing_does_not_take_what_could_replace_another_kind(bench: Bench) -> None:
     answer = (
-        "Repair has keys that Meeting can have too, which a batch cannot check; write it with put, delete or transact"
+        "Repair has keys that Meeting can also have, which a batch cannot check; write it with put, delete or transact"
     )
     for write in ({"entities": [Repair(room="r")]}, {"entities": [], "delete": [REPAIR]}):
         with pytest.raises(ModelError, match=answer):

@@ -245,10 +245,10 @@ def test_an_item_without_the_key_that_a_field_is_read_from_is_reported(store: St
 @pytest.mark.parametrize(
     ("use", "message"),
     [
-        (lambda: attr(Shop.mall) == "x", "Shop.mall is only in keys, so no condition can be on it"),
-        (lambda: attr(Shop.unit).add(1), "Shop.unit is only in keys, so no condition can be on it"),
-        (lambda: attr(Shop.unit).set(attr(Shop.unit) + 1), "Shop.unit is only in keys"),
-        (lambda: attr(Shop.mall).exists(), "Shop.mall is only in keys"),
+        (lambda: attr(Shop.mall) == "x", "Shop.mall is stored in keys only, so it cannot be in a condition"),
+        (lambda: attr(Shop.unit).add(1), "Shop.unit is stored in keys only, so it cannot be in a condition"),
+        (lambda: attr(Shop.unit).set(attr(Shop.unit) + 1), "Shop.unit is stored in keys only"),
+        (lambda: attr(Shop.mall).exists(), "Shop.mall is stored in keys only"),
     ],
 )
 def test_no_condition_is_on_what_has_no_attribute(use: Callable[[], object], message: str) -> None:

@@ -323,7 +323,7 @@ def test_a_service_that_processes_nothing_is_given_up_on() -> None:
         requests.append(request)
         return {"UnprocessedItems": request.body["RequestItems"]}
 
-    with pytest.raises(Conflict, match="too busy: 1 items are left"):
+    with pytest.raises(Conflict, match="throttling: 1 items were not written"):
         drive(write_many(Context(), [a_player()]), process_nothing)
     assert len(requests) == MAX_REQUEST_ATTEMPTS
 

@@ -211,7 +211,9 @@ def test_a_flow_that_is_stopped_leaves_entities_as_they_were() -> None:
 
 def test_an_item_is_touched_once_and_it_is_told_by_whom_it_is_not(written: Bench) -> None:
     player = written.store.create(Player(player_id="p-1", team="red"))
-    told = "a transaction touches an item once, but actions 2 and 3 are of the same Player; make one of them"
+    told = (
+        "a transaction can write an item only once, but actions 2 and 3 are of the same Player; combine them into one"
+    )
     with pytest.raises(LimitExceeded, match=told):
         written.store.transact(
             Create(Player(player_id="p-2", team="red")),

@@ -107,7 +107,7 @@ def test_what_may_be_anything_has_a_type_of_its_own() -> None:
     typed.add().any = EditedValue({"N": "12345678901234567890123456789012345678"})
     typed.members[0].name = "exact"
     typed.add().any = EditedValue({"L": [{"BOOL": True}, {"NULL": True}]})
-    with pytest.raises(ValueError, match="every member has a name"):
+    with pytest.raises(ValueError, match="every member needs a name"):
         typed.json_text()
     typed.members[1].name = "list"
     assert typed.json_text() == '{"exact":12345678901234567890123456789012345678,"list":[true,null]}'
@@ -127,7 +127,7 @@ def test_what_is_left_out_is_no_value_and_an_empty_list_is_one() -> None:
 
 @pytest.mark.parametrize("text", ["{", "[1", '{"unknown": 1}', '"text"', "[" * 100_000])
 def test_what_does_not_fit_the_type_is_said(text: str) -> None:
-    with pytest.raises(ValueError, match=r"no JSON|has no unknown|is no Line"):
+    with pytest.raises(ValueError, match=r"not valid JSON|has no unknown|is not a Line"):
         TypedValue(Shape(Line)).read(text)
 
 

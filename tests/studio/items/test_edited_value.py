@@ -85,11 +85,11 @@ def test_a_text_becomes_the_first_member_of_a_list() -> None:
 
 def test_names_are_there_and_differ() -> None:
     two = [EditedMember("a", EditedValue({"S": ""})), EditedMember("a", EditedValue({"S": ""}))]
-    with pytest.raises(ValueError, match="no two the same"):
+    with pytest.raises(ValueError, match="must be unique"):
         item_of(two)
     inner = EditedValue({"M": {}})
     inner.add()
-    with pytest.raises(ValueError, match=r"^map: every attribute has a name"):
+    with pytest.raises(ValueError, match=r"^map: every attribute needs a name"):
         inner.value("map")
     inner.members[0].name = "deep"
     inner.members[0].value.change("N")

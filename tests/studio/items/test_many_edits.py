@@ -56,7 +56,7 @@ def test_what_only_a_store_can_do_is_refused_item_by_item() -> None:
     found = changes("email", {"S": "same"}, {**items("ada"), "raw": {"pk": {"S": "raw"}}})
     assert list(found.requests) == ["raw"]
     assert "unique" in found.refused["ada"]
-    assert "no Person" in changes("name", None, items("ada")).refused["ada"]
+    assert "not be a valid Person" in changes("name", None, items("ada")).refused["ada"]
 
 
 def test_a_part_of_the_key_is_not_changed() -> None:

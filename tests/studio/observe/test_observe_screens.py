@@ -19,12 +19,12 @@ def test_somebody_finds_what_was_changed_and_restores_it(desk: RunningStudio) ->
     rows = page.locator(".st-past-row")
     expect(rows.filter(has_text="t-2").filter(has_text="deleted since")).to_have_count(1)
     # Between the beginning and now it has changed, and between the beginning and the beginning it has not.
-    page.get_by_role("link", name="Another moment").click()
+    page.get_by_role("link", name="Another time").click()
     expect(page.get_by_role("heading", name="Changed between the two")).to_be_visible()
     expect(rows.filter(has_text="t-2").filter(has_text="deleted by then")).to_have_count(1)
     expect(page.locator(".st-past-list").last).to_contain_text("removed")
     page.goto(page.url.partition("?")[0] + "?at=1&until=1")
-    expect(page.locator("#tw-content")).to_contain_text("Both moments have the same items")
+    expect(page.locator("#tw-content")).to_contain_text("The items are the same at both times")
     expect(rows.filter(has_text="by then")).to_have_count(0)
     page.get_by_role("group", name="Compared with").get_by_role("link", name="Now").click()
     expect(rows.filter(has_text="t-2").filter(has_text="deleted since")).to_have_count(1)
@@ -55,7 +55,7 @@ def test_somebody_finds_what_was_changed_and_restores_it(desk: RunningStudio) ->
     page.get_by_role("button", name="Now").click()
     expect(page.locator(".st-result tbody tr")).to_have_text(["Order part 1"])
     page.goto("/studio/time/odd")
-    expect(page.locator("#tw-content")).to_contain_text("This table has no past")
+    expect(page.locator("#tw-content")).to_contain_text("This table has no history")
 
 
 @pytest.mark.slow
@@ -81,7 +81,7 @@ def test_somebody_asks_in_sql(desk: RunningStudio) -> None:
 @pytest.mark.requirement("ST8")
 def test_a_change_of_the_console_is_in_the_stream_and_in_the_bill(desk: RunningStudio) -> None:
     stream = desk.open("/streams/TaskManagement")
-    expect(stream.locator(".st-records")).to_contain_text("No change yet")
+    expect(stream.locator(".st-records")).to_contain_text("No changes yet")
     heat = stream.context.new_page()
     heat.goto(f"{desk.screens.url}/studio/heat")
     heat.get_by_role("button", name="Start metering").click()

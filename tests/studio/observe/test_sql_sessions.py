@@ -65,7 +65,7 @@ def test_what_sends_requests_by_itself_is_held_to_the_rule_as_well(database: Stu
 
 def test_an_endpoint_shows_no_past() -> None:
     endpoint = StudioDatabase("there", EndpointBackend("us-east-1", "http://127.0.0.1:1", {}))
-    with pytest.raises(Refused, match="does not show its past"):
+    with pytest.raises(Refused, match="cannot show its history"):
         endpoint.at(BEGIN)
 
 

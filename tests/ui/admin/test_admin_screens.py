@@ -47,7 +47,7 @@ def test_an_admin_sees_how_the_systems_do_in_italian_on_a_phone(screens: Screens
 @also_on_an_endpoint
 def test_nobody_else_is_shown_admin_by_link_or_by_address(screens: Screens) -> None:
     page = screens.sign_in("ada", "/runtime/people")
-    expect(page.get_by_text("There is nothing here")).to_be_visible()
+    expect(page.get_by_text("Page not found")).to_be_visible()
     expect(page.get_by_role("link", name="Admin", exact=True)).to_have_count(0)
     assert httpx.get(f"{screens.url}/runtime/people").status_code == 401
 
@@ -71,7 +71,7 @@ def test_an_admin_finds_what_is_stored_of_somebody_and_erases_it_after_being_ask
     expect(row).to_contain_text("deleted")
     assert serious_problems(page) == []
     page.get_by_role("button", name="Erase").click()
-    expect(page.get_by_role("alertdialog")).to_contain_text("There is no way back")
+    expect(page.get_by_role("alertdialog")).to_contain_text("This cannot be undone")
     page.get_by_role("alertdialog").get_by_role("button", name="Erase").click()
     expect(page.locator(".tw-pill", has_text="erased").first).to_be_visible()
     assert httpx.get(f"{screens.url}/tasks/users/olga", headers=headers).status_code == 404

@@ -54,7 +54,7 @@ def test_what_goes_wrong_is_said(screens: Screens) -> None:
     page.click("button:has-text('Refused')")
     page.wait_for_selector(".tw-toast-bad:has-text('Task t-9 is CLOSED')")
     page.click("button:has-text('Broken')")
-    page.wait_for_selector(".tw-toast-bad:has-text('Something went wrong here')")
+    page.wait_for_selector(".tw-toast-bad:has-text('An internal error occurred')")
     assert "programmer" not in page.content()
 
 
@@ -68,7 +68,7 @@ def test_a_toast_takes_back_what_was_done(screens: Screens) -> None:
 def test_a_form_shows_what_is_wrong_at_the_field(screens: Screens) -> None:
     page = screens.sign_in("ada", "/gallery")
     page.click("[data-submit]")
-    page.wait_for_selector(".tw-invalid .tw-field-error:has-text('This is needed')")
+    page.wait_for_selector(".tw-invalid .tw-field-error:has-text('This is required')")
     page.fill("input[name=title]", "A title")
     page.keyboard.press("Control+Enter")
     page.wait_for_selector(".tw-toast:has-text('Created A title')")
@@ -80,7 +80,7 @@ def test_a_list_goes_on_when_its_end_comes_into_view(screens: Screens) -> None:
     expect(page.locator("text=Number 41")).to_have_count(0)
     for number in (20, 40, 60):
         page.locator(f"text='Number {number}'").scroll_into_view_if_needed()
-    page.wait_for_selector("text=That is all 60")
+    page.wait_for_selector("text=60 in total")
 
 
 def test_what_cannot_be_undone_is_asked(screens: Screens) -> None:

@@ -78,7 +78,7 @@ def test_a_client_with_a_secret_sends_it(issuer: Issuer) -> None:
         ({"aud": "another-client"}, "issued for another client"),
         ({"iss": "https://elsewhere.example.org"}, "not valid"),
         ({"exp": 1_000_000_000}, "has expired"),
-        ({"token_use": "access", "client_id": "tablewright-apps"}, "gave no ID token"),
+        ({"token_use": "access", "client_id": "tablewright-apps"}, "returned no ID token"),
         ({"groups": "tasks:Admins"}, "groups is not a list"),
     ],
 )
@@ -94,7 +94,7 @@ def test_a_token_that_is_not_for_this_sign_in_is_refused(issuer: Issuer, instead
         ({"state": "another"}, "does not belong to this sign-in"),
         ({"code": "made up"}, "invalid_grant"),
         ({"code": ""}, "has no code"),
-        ({"iss": "https://elsewhere.example.org"}, "of another issuer"),
+        ({"iss": "https://elsewhere.example.org"}, "from another issuer"),
         ({"error": "access_denied", "error_description": "not today"}, "refused: not today"),
     ],
 )

@@ -61,8 +61,8 @@ def test_signing_out_ends_the_session_in_every_tab_and_for_its_cookie(screens: S
     cookie = next(each["value"] for each in page.context.cookies() if each["name"] == COOKIE)
     page.click("summary[aria-label='Your account']")
     page.click("button:has-text('Sign out')")
-    page.wait_for_selector("text=Who do you want to be?")
-    other.wait_for_selector("text=Who do you want to be?")
+    page.wait_for_selector("text=Choose who to sign in as")
+    other.wait_for_selector("text=Choose who to sign in as")
     assert COOKIE not in [each["name"] for each in page.context.cookies()]
     again = httpx.get(f"{screens.url}/app/tasks", headers={"Cookie": f"{COOKIE}={cookie}"})
     assert again.status_code == 303
@@ -183,10 +183,10 @@ def test_somebody_without_a_role_sees_no_application(with_issuer: tuple[Screens,
     page.goto("/app/")
     page.click("text=Continue to sign-in")
     page.click("#u-3")
-    page.wait_for_selector("text=No application is open to you")
+    page.wait_for_selector("text=You have no access to any application")
     expect(page.locator(".tw-rail-item")).to_have_count(2)
     page.goto("/app/tasks")
-    page.wait_for_selector("text=There is nothing here")
+    page.wait_for_selector("text=Page not found")
 
 
 @pytest.mark.slow

@@ -19,14 +19,14 @@ def register(commands: Commands) -> None:
     privacy = commands.add_parser("privacy", help="export or erase a person's data across the systems")
     inner = Commands(privacy)
     for name, about in (
-        ("export", "write everything that is about somebody, was written by them or names them, as JSON"),
-        ("erase", "delete what is about somebody, and replace them everywhere else by a pseudonym"),
+        ("export", "write everything that is about a person, was written by them or mentions them, as JSON"),
+        ("erase", "delete what is about a person, and replace them with a pseudonym everywhere else"),
     ):
         parser = inner.add_parser(
             name,
             help=about,
-            epilog="Exit codes: 0 done; 1 something is left, which the report names. An erasure that was cut short is "
-            "begun again with the same command, and goes on.",
+            epilog="Exit codes: 0 done; 1 something is left, and the report lists it. To resume an interrupted "
+            "erasure, run the same command again.",
         )
         parser.add_argument("person", nargs="+", metavar="PERSON", help="an id, mail address or phone number of theirs")
         parser.add_argument(
@@ -35,9 +35,11 @@ def register(commands: Commands) -> None:
         parser.add_argument("--endpoint", metavar="URL", help="a DynamoDB endpoint instead of the embedded engine")
         parser.add_argument("--region", help="Amazon DynamoDB in this region, or the region of the endpoint")
         if name == "export":
-            parser.add_argument("--out", metavar="FILE", help="file to write (default: the standard output)")
+            parser.add_argument("--out", metavar="FILE", help="file to write (default: standard output)")
         else:
-            parser.add_argument("--yes", action="store_true", help="erase without asking: there is no way back")
+            parser.add_argument(
+                "--yes", action="store_true", help="erase without asking for confirmation; it cannot be undone"
+            )
         parser.set_defaults(command=_export if name == "export" else _erase, parser=parser)
 
 
@@ -59,10 +61,10 @@ def _export(options: argparse.Namespace) -> int:
 
 def _erase(options: argparse.Namespace) -> int:
     if not options.yes:
-        raise UsageError(f"there is no way back: add --yes to erase {', '.join(options.person)}")
+        raise UsageError(f"erasing cannot be undone: add --yes to erase {', '.join(options.person)}")
     report = _done(options, "erase")
     _print_report(report, sys.stdout)
-    print(f"{options.person[0]} is {report.pseudonym} now")
+    print(f"{options.person[0]} is now {report.pseudonym}")
     return 1 if any(finding.action == "left" for finding in report.findings) else 0
 
 

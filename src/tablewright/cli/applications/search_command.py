@@ -1,4 +1,4 @@
-"""``search rebuild``: make the search index again from the tables."""
+"""``search rebuild``: rebuild the search index from the tables."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def register(commands: Commands) -> None:
     inner = Commands(search)
     rebuild = inner.add_parser(
         "rebuild",
-        help="make the search index again from the tables",
+        help="rebuild the search index from the tables",
         epilog="While `tablewright up` runs, POST /runtime/search/{system}/rebuild does the same.",
     )
     rebuild.add_argument("systems", nargs="*", metavar="SYSTEM", help="systems (default: all that can be searched)")
@@ -44,7 +44,7 @@ def _rebuild(options: argparse.Namespace) -> int:
     known = [system.name for system in systems if system.search]
     for name in options.systems:
         if name not in known:
-            raise UsageError(f"{name} has nothing to search; there are {', '.join(known)}")
+            raise UsageError(f"{name} has nothing to search; choose from {', '.join(known)}")
     done: list[str] = []
     with StepProgress() as steps:
         steps.begin("opening the database")
@@ -52,8 +52,8 @@ def _rebuild(options: argparse.Namespace) -> int:
         try:
             if runtime.search.is_beside_another:
                 raise UsageError(
-                    f"the search index in {settings.data} is in use; ask its process by "
-                    "POST /runtime/search/SYSTEM/rebuild"
+                    f"the search index in {settings.data} is in use; rebuild it in that process, with POST "
+                    f"/runtime/search/SYSTEM/rebuild"
                 )
             for name in options.systems or known:
                 steps.begin(f"indexing {name}")

@@ -29,7 +29,7 @@ def run_as_deployed(settings: Settings, options: argparse.Namespace) -> int:
         raise UsageError("--as-deployed runs the functions of one stack: add --system tasks, for example")
     if not settings.is_embedded or settings.mode == "production":
         raise UsageError(
-            "--as-deployed is for development, on the embedded engine: leave out the endpoint and the mode"
+            "--as-deployed is for development, on the embedded engine: remove the settings endpoint and mode"
         )
     found = system_at(options.system[0])
     if found is None:

@@ -29,7 +29,7 @@ _HEADING = "A step to template.yaml, by `tablewright deploy`: one index of a tab
 def register(commands: Commands) -> None:
     deploy = commands.add_parser(
         "deploy",
-        help="write the stack of a design or a system: all that it needs of an AWS account",
+        help="write the CloudFormation stack of a design or a system, with everything that it needs",
         epilog="Nothing is sent anywhere; docs/deploy.md says how the stack is created, upgraded and removed.",
     )
     add_subject(deploy)
@@ -53,14 +53,15 @@ def register(commands: Commands) -> None:
     deploy.add_argument(
         "--after",
         metavar="FOLDER",
-        help="folder of the version that is deployed now: refuse what would strand its data, and write the steps",
+        help="folder of the version that is deployed now: refuse changes that would strand its data, and write "
+        "the steps in between",
     )
     deploy.add_argument(
         "--accept",
         action="append",
         default=[],
         metavar="PLACE",
-        help="accept the change at this place, as it is dealt with (with --after); may be repeated",
+        help="accept the change at this place as already handled (with --after); may be repeated",
     )
     deploy.set_defaults(command=_deploy, parser=deploy)
 
@@ -77,7 +78,7 @@ def _deploy(options: argparse.Namespace) -> int:
     from tablewright.deploy import to_yaml
 
     if options.accept and options.after is None:
-        raise UsageError("--accept is about changes since the version before: add --after FOLDER")
+        raise UsageError("--accept is for changes since the previous version: add --after FOLDER")
     built, design = _built(options)
     folder = Path(options.out)
     wanted = _steps(options, built, design)
@@ -95,7 +96,7 @@ def _deploy(options: argparse.Namespace) -> int:
         raise UsageError(f"{folder} cannot be written to: {unwritable(error)}") from None
     resources = built.template["Resources"]
     print(f"{folder / TEMPLATE}: {built.name}, {len(resources)} resources in {options.environment}")
-    for about, names in (("the programs that are there", first), ("the new programs", [*steps][len(first) :])):
+    for about, names in (("the programs that are running", first), ("the new programs", [*steps][len(first) :])):
         if names:
             print(f"  first, with {about}, one after the other: {', '.join(names)}")
     print(f"  aws cloudformation deploy --template-file {folder / TEMPLATE} --stack-name {_stack_name(built.name)} \\")
@@ -122,7 +123,7 @@ def _steps(options: argparse.Namespace, built: BuiltStack, design: Design) -> St
 
     path = Path(options.after) / _DEPLOYED
     if path.parent.resolve() == Path(options.out).resolve():
-        raise UsageError("--out is the folder of the version before, which is still needed; give another one")
+        raise UsageError("--out is the folder of the previous version, which is still needed; choose another one")
     try:
         (before,) = read_snapshots(path)
         template: dict[str, Any] = json.loads(path.read_text("utf-8"))["template"]
@@ -139,14 +140,14 @@ def _steps(options: argparse.Namespace, built: BuiltStack, design: Design) -> St
             listed = "; ".join(f"{change.place}: {change.what} ({change.impact})" for change in waiting)
             raise UsageError(
                 f"the data of {options.after} is not ready for this version: {listed}. `tablewright diff {path} "
-                f"{options.path}` prints what to do; add --accept PLACE for what is done"
+                f"{options.path}` prints what to do; add --accept PLACE for what you have done"
             )
         return stack_steps(template, built.template)
     except DesignError as error:
         raise UsageError(str(error)) from None
     except (KeyError, TypeError, ValueError):
         raise UsageError(
-            f"{path} was not written by tablewright deploy; deploy the version before to a folder again"
+            f"{path} was not written by tablewright deploy; write the stack of the previous version to a folder again"
         ) from None
 
 
@@ -166,7 +167,7 @@ def _built(options: argparse.Namespace) -> tuple[BuiltStack, Design]:
         deployment = Deployment(options.environment, options.region, internal_tables=options.internal_tables)
         if found is None:
             if options.container:
-                raise UsageError(f"{options.path} has no System, which containers would run; leave out --container")
+                raise UsageError(f"{options.path} has no System for containers to run; remove --container")
             module_at(options.path)
             design = chosen(options)
             built = design_stack(design, deployment)

@@ -19,8 +19,8 @@ def register(commands: Commands) -> None:
     package = commands.add_parser(
         "package",
         help="build what a stack runs: a zip for Lambda, or an image, with only what the system needs",
-        epilog="Wheels come from where pip gets them, in the versions of this environment. The same versions make the "
-        "same bytes.",
+        epilog="pip downloads the wheels, in the versions of this environment. Builds are reproducible: the "
+        "same versions give the same bytes.",
     )
     package.add_argument(
         "path", metavar="SYSTEM", help="a system that comes with Tablewright (tasks), or the module of your own"
@@ -38,7 +38,7 @@ def register(commands: Commands) -> None:
     package.add_argument(
         "--image",
         action="store_true",
-        help="an OCI image for containers instead, with the Python and for the processor of this machine",
+        help="build an OCI image for containers instead, with the Python of this machine and for its processor",
     )
     package.set_defaults(command=_package, parser=package)
 
@@ -52,7 +52,9 @@ def _package(options: argparse.Namespace) -> int:
 
     found = system_at(options.path)
     if found is None:
-        raise UsageError(f"{options.path} is no system; give {', '.join(NAMES)}, or the module of a System of your own")
+        raise UsageError(
+            f"{options.path} is not a system; give {', '.join(NAMES)}, or the module of a System of your own"
+        )
     if not re.fullmatch(r"3\.\d{2}", options.python):
         raise UsageError(f"--python {options.python}: give a version such as {_PYTHON}")
     folder = Path(options.out)
@@ -73,8 +75,8 @@ def _package(options: argparse.Namespace) -> int:
         raise UsageError(f"{folder} cannot be written to: {unwritable(error)}") from None
     if not options.image and not can_compile_for(options.python):
         print(
-            f"tablewright: warning: sources are not compiled, which costs every start of a function a second or more; "
-            f"run this with Python {options.python} to have them compiled",
+            f"tablewright: warning: sources are not compiled, so every cold start of a function takes a second "
+            f"or more longer; run this with Python {options.python} to compile them",
             file=sys.stderr,
         )
     for made in built:

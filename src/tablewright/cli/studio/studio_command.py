@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 def register(commands: Commands) -> None:
     studio = commands.add_parser(
         "studio",
-        help="look at tables, items, patterns and the design on the screen",
-        epilog="The address that is printed has a token, which is good once. PLACE is a data folder that nobody else"
-        " has open, the address of an endpoint (http://127.0.0.1:8000), aws, or aws:eu-west-1.",
+        help="browse tables, items, access patterns and designs in a browser",
+        epilog="The address that is printed has a token that works once. PLACE is a data folder that no other "
+        "process has open, the address of an endpoint (http://127.0.0.1:8000), aws, or aws:eu-west-1.",
     )
     studio.add_argument("place", nargs="?", default="data", metavar="PLACE", help="what to look at (default: ./data)")
     studio.add_argument(
@@ -34,7 +34,7 @@ def register(commands: Commands) -> None:
         metavar="PATH",
         help="module or file of the design, such as shop.model or ./model.py; may be repeated",
     )
-    studio.add_argument("--write", action="store_true", help="allow writes; each is shown and asked for")
+    studio.add_argument("--write", action="store_true", help="allow writes; each is shown and has to be confirmed")
     studio.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
     studio.add_argument("--port", type=port, default=8081, help="port, 0 for any free one (default: 8081)")
     studio.add_argument("--open", action="store_true", help="open it in the browser")

@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 def register(commands: Commands) -> None:
     check = commands.add_parser(
         "check",
-        help="try out what an endpoint can do, for the store and for a design",
-        epilog="Tables are created under a prefix of their own, and deleted at the end, also after Ctrl-C. Exit codes: "
-        "0 the endpoint can do everything, or all that the design needs; 1 it cannot; 2 it cannot be reached.",
+        help="test what an endpoint supports of what the store and a design need",
+        epilog="Test tables are created under a prefix of their own, and deleted at the end, also after Ctrl-C. "
+        "Exit codes: 0 the endpoint supports everything, or all that the design needs; 1 it does not; 2 it cannot be "
+        "reached.",
     )
     check.add_argument(
         "--endpoint",
@@ -50,7 +51,7 @@ def _check(options: argparse.Namespace) -> int:
     except (DesignError, TransferError, StoreError) as error:
         raise UsageError(str(error)) from None
     for name in report.left_over:
-        print(f"tablewright: warning: {name} could not be deleted; delete it", file=sys.stderr)
+        print(f"tablewright: warning: {name} could not be deleted; delete it yourself", file=sys.stderr)
     affected = [_affected(design, report) for design in designs]
     return 1 if (any(affected) if designs else report.lacking) else 0
 
@@ -75,5 +76,5 @@ def _affected(design: Design, report: EndpointReport) -> bool:
     for part, missing in found.items():
         print(f"  {part} needs {', '.join(missing)}")
     if not found:
-        print("  everything that it needs is there")
+        print("  everything that it needs is supported")
     return bool(found)

@@ -27,7 +27,7 @@ def register(commands: Commands) -> None:
         help="copy tables from one place to another, and verify them",
         epilog="A place is a data folder, an endpoint (http://host:port), Amazon DynamoDB (aws, aws:eu-west-1), or a "
         "file (.json, .jsonl, .csv, also with .gz, or .parquet); export/{table}.json is a file for each table. "
-        "If a copy is stopped, the same command goes on where it was. Exit codes: 0 everything is copied; 1 the target "
+        "If a copy is interrupted, the same command resumes it. Exit codes: 0 everything is copied; 1 the target "
         "differs; 2 something has to be fixed first.",
     )
     copy.add_argument("source", metavar="SOURCE", help="where the tables are")
@@ -53,23 +53,26 @@ def register(commands: Commands) -> None:
     copy.add_argument("--read-rate", type=unit_rate, metavar="UNITS", help="read units a second (default: no limit)")
     copy.add_argument("--write-rate", type=unit_rate, metavar="UNITS", help="write units a second (default: no limit)")
     copy.add_argument(
-        "--where", metavar="CONDITION", help="items of which a condition holds only, such as \"status = 'open'\""
+        "--where", metavar="CONDITION", help="only the items that match a condition, such as \"status = 'open'\""
     )
     copy.add_argument(
         "--transform",
         metavar="MODULE:FUNCTION",
-        help="a function that gets each item, or entity with --design, and returns what is written; None: nothing",
+        help="a function that is called with each item, or entity with --design, and returns what to write; "
+        "None skips it",
     )
     copy.add_argument("--design", metavar="PATH", help="module or file of the design that the tables belong to")
     copy.add_argument(
-        "--pseudonymize", action="store_true", help="replace what the model marks as personal; needs --design"
+        "--pseudonymize",
+        action="store_true",
+        help="replace what the model marks as personal with pseudonyms; needs --design",
     )
     copy.add_argument(
         "--pseudonym-key",
         type=Path,
         default=Path("pseudonyms.key"),
         metavar="FILE",
-        help="the key of the pseudonyms, which is made if it is not there (default: ./pseudonyms.key)",
+        help="file with the key of the pseudonyms, created if it does not exist (default: ./pseudonyms.key)",
     )
     copy.add_argument(
         "--drop-unknown",
@@ -86,13 +89,13 @@ def register(commands: Commands) -> None:
         metavar="PLACE",
         help="blob store of the target, a folder or s3://bucket/prefix (default: that of a data folder)",
     )
-    copy.add_argument("--into-existing", action="store_true", help="write into tables that have items already")
+    copy.add_argument("--into-existing", action="store_true", help="write into tables that already have items")
     copy.add_argument("--no-verify", action="store_false", dest="verify", help="do not compare the target afterwards")
     copy.add_argument(
         "--state",
         type=Path,
         metavar="FILE",
-        help="the state file (default: one in this folder, until the copy is done)",
+        help="the state file (default: one in the current folder, deleted when the copy is done)",
     )
     copy.set_defaults(command=_copy, parser=copy)
 
@@ -164,7 +167,7 @@ def _interruptible() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        print("tablewright: interrupted; the same command goes on from here", file=sys.stderr)
+        print("tablewright: interrupted; run the same command again to resume it", file=sys.stderr)
         raise
 
 
@@ -183,7 +186,7 @@ def _pseudonyms(options: argparse.Namespace) -> Pseudonyms | None:
     if not options.pseudonymize:
         return None
     if options.design is None:
-        raise TransferError("--pseudonymize needs the model, which says what is personal; name it with --design")
+        raise TransferError("--pseudonymize needs the model, which says what is personal; give it with --design")
     is_new = not options.pseudonym_key.exists()
     found = Pseudonyms.from_file(options.pseudonym_key)
     if is_new:
@@ -203,7 +206,7 @@ def _report(done: list[TableCopy], *, verified: bool) -> int:
         parts += ["verified"] if verified and table.ok else []
         print(", ".join(parts))
         for each in table.lacking:
-            print(f"  not turned on, since the target refuses it: {each}")
+            print(f"  not enabled, because the target refuses it: {each}")
         if table.with_blobs:
             items = counted(table.with_blobs, "item")
             if table.has_blobs:
@@ -219,7 +222,7 @@ def _report(done: list[TableCopy], *, verified: bool) -> int:
             print(
                 f"  {table.target} differs from what was copied"
                 + (f" in {table.differing_parts} of 256 parts of its keys" if table.differing_parts else "")
-                + "; the same command copies the table once more"
+                + "; run the same command again to copy the table once more"
             )
     return 0 if all(table.ok for table in done) else 1
 

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 _LINE_SECONDS = 10.0
 _REQUESTS = {
-    "cut": "let those who use the tables go to TARGET",
-    "back": "let them go back to SOURCE",
-    "finish": "close the way back, and end the relocation; before the cut, give it up",
+    "cut": "switch the programs that use the tables to TARGET",
+    "back": "switch them back to SOURCE",
+    "finish": "end the relocation for good; before the cut, abandon it",
 }
 
 
@@ -28,9 +28,9 @@ def register(commands: Commands) -> None:
     relocate = commands.add_parser(
         "relocate",
         help="move tables to another endpoint while they are in use, with a way back",
-        epilog="A place is an endpoint (http://host:port) or Amazon DynamoDB (aws, aws:eu-west-1). start runs until "
-        "finish; if it is stopped, the same command goes on. Exit codes: 0 done; 1 not done, and nothing has changed; "
-        "2 something has to be fixed first.",
+        epilog="A place is an endpoint (http://host:port) or Amazon DynamoDB (aws, aws:eu-west-1). start runs "
+        "until finish; if it is interrupted, the same command resumes it. Exit codes: 0 done; 1 not done, and nothing "
+        "has changed; 2 something has to be fixed first.",
     )
     steps = Commands(relocate)
     start = _step(steps, "start", "copy the tables and follow their changes, until the relocation is finished")
@@ -47,7 +47,7 @@ def register(commands: Commands) -> None:
     start.add_argument("--read-rate", type=unit_rate, metavar="UNITS", help="read units a second (default: no limit)")
     start.add_argument("--write-rate", type=unit_rate, metavar="UNITS", help="write units a second (default: no limit)")
     start.set_defaults(command=_start, parser=start)
-    status = _step(steps, "status", "print how far a relocation is, and where the tables are open")
+    status = _step(steps, "status", "print how far a relocation has got, and which endpoint serves the tables")
     status.add_argument("--json", action="store_true", help="print it as JSON")
     status.set_defaults(command=_status, parser=status)
     for request, about in _REQUESTS.items():
@@ -57,8 +57,8 @@ def register(commands: Commands) -> None:
 
 def _step(steps: Commands, name: str, about: str) -> argparse.ArgumentParser:
     parser = steps.add_parser(name, help=about)
-    parser.add_argument("source", metavar="SOURCE", help="the endpoint where the tables were first")
-    parser.add_argument("target", metavar="TARGET", help="the endpoint that they go to")
+    parser.add_argument("source", metavar="SOURCE", help="the endpoint that the tables move from")
+    parser.add_argument("target", metavar="TARGET", help="the endpoint that they move to")
     return parser
 
 
@@ -94,7 +94,7 @@ def _start(options: argparse.Namespace) -> int:
         try:
             return _run(options, work)
         except KeyboardInterrupt:
-            print("tablewright: interrupted; the same command goes on from here", file=sys.stderr)
+            print("tablewright: interrupted; run the same command again to resume it", file=sys.stderr)
             raise
 
 

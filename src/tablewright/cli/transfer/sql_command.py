@@ -28,9 +28,9 @@ def register(commands: Commands) -> None:
         "sql",
         help="query tables and entities with SQL, and export the result",
         epilog="A place is a data folder, an endpoint (http://host:port) or Amazon DynamoDB (aws, aws:eu-west-1). Each "
-        "table that the query names is scanned once, into a temporary database of DuckDB; what that takes is printed "
-        "before. Without a query, what can be queried is listed. On a terminal rows are printed as a table, otherwise "
-        "as CSV.",
+        "table that the query names is scanned once, into a temporary DuckDB database; what that costs is "
+        "printed first. Without a query, what can be queried is listed. Rows are printed as a table on a "
+        "terminal, otherwise as CSV.",
     )
     sql.add_argument("place", metavar="PLACE", help="where the tables are")
     sql.add_argument("query", nargs="?", metavar="QUERY", help="a SELECT; - reads it from standard input")
@@ -44,7 +44,7 @@ def register(commands: Commands) -> None:
     )
     sql.add_argument("--output", metavar="FILE", help="write all rows to FILE: .csv, .parquet or .xlsx")
     sql.add_argument(
-        "--limit", type=_rows, default=1000, metavar="N", help="print N rows at most (default: 1000, at most 10000)"
+        "--limit", type=_rows, default=1000, metavar="N", help="print at most N rows (default: 1000, at most 10000)"
     )
     sql.add_argument(
         "--segments", type=int, default=4, metavar="N", help="scan an endpoint in N parallel segments (default: 4)"
@@ -158,7 +158,7 @@ def _run(session: SqlSession, query: str, options: argparse.Namespace) -> int:
         else:
             result = session.query(query, limit=options.limit, on_progress=progress)
     for name, count in session.unreadable().items():
-        print(f"tablewright: {counted(count, 'item')} cannot be read as {name}, and left out", file=sys.stderr)
+        print(f"tablewright: {counted(count, 'item')} cannot be read as {name}; left out", file=sys.stderr)
     if result is None:
         print(f"{options.output}: {counted(rows, 'row')}")
     else:

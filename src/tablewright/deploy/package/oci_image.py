@@ -70,7 +70,7 @@ def own_architecture() -> str:
 def interpreter_files() -> tuple[Files, dict[str, str]]:
     """This machine's Python with its standard library and the libraries that it loads; and links, to what they lead."""
     if sys.platform != "linux":
-        raise PackageError("an image has the interpreter of the machine that builds it: build it on Linux")
+        raise PackageError("an image contains the Python of the machine that builds it: build it on Linux")
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     found: Files = {}
     links: dict[str, str] = {}

@@ -49,7 +49,7 @@ def _of(name: str, without: frozenset[str] = frozenset()) -> Iterator[tuple[str,
     """The files of a package, or of a module."""
     path = _origin(name)
     if path is None:
-        raise PackageError(f"{name} has no files here; install it")
+        raise PackageError(f"{name} has no files in this environment; install it")
     place = name.replace(".", "/")
     if path.name != "__init__.py":
         yield f"{place}.py", path.read_bytes()

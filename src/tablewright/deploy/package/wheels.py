@@ -77,9 +77,9 @@ def download(requirements: list[str], architecture: str, python: str, folder: Pa
             [*command, "--dest", str(folder), *requirements], capture_output=True, text=True, timeout=_WITHIN
         )
     except subprocess.TimeoutExpired:
-        raise PackageError(f"pip did not get the wheels within {_WITHIN} seconds; try again") from None
+        raise PackageError(f"pip did not download the wheels within {_WITHIN} seconds; try again") from None
     if done.returncode != 0:
         lines = [line.removeprefix("ERROR: ") for line in done.stderr.splitlines() if line.startswith("ERROR: ")]
         reason = lines[0] if lines else f"exit code {done.returncode}"
-        raise PackageError(f"pip cannot get the wheels for {architecture} and Python {python}: {reason}")
+        raise PackageError(f"pip cannot download the wheels for {architecture} and Python {python}: {reason}")
     return sorted(folder.glob("*.whl"))

@@ -87,7 +87,7 @@ def add_alarm(
 def add_function_alarms(stack: Stack, function: str, *, reads_stream: bool) -> None:
     where = {"FunctionName": ref(function)}
     add_alarm(stack, f"{function}Errors", f"{function} fails: see its log", "AWS/Lambda", "Errors", where)
-    about = f"{function} is called more often than the account lets it be: ask for more concurrency"
+    about = f"{function} is throttled: request more concurrency for the account"
     add_alarm(stack, f"{function}Throttles", about, "AWS/Lambda", "Throttles", where)
     if reads_stream:
         about = f"{function} is more than five minutes behind its stream"
@@ -135,9 +135,7 @@ def _parts(name: str, table: Table) -> Iterator[tuple[str, dict[str, Any]]]:
 def add_budget(stack: Stack, plan: CostPlan | None) -> None:
     planned = 0.0 if plan is None else float(plan.bill("on-demand").total)
     monthly = max(_LEAST_BUDGET, math.ceil(planned * _BUDGET_FACTOR))
-    stack.parameter(
-        "MonthlyBudget", "Dollars a month that are expected at most; by default half more than planned", monthly
-    )
+    stack.parameter("MonthlyBudget", "Budget in dollars a month; by default half as much again as planned", monthly)
     stack.add(
         "Budget",
         "AWS::Budgets::Budget",
@@ -162,5 +160,5 @@ def add_budget(stack: Stack, plan: CostPlan | None) -> None:
                 for kind, threshold in (("ACTUAL", 80), ("FORECASTED", 100))
             ],
         },
-        "What a month may cost before somebody is told.",
+        "What a month may cost before an alarm is sent.",
     )

@@ -21,8 +21,8 @@ def public_url() -> dict[str, str]:
 
 
 def add_api(stack: Stack, function: str, admin: str | None) -> None:
-    stack.parameter("RequestsPerSecond", "Requests a second that the API lets through", 200)
-    stack.parameter("RequestBurst", "Requests that the API lets through at once", 400)
+    stack.parameter("RequestsPerSecond", "Requests per second that the API accepts", 200)
+    stack.parameter("RequestBurst", "Requests that the API accepts in a burst", 400)
     stack.add(
         API,
         "AWS::ApiGatewayV2::Api",

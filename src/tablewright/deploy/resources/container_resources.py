@@ -31,7 +31,9 @@ def add_container(stack: Stack, tables: TableTemplate, needs: SystemNeeds, varia
     stack.parameter("Architecture", "Processor that the image was built for", "arm64", AllowedValues=[*_ARCHITECTURES])
     stack.parameter("Vpc", "Network that the containers run in", Type="AWS::EC2::VPC::Id")
     stack.parameter("PublicSubnets", "Subnets of the load balancer", Type="List<AWS::EC2::Subnet::Id>")
-    stack.parameter("PrivateSubnets", "Subnets of the containers, with a way to AWS", Type="List<AWS::EC2::Subnet::Id>")
+    stack.parameter(
+        "PrivateSubnets", "Subnets of the containers, with a route to AWS", Type="List<AWS::EC2::Subnet::Id>"
+    )
     stack.parameter("Certificate", "ARN of the certificate of the public address", AllowedPattern="^arn:.+$")
     stack.parameter("Containers", "How many containers run", 2, MinValue=1)
     stack.conditions["IsArm"] = {"Fn::Equals": [ref("Architecture"), "arm64"]}
@@ -90,7 +92,7 @@ def _balancer(stack: Stack) -> None:
                 {"Key": "idle_timeout.timeout_seconds", "Value": str(_IDLE_SECONDS)},
             ],
         },
-        "The way in, for people and programs.",
+        "The entry point, for people and programs.",
     )
     stack.add(
         "BalancerTarget",
@@ -125,7 +127,9 @@ def _balancer(stack: Stack) -> None:
         },
     )
     del stack.resources["BalancerListener"]["Properties"]["Tags"]
-    stack.output("BalancerAddress", "What the public address has to lead to", att("Balancer", "DNSName"))
+    stack.output(
+        "BalancerAddress", "What the DNS record of the public address has to point to", att("Balancer", "DNSName")
+    )
 
 
 def _tasks(stack: Stack, tables: TableTemplate, needs: SystemNeeds, variables: dict[str, Any]) -> None:

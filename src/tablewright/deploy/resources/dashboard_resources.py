@@ -49,23 +49,24 @@ def _widgets(
         api = ["AWS/ApiGateway", "{}", "ApiId", "${HttpApi}"]
         yield _chart("Requests", [_of(api, "Count"), _of(api, "4xx"), _of(api, "5xx")], stat="Sum")
         yield _chart(
-            "Seconds to answer", [[*_of(api, "Latency"), {"stat": "p50"}], [*_of(api, "Latency"), {"stat": "p99"}]]
+            "Response time in seconds",
+            [[*_of(api, "Latency"), {"stat": "p50"}], [*_of(api, "Latency"), {"stat": "p99"}]],
         )
     if functions:
         each = [["AWS/Lambda", "{}", "FunctionName", f"${{{name}}}"] for name in functions]
         yield _chart(
             "Errors and throttles", [_of(one, what) for one in each for what in ("Errors", "Throttles")], stat="Sum"
         )
-        yield _chart("Time of a call", [_of(one, "Duration") for one in each], stat="p99")
+        yield _chart("Duration of a call", [_of(one, "Duration") for one in each], stat="p99")
         late = [one for one in each if one[3].endswith("ConsumerFunction}")]
         if late:
-            yield _chart("How late consumers are", [_of(one, "IteratorAge") for one in late], stat="Maximum")
+            yield _chart("Consumer lag", [_of(one, "IteratorAge") for one in late], stat="Maximum")
     queues = [name for name in stack.resources if name.endswith(FAILURES)]
     if queues:
         seen = [
             ["AWS/SQS", "ApproximateNumberOfMessagesVisible", "QueueName", f"${{{name}.QueueName}}"] for name in queues
         ]
-        yield _chart("Failures that wait", seen, stat="Maximum")
+        yield _chart("Waiting failures", seen, stat="Maximum")
     for table in tables.tables:
         name = tables.logical_id(table)
         of = ["AWS/DynamoDB", "{}", "TableName", f"${{{name}}}"]

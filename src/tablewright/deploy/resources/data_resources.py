@@ -62,7 +62,7 @@ def add_key(stack: Stack) -> None:
         KEY,
         "AWS::KMS::Key",
         {
-            "Description": sub("Everything at rest of ${AWS::StackName}"),
+            "Description": sub("Encrypts everything at rest in ${AWS::StackName}"),
             "EnableKeyRotation": True,
             "PendingWindowInDays": 30,
             "KeyPolicy": key_policy,
@@ -163,7 +163,7 @@ def add_secret(stack: Stack) -> None:
         "AWS::SecretsManager::Secret",
         {
             "Description": sub(
-                "What the keys of cursors, hashes, sessions and webhooks of ${AWS::StackName} come from"
+                "Secret from which the keys of cursors, hashes, sessions and webhooks of ${AWS::StackName} are derived"
             ),
             "KmsKeyId": att(KEY),
             "GenerateSecretString": {"PasswordLength": _SECRET_CHARACTERS, "ExcludePunctuation": True},

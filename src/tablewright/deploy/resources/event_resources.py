@@ -39,7 +39,7 @@ def add_consumer(
     the stream has it, in halves, and then the queue has where it was.
     """
     name, spec = logical(consumer.function.name), consumer.spec
-    failures = add_failures(stack, name, f"Where records were that {spec.name} could not be given.")
+    failures = add_failures(stack, name, f"Positions of the records that could not be delivered to {spec.name}.")
     function = add_function(stack, tables, system, consumer.function, variables, bus=bus)
     role = stack.resources[f"{name}Role"]["Properties"]["Policies"][0]["PolicyDocument"]["Statement"]
     role.append(allow("KeepFailures", ["sqs:SendMessage"], att(failures)))

@@ -16,7 +16,7 @@ _MIN_PASSWORD = 12
 def add_identity(stack: Stack, roles: Sequence[Role], callback: Any, signed_out: Any) -> None:
     stack.parameter(
         "SignInDomain",
-        "First part of the address of the sign-in page; nobody else in the region may have it",
+        "First part of the address of the sign-in page; it has to be unique in the region",
         AllowedPattern="^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$",
     )
     stack.add(

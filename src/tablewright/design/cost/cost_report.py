@@ -129,9 +129,9 @@ def _by_place(plan: CostPlan, level: int) -> Iterator[Block]:
         )
     yield Heading("Tables and indexes", level)
     yield Text(
-        "Units per second, and what is stored. A sparse index has the share of its states in the items, unless "
-        "`Volume(indexed=...)` says how many it has; an update or a delete counts for the state in which it costs most."
-        + (" A local index is part of its table." if _has_local_indexes(plan) else "")
+        "Units per second, and what is stored. A sparse index is assumed to have the share of items that its states "
+        "have, unless `Volume(indexed=...)` says how many; an update or a delete is counted for the state in which it "
+        "costs most." + (" A local index is part of its table." if _has_local_indexes(plan) else "")
     )
     columns = ["table or index", "read", "read at peak", "write", "write at peak"]
     columns += ["items", "stored", "partitions", "per month"]

@@ -150,7 +150,7 @@ def _entity(name: str, old: Described, new: Described, versions: Versions, place
     yield from _moved(name, old, moved, form, declaration)
     retired = set() if form is None else retired_fields(old, new, form) - moved.keys()
     for field in sorted(retired):
-        what = "gone; a retired entity says what becomes of its values"
+        what = "removed; a retired entity says what its values become"
         yield DesignChange(Impact.BACKFILL, f"{name}.{field}", what, migrated(name))
     yield from field_changes(name, old, new, upgraded > 0 or bool(retired), {*moved, *retired})
     for pattern, what in named_changes(old["patterns"], new["patterns"]):

@@ -31,7 +31,7 @@ def field_changes(
         if attribute in after:
             other, described = after[attribute]
             if other != name and other in old:
-                what = f"now stored in {attribute}, where {name} was; before in {old[other]['attribute']}"
+                what = f"now stored in {attribute}, where {name} was; previously in {old[other]['attribute']}"
                 yield DesignChange(
                     Impact.FREE if upgraded else Impact.UNSAFE,
                     f"{owner}.{other}",
@@ -49,7 +49,7 @@ def field_changes(
             yield DesignChange(
                 Impact.FREE if upgraded else Impact.BACKFILL,
                 f"{owner}.{name}",
-                f"now stored in {new[name]['attribute']}, before in {attribute}",
+                f"now stored in {new[name]['attribute']}, previously in {attribute}",
                 ()
                 if upgraded
                 else (
@@ -92,7 +92,7 @@ def _looks_renamed(owner: str, name: str, other: str, attribute: str, new_attrib
         (
             f"keep the stored name: {other}: Annotated[..., AttributeName({attribute!r})]; or",
             f"add a step to `Upgrades` that copies {attribute} to {new_attribute}; or",
-            f"if {other} is not the same, accept it: --accept {owner}.{name}",
+            f"if {other} is another field, accept the change: --accept {owner}.{name}",
         ),
     )
 
@@ -168,7 +168,7 @@ def _marks(place: str, owner: str, old: Described, new: Described) -> Iterator[D
     if "counter" in new and old.get("counter") != new["counter"]:
         yield begun_counter(place, owner, new["counter"], "otherwise" if "counter" in old else "now")
     elif "counter" in old and "counter" not in new:
-        yield DesignChange(Impact.FREE, place, "no longer a counter; it stays as it is")
+        yield DesignChange(Impact.FREE, place, "no longer a counter; its stored value stays as it is")
     for mark, words in _PLAIN_MARKS.items():
         if (mark in old) != (mark in new):
             yield DesignChange(Impact.FREE, place, f"{'now' if mark in new else 'no longer'} {words}")
@@ -176,7 +176,7 @@ def _marks(place: str, owner: str, old: Described, new: Described) -> Iterator[D
         yield DesignChange(
             Impact.UNSAFE,
             place,
-            f"now the time when an item was {new['stamp']}, before when it was {old['stamp']}",
+            f"now the time when an item was {new['stamp']}, previously when it was {old['stamp']}",
             ("add a field for the other time",),
         )
     yield from _large(place, owner, old.get("large"), new.get("large"))
@@ -234,7 +234,7 @@ def _numbered(
     before, after = field["numbered"], described["numbered"]
     again = (f"before anything is created, run `store.repair({owner}, dry_run=False)`, which raises the new counters",)
     if before != after and _attributes(before, old) != _attributes(after, new):
-        what = f"now numbered per {_per(described)}, before per {_per(field)}: numbers start again at 1"
+        what = f"now numbered per {_per(described)}, previously per {_per(field)}: numbers start again at 1"
         yield DesignChange(Impact.UNSAFE, place, what, again)
         return
     pairs = [(old[was], new[now], now) for was, now in zip(before, after, strict=True) if was in old and now in new]

@@ -145,13 +145,13 @@ def _alternative(old: Alternative, new: Alternative, models: Models) -> Iterator
         case _, "any":
             yield TypeDifference(Impact.FREE, MORE)
         case "any", _:
-            yield TypeDifference(Impact.UNSAFE, f"now accepts only {_shown(new)}, and accepted anything")
+            yield TypeDifference(Impact.UNSAFE, f"now accepts only {_shown(new)}; before, anything")
         case "choice", "choice":
             yield from _choices(old, new)
         case "choice", _:
             yield from _from_choice(old, new)
         case _, "choice":
-            yield TypeDifference(Impact.UNSAFE, f"now accepts only {_shown(new)}, and accepted {_shown(old)}")
+            yield TypeDifference(Impact.UNSAFE, f"now accepts only {_shown(new)}; before, {_shown(old)}")
         case "model", "model":
             yield from _models(old, new, models)
         case "model", "map":
@@ -177,7 +177,7 @@ def _parts(old: Alternative, new: Alternative, models: Models) -> Iterator[TypeD
     if old["kind"] == "other" and old["name"] != new["name"]:
         yield TypeDifference(Impact.UNSAFE, f"was {_shown(old)}, is now {_shown(new)}")
     if new.get("class") is not None and old.get("class") != new["class"]:
-        yield TypeDifference(Impact.UNSAFE, f"now accepts what {new['class']} accepts, and accepted {_shown(old)}")
+        yield TypeDifference(Impact.UNSAFE, f"now accepts what {new['class']} accepts; before, {_shown(old)}")
     for part, words in (("items", "its members"), ("values", "its values")):
         if part in old and part in new:
             yield from _inside(words, differences(old[part], new[part], models))
@@ -206,7 +206,7 @@ def _tuples(old: Alternative, new: Alternative, models: Models) -> Iterator[Type
         length = len(old["items"])
         yield from _limits({**old, "limits": {"least length": length, "most length": length}}, new)
     elif len(old["items"]) != len(new["items"]):
-        yield TypeDifference(Impact.UNSAFE, f"had {len(old['items'])} members, and has {len(new['items'])} now")
+        yield TypeDifference(Impact.UNSAFE, f"had {len(old['items'])} members, now has {len(new['items'])}")
     else:
         for number, (before, after) in enumerate(zip(old["items"], new["items"], strict=True), 1):
             yield from _inside(f"its member {number}", differences(before, after, models))
@@ -259,7 +259,7 @@ def _as_stored(old: Alternative, new: Alternative) -> Iterator[TypeDifference]:
         old = {**old, "limits": {"least length": length, "most length": length}}
     yield from _limits(old, new)
     if "class" in new:
-        yield TypeDifference(Impact.UNSAFE, f"now accepts what {new['class']} accepts, and accepted {_shown(old)}")
+        yield TypeDifference(Impact.UNSAFE, f"now accepts what {new['class']} accepts; before, {_shown(old)}")
     yield TypeDifference(Impact.FREE, MORE)
 
 

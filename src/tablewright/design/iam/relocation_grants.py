@@ -30,9 +30,9 @@ _OF_TABLE = (
 _OF_CONTROL = (
     ("CreateTable", "the table of the switch"),
     ("DescribeTable", "the table of the switch"),
-    ("GetItem", "the switch, how far it is"),
-    ("PutItem", "the switch, how far it is"),
-    ("UpdateItem", "the switch, how far it is"),
+    ("GetItem", "the switch, the progress"),
+    ("PutItem", "the switch, the progress"),
+    ("UpdateItem", "the switch, the progress"),
     ("DeleteItem", "what is left when it is finished"),
     ("Query", "segments and shards"),
     ("ConditionCheckItem", "whether another process has taken over"),
@@ -45,7 +45,7 @@ def of_switch(switch: Table, *, is_tenant: bool, reads_streams: bool) -> Iterato
     place = Resource(switch, shared=True)
     yield Grant("GetItem", place, "where the tables are")
     if not is_tenant:
-        yield Grant("UpdateItem", place, "end a hold that was left, open the place that tables have moved to")
+        yield Grant("UpdateItem", place, "end an abandoned hold, open the place that tables have moved to")
     if reads_streams:
         reason = "finish the stream of the place that was left; IAM cannot limit it to one"
         yield Grant("ListStreams", Resource(switch, everything=True), reason)

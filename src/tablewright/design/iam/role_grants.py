@@ -87,7 +87,9 @@ def consumer_grants(
         if reaction.write is not None:
             found += _of_names(design, [reaction.write])
         if reaction.effect == "export":
-            found.append(Grant("Scan", Resource(table), f"{reaction.name}: the first export, of the whole table"))
+            found.append(
+                Grant("Scan", Resource(table), f"{reaction.name}: the first export, which reads the whole table")
+            )
     return _sorted(found)
 
 

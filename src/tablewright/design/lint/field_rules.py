@@ -50,7 +50,7 @@ def money_type(context: LintContext) -> Iterator[Occurrence]:
             )
 
 
-@rule("ttl-not-enabled", "A time to live that nothing acts on", "warning")
+@rule("ttl-not-enabled", "A time to live that has no effect", "warning")
 def ttl_not_enabled(context: LintContext) -> Iterator[Occurrence]:
     """Without ttl= of the table, nothing expires."""
     for schema in context.schemas:
@@ -63,7 +63,7 @@ def ttl_not_enabled(context: LintContext) -> Iterator[Occurrence]:
             if attribute is None and (called in _TTL_NAMES or (is_passing and called in _ENDS)):
                 yield Occurrence(
                     f"{schema.entity.__name__}.{name}",
-                    f"{name} is a time to live by its name, but table {schema.table.name} has none: nothing expires.",
+                    f"{name} looks like a time to live, but table {schema.table.name} has none: nothing expires.",
                     f'Give the table `ttl="{schema.fields[name].attribute}"`, and declare `{name}: ExpiresAt = None`.',
                     context.where(schema.entity),
                 )
@@ -77,7 +77,7 @@ def ttl_not_enabled(context: LintContext) -> Iterator[Occurrence]:
                 )
 
 
-@rule("no-retention", "Personal data that is kept for ever, beside some that is not", "warning")
+@rule("no-retention", "Personal data that is kept for ever, while other personal data expires", "warning")
 def no_retention(context: LintContext) -> Iterator[Occurrence]:
     """Where a design declares retention, an entity about a person without one was forgotten, or should say why."""
     if not any(schema.expiry is not None and schema.expiry.marker(Retain) is not None for schema in context.schemas):
@@ -89,7 +89,8 @@ def no_retention(context: LintContext) -> Iterator[Occurrence]:
             if marker.kind == "subject" and not marker.keep:
                 yield Occurrence(
                     f"{schema.entity.__name__}.{name}",
-                    f"items are about the person in {name}, and are kept for ever: others of the design are not.",
+                    f"items are about the person in {name}, and are kept for ever, while other personal data of "
+                    "the design expires.",
                     "Declare `ttl: Annotated[ExpiresAt, Retain(days=365)] = None`, or say why they are kept: "
                     f'`{name}: Annotated[str, Personal("subject", keep="tax law")]`.',
                     context.where(schema.entity),

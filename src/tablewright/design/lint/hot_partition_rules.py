@@ -145,7 +145,7 @@ def hot_partition(context: LintContext) -> Iterator[Occurrence]:
             )
 
 
-@rule("hot-counter", "A counter that more transactions change than one item takes", "warning")
+@rule("hot-counter", "A counter that more transactions change than one item can take", "warning")
 def hot_counter(context: LintContext) -> Iterator[Occurrence]:
     """The counters of a group are one item, and each write of a counted item is a transaction with it."""
     for schema in context.schemas:

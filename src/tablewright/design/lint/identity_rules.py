@@ -31,7 +31,7 @@ def _may_be_shared(traits: FieldTraits) -> bool:
     return traits.is_plain_text and traits.name.split("_")[-1] in _SHARED_NAMES
 
 
-@rule("key-not-unique", "A primary key that several items can have", "error")
+@rule("key-not-unique", "A primary key that is not unique", "error")
 def key_not_unique(context: LintContext) -> Iterator[Occurrence]:
     """The second item replaces the first."""
     for schema in context.schemas:
@@ -59,8 +59,8 @@ def key_not_unique(context: LintContext) -> Iterator[Occurrence]:
         attribute = (key.sort or key.partition)[-1]
         yield Occurrence(
             f"{schema.entity.__name__}.{attribute}",
-            f"The primary key of {schema.entity.__name__} is made of {' and '.join(fields)}, which two of them can "
-            "have in common: the second one replaces the first, or is refused.",
+            f"The primary key of {schema.entity.__name__} is made of {' and '.join(fields)}, which two items "
+            "can have in common: the second one replaces the first, or is refused.",
             unique_key_repair(schema, attribute, ids),
             context.where(schema.entity),
             None if sorted_by and is_certain else "warning",
@@ -85,7 +85,7 @@ def _is_nobodys_name(context: LintContext, schema: Schema, sorted_by: FieldTrait
     return not any(owner is schema and get.index is None for _, owner, get, _ in context.gets())
 
 
-@rule("login-not-unique", "A name that finds one, and that two can have", "warning")
+@rule("login-not-unique", "A lookup by a name that is not unique", "warning")
 def login_not_unique(context: LintContext) -> Iterator[Occurrence]:
     """Two people who sign up at the same time both succeed."""
     for schema in context.schemas:
@@ -103,8 +103,9 @@ def login_not_unique(context: LintContext) -> Iterator[Occurrence]:
             if named and not traits.is_unique and fields[0] not in primary:
                 yield Occurrence(
                     f"{schema.entity.__name__}.{fields[0]}",
-                    f"{place} finds a {schema.entity.__name__} by {fields[0]}, and nothing keeps two of them from "
-                    "having the same: an index does not enforce it, and a read before the write is a race.",
+                    f"{place} finds a {schema.entity.__name__} by {fields[0]}, but nothing prevents two of them "
+                    "from having the same value: an index does not enforce uniqueness, and a read before the write "
+                    "is a race.",
                     f"Mark it as unique, {field_code(schema, fields[0], marker='Unique()') or 'with Unique()'}; a "
                     "guard in the same transaction enforces it.",
                     context.where(schema.entity),

@@ -92,13 +92,13 @@ def index_like_table(context: LintContext) -> Iterator[Occurrence]:
             if _same_entries(context, table, index, None):
                 yield Occurrence(
                     f"{table.name}/{index.name}",
-                    f"Index {index.name} has the same key as table {table.name} itself: it finds nothing that the "
-                    "table does not, later, and each write is charged for it.",
+                    f"Index {index.name} has the same key as table {table.name} itself: it finds nothing that "
+                    "the table does not find, finds it later, and each write is charged for it.",
                     f"Remove {index.name}, and read the table: leave the index out of the patterns that name it.",
                 )
 
 
-@rule("never-found", "A read of states that the index does not have", "error")
+@rule("never-found", "A read of states that are not in the index", "error")
 def never_found(context: LintContext) -> Iterator[Occurrence]:
     """A sparse index has the items in some states, and no others."""
     for place, schema, pattern, key in context.queries():
@@ -112,7 +112,7 @@ def never_found(context: LintContext) -> Iterator[Occurrence]:
                 yield Occurrence(
                     place,
                     f"{place} reads items of {key.place} with another {name} than the index has: only those with "
-                    f"{name} {states} are in it, so that nothing is ever found.",
+                    f"{name} {states} are in it, so nothing is ever found.",
                     f"Add the state to those of {name} in when, or read another index.",
                     context.where(schema.entity),
                 )

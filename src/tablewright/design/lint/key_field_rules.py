@@ -58,7 +58,7 @@ def _as_number(schema: Schema, name: str, template: KeyTemplate) -> str:
     return f"Declare {code} (or Decimal), and write `{{{name}:number}}` in the key."
 
 
-@rule("optional-key-field", "A key that items without a value do not have", "error")
+@rule("optional-key-field", "An optional field in a key", "error")
 def optional_key_field(context: LintContext) -> Iterator[Occurrence]:
     """Such an item cannot be written, or is not in the index."""
     seen: set[tuple[Schema, str, str | None]] = set()
@@ -86,7 +86,7 @@ def optional_key_field(context: LintContext) -> Iterator[Occurrence]:
                 elif attribute in key.sort and not sparse:
                     message = (
                         f"{name} is optional, and part of the sort key of index {key.index.name}: items without it "
-                        "are not in the index, so that queries miss them without a word."
+                        "are not in the index, so queries silently miss them."
                     )
                     repair = (
                         f"Make {name} required, or give it a default that sorts where such items belong. If they are "
@@ -116,15 +116,15 @@ def float_in_key(context: LintContext) -> Iterator[Occurrence]:
                     seen.add((schema, name))
                     yield Occurrence(
                         f"{schema.entity.__name__}.{name}",
-                        f"{name} is a float and part of the key {attribute}. 0.1 + 0.2 is not 0.3: a value that was "
-                        "computed again is another key, and the item is not found.",
+                        f"{name} is a float and part of the key {attribute}. 0.1 + 0.2 is not 0.3: a recomputed "
+                        "value may be another key, and the item is not found.",
                         f"Declare {field_code(schema, name, 'Decimal') or f'{name} as Decimal'}, or as an int of the "
                         "smallest unit.",
                         context.where(schema.entity),
                     )
 
 
-@rule("case-sensitive-key", "A mail address that is a key in any case", "advice")
+@rule("case-sensitive-key", "A mail address in a key, in mixed case", "advice")
 def case_sensitive_key(context: LintContext) -> Iterator[Occurrence]:
     """Ada@example.org and ada@example.org are two keys."""
     for schema in context.schemas:
@@ -140,8 +140,8 @@ def case_sensitive_key(context: LintContext) -> Iterator[Occurrence]:
             if traits.is_email and str in traits.types and not traits.is_normalised:
                 yield Occurrence(
                     f"{schema.entity.__name__}.{name}",
-                    f"{name} is a key ({where}) as it was typed: Ada@example.org and ada@example.org are two keys, so "
-                    "that a person is not found, or there twice.",
+                    f"{name} is a key ({where}) as it was entered: Ada@example.org and ada@example.org are two "
+                    "keys, so a person is not found, or is stored twice.",
                     "Store it in lower case"
                     + (f": {code}" if (code := field_code(schema, name, marker=_LOWER)) else f", with {_LOWER}")
                     + "; or use the form lower in a key, and ignore_case=True of a unique value.",

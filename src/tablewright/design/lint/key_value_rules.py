@@ -123,7 +123,7 @@ def unpadded_number(context: LintContext) -> Iterator[Occurrence]:
                     )
 
 
-@rule("narrow-padding", "A padded number that may have more digits", "error")
+@rule("narrow-padding", "A padded number that may have more digits than its padding", "error")
 def narrow_padding(context: LintContext) -> Iterator[Occurrence]:
     """A number that does not fit is refused, or sorts before smaller ones."""
     for schema, template in _key_templates(context):
@@ -136,8 +136,8 @@ def narrow_padding(context: LintContext) -> Iterator[Occurrence]:
             if trait.least is not None and trait.least < 0:
                 yield Occurrence(
                     _place(schema, template.attribute),
-                    f"{template} pads {part.name}, which may be {trait.least:,}. A number below zero has no place in "
-                    "the order of padded ones: such an item is refused.",
+                    f"{template} pads {part.name}, which may be {trait.least:,}. Padding cannot sort negative "
+                    "numbers: such an item is refused.",
                     f"Write `{{{part.name}:number}}`, the form for any number.",
                     context.where(schema.entity),
                 )
@@ -146,7 +146,7 @@ def narrow_padding(context: LintContext) -> Iterator[Occurrence]:
                 yield Occurrence(
                     _place(schema, template.attribute),
                     f"{template} pads {part.name} to {len(f'{0:{part.form}d}')} digits, and it may be {most:,}, which "
-                    f"has {digits}. Such an item has no place in the order of the others, and is refused.",
+                    f"has {digits}. Such an item would not sort among the others, and is refused.",
                     f"Write `{{{part.name}:0{digits}}}`; the form number is for any number.",
                     context.where(schema.entity),
                 )
@@ -224,8 +224,8 @@ def counted_by_hand(context: LintContext) -> Iterator[Occurrence]:
                     yield Occurrence(
                         _place(schema, name),
                         f"{name} numbers the items of {schema.entity.__name__} in {template}, and a writer has "
-                        "to find the next number. Two concurrent writers take the same one, and a COUNT is "
-                        "limited to a page of 1 MB.",
+                        "to find the next number. Two concurrent writers take the same one, and a COUNT covers "
+                        "only one page of 1 MB.",
                         "Let the store assign it, in the same transaction: "
                         + (code or f"declare {name} as an int that is Numbered")
                         + ".",
@@ -299,7 +299,7 @@ def _without_shard(context: LintContext, schema: Schema, template: KeyTemplate, 
         return "Remove the shard from the key; if it is hot without it, let sharded(...) spread it, and reads merge it."
     partitions = {name for key in context.keys(schema) for name in key.partition}
     if alone or template.attribute not in partitions:
-        return f"Every key is one of its own without it: {keys_code({template.attribute: text})}."
+        return f"Every key is unique without it: {keys_code({template.attribute: text})}."
     return f"Let the store choose it, whose reads merge the shards: {keys_code({template.attribute: text}, 8)}."
 
 

@@ -82,7 +82,7 @@ def item_size(context: LintContext) -> Iterator[Occurrence]:
             f"At the declared limits of its fields, a {schema.entity.__name__} has up to {most // 1024:,} KB"
             + ("" if certain else ", if its characters take four bytes each")
             + f", most of them in {largest}. DynamoDB refuses an item of more than 400 KB.",
-            f"Lower max_length, or mark {largest} as Large(), so that it is a blob when the item is large.",
+            f"Lower max_length, or mark {largest} as Large(), so that it is stored as a blob when the item is large.",
             context.where(schema.entity),
             None if certain else "advice",
         )

@@ -80,7 +80,7 @@ def _feeds_in_parts(context: LintContext) -> Iterator[Occurrence]:
             )
 
 
-@rule("random-order", "Newest first by ids that are in no order of time", "error")
+@rule("random-order", "Newest first by ids that are not ordered by time", "error")
 def random_order(context: LintContext) -> Iterator[Occurrence]:
     """Random ids sort at random."""
     for place, schema, pattern, key in context.queries():
@@ -95,9 +95,9 @@ def random_order(context: LintContext) -> Iterator[Occurrence]:
         times = [name for name in schema.fields if context.traits(schema, name).is_instant]
         certain = first.is_certainly_random
         if certain:
-            what = f"{fields[0]} is random, so that the order is, too"
+            what = f"{fields[0]} is random, and so is the order"
         else:
-            what = f"nothing says that {fields[0]} is in the order of time; random ids sort at random"
+            what = f"nothing says that {fields[0]} sorts by time; random ids are in random order"
         yield Occurrence(
             place,
             f"{place} reads newest first, but {key.sort[0]} sorts by {fields[0]}: {what}.",
@@ -118,7 +118,7 @@ def _timed(schema: Schema, key: EntityKey, id_: str, times: list[str]) -> str:
     return f": {keys_code({key.sort[0]: timed})}"
 
 
-@rule("no-order", "Newest first where nothing is sorted", "error")
+@rule("no-order", "Newest first without a sort order", "error")
 def no_order(context: LintContext) -> Iterator[Occurrence]:
     """Without a sort key, or with a constant one, items of a partition are in no order."""
     for place, schema, pattern, key in context.queries():
@@ -150,7 +150,7 @@ def _sort_key(schema: Schema, key: EntityKey, times: list[str]) -> str:
     return f", with a sort key that begins with {times[0]}"
 
 
-@rule("alphabetical-order", "An order of words that is not the order of what they mean", "warning")
+@rule("alphabetical-order", "Words that sort alphabetically, and not by their meaning", "warning")
 def alphabetical_order(context: LintContext) -> Iterator[Occurrence]:
     """As text, high comes before low, and low before medium."""
     for place, schema, pattern, key in context.queries():

@@ -183,7 +183,7 @@ def _gap(context: LintContext, place: str, key: EntityKey, wanted: list[str]) ->
         )
 
 
-@rule("over-projection", "An index that projects more than anybody reads", "advice")
+@rule("over-projection", "An index that projects more than its patterns read", "advice")
 def over_projection(context: LintContext) -> Iterator[Occurrence]:
     """What an index has is stored and written once more."""
     readers: dict[tuple[str, str], list[set[str] | None]] = {}
@@ -204,7 +204,8 @@ def over_projection(context: LintContext) -> Iterator[Occurrence]:
                 yield Occurrence(
                     f"{table.name}/{index.name}",
                     f"Index {index.name} projects all attributes, and its patterns read {', '.join(sorted(wanted))} "
-                    "only. Every write of another attribute is charged for the index, too, and all is stored twice.",
+                    "only. Every write of another attribute is charged for the index too, and everything is "
+                    "stored twice.",
                     f"Project what is read: {index_code(replace(index, include=_attributes(table, index, wanted)))}.",
                 )
 

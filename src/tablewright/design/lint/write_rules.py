@@ -85,7 +85,7 @@ def partial_count(context: LintContext) -> Iterator[Occurrence]:
                 reaction.name,
                 f"{reaction.name} counts {reaction.entity.__name__} on {', '.join(sorted(reaction.events))} only. "
                 f"Changes by {' and '.join(missing)} are never counted, and the counter drifts from the table.",
-                "React to every event, as is the default: leave events= out.",
+                "React to every event, which is the default: omit events=.",
                 context.where(reaction.entity),
             )
 
@@ -114,7 +114,7 @@ def published_by_writer(context: LintContext) -> Iterator[Occurrence]:
                 reaction.name,
                 f"{reaction.name} is published by the process that has written {reaction.entity.__name__}. If it "
                 "crashes in between, the event is lost; if it publishes first, the write may never happen.",
-                'Publish it from the stream: leave source= out, and give the table `stream="NEW_AND_OLD_IMAGES"`.',
+                'Publish it from the stream: omit source=, and give the table `stream="NEW_AND_OLD_IMAGES"`.',
                 context.where(reaction.entity),
             )
 
@@ -155,10 +155,10 @@ def counter_set(context: LintContext) -> Iterator[Occurrence]:
                 sets = "sets" if severity == "error" else "sets what seems to be a counter,"
                 yield Occurrence(
                     f"{write.name}.{path}",
-                    f"{write.name} {sets} {path} of {entity}, which it has to read before. Two writers who read the "
-                    "same number both write the next one, and one of them is not counted.",
-                    f"Add to it, with `attr({entity}.{path}).add(1)`, and declare {_adding(item_write, path)}. If it "
-                    f"is set to what was counted anew, give {entity} a version instead.",
+                    f"{write.name} {sets} {path} of {entity}, which it has to read before. Two writers that "
+                    "read the same number both write the next one, and one of them is not counted.",
+                    f"Add to it, with `attr({entity}.{path}).add(1)`, and declare {_adding(item_write, path)}. "
+                    f"If it is set to a fresh count, give {entity} a version instead.",
                     context.where(item_write.entity),
                     severity,
                 )

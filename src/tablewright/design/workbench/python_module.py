@@ -175,7 +175,7 @@ def _entity(table: TableFile, variable: str, draft: EntityDraft, name: str) -> s
     lines = [f"class {name}(Entity, {', '.join(arguments)}):"]
     for key, options in draft.unclear.items():
         made_of = " or ".join(options).replace(entity_inference.KEY_PART, "")
-        shown = f"{_comment(key)} may be {_comment(made_of)}: the sample items do not tell."
+        shown = f"{_comment(key)} may be {_comment(made_of)}: the sample items do not show which."
         lines += wrap(shown, _WIDTH, initial_indent="    # ", subsequent_indent="    # ", break_long_words=False)
     for attribute in attributes:
         lines.append(f"    {_field(attribute, fields[attribute.name], naming)}")

@@ -138,8 +138,8 @@ class CopyFolder:
         """Refuse a copy of another data folder than those that are here."""
         if newest is not None and newest.folder_id and folder_id and newest.folder_id != folder_id:
             raise StorageError(
-                f"the copies in {self.folder} are of another data folder than {data}; choose another folder for copies "
-                "of this one"
+                f"the copies in {self.folder} are copies of another data folder, not of {data}; choose another "
+                "folder for copies of this one"
             )
 
     def add(self, copy: FolderCopy) -> None:

@@ -107,7 +107,7 @@ def _check_apart(data: Path, to: Path) -> None:
     own, other = data.resolve(), to.resolve()
     if own == other or own in other.parents or other in own.parents:
         raise StorageError(
-            f"{to} and the data folder {data} are inside of each other; choose another folder for copies"
+            f"one of {to} and the data folder {data} is inside the other; choose another folder for copies"
         )
 
 
@@ -218,7 +218,7 @@ def _assemble(copies: CopyFolder, copy: FolderCopy, work: Path, progress: Progre
             done += written
             progress("restoring", done, copy.size)
         if path.stat().st_size != stored.size:
-            raise DamagedError(f"{name} of the copy {copy.name} has another size than it should have")
+            raise DamagedError(f"{name} of the copy {copy.name} has the wrong size")
         folders.update(parent for parent in path.parents if work in parent.parents)
     for folder in folders:
         sync_path(folder)

@@ -59,7 +59,7 @@ def snapshot_of(data: Path, pace: Pace, progress: Callable[[int, int], None]) ->
                 take_snapshot(source, Path(folder), descriptor, reading, nullcontext)
         except OSError as error:
             raise StorageError(
-                f"cannot read {data} into {tempfile.gettempdir()}: {error}; TMPDIR names another folder for it"
+                f"cannot read {data} into {tempfile.gettempdir()}: {error}; set TMPDIR to another folder"
             ) from error
         yield Path(folder)
 

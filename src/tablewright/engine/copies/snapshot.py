@@ -61,7 +61,7 @@ def take_snapshot(
 def _merge(source: Files, target: Files) -> None:
     """Let SQLite write the log into the database."""
     if (damage := log_state(target).damage) is not None:
-        raise DamagedError(f"the log {source.log} is damaged: {damage}; `tablewright verify` says more")
+        raise DamagedError(f"the log {source.log} is damaged: {damage}; `tablewright verify` shows more")
     try:
         Storage(target.folder).close()
     except StorageError as error:

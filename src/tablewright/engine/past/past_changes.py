@@ -134,7 +134,7 @@ class _Interval:
         if not 1 <= limit <= _MOST:
             raise ValueError(f"limit must be between 1 and {_MOST}, not {limit}")
         if start > end:
-            raise ValueError("the earlier of the two times has to come first")
+            raise ValueError("the first time must be before the second")
         self._db = db
         self._start = start
         self._end = end

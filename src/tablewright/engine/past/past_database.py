@@ -57,7 +57,7 @@ class _Moment:
 
 def read_only() -> ValidationException:
     return ValidationException(
-        "Tables as they were at an earlier time cannot be changed: write to the engine itself, and not to engine.at()"
+        "Tables as they were at an earlier time cannot be changed: write to the engine itself, not to engine.at()"
     )
 
 

@@ -217,14 +217,18 @@ def _check_kept(schema: Schema, counted: set[str]) -> None:
     name = schema.entity.__name__
     for reason, specs in (("unique", schema.unique), ("numbered", schema.numbered), ("Large", schema.large)):
         for spec in specs:
-            raise ModelError(f"{name}.{spec.name} is {reason}, and the items of {name} are made by counting; remove it")
+            raise ModelError(
+                f"{name}.{spec.name} is {reason}, and the items of {name} are created by counting; remove it"
+            )
     for managed in (schema.version, schema.created, schema.expiry):
         if managed is not None:
-            raise ModelError(f"{name}.{managed.name} is set by the store, and the items of {name} are made by counting")
+            raise ModelError(
+                f"{name}.{managed.name} is set by the store, and the items of {name} are created by counting"
+            )
     keyed = {source for attribute in schema.key_rules for source in schema.sources(attribute)}
     for field_name, info in schema.entity.model_fields.items():
         attribute = schema.fields[field_name].attribute
         if info.is_required() and field_name not in schema.identity_fields:
-            raise ModelError(f"{name}.{field_name} has no default, and the items of {name} are made by counting")
+            raise ModelError(f"{name}.{field_name} has no default, and the items of {name} are created by counting")
         if field_name in counted and attribute in keyed:
             raise ModelError(f"{name}.{field_name} is a counter, so it cannot be part of a key")

@@ -169,7 +169,7 @@ def _followed(entity: type[BaseModel], path: str) -> _Way:
             _begin(way, entity, name)
         elif position:
             if not stored_types(way.annotation) & {"L", None}:
-                raise ModelError(f"{path!r}: {taken} is not a list, so it has no positions")
+                raise ModelError(f"{path!r}: {taken} is not a list, so it cannot be indexed")
             way.stored += f"[{position}]"
             way.annotation = _element(way.annotation)
             way.removable = True
@@ -255,7 +255,9 @@ def _enter(way: _Way, taken: str, name: str, path: str) -> None:
     discriminator = _discriminator(models)
     if len(stored) > 1 or name == discriminator or (len(having) < len(models) and discriminator is None):
         known = " or ".join(model.__name__ for model in models)
-        raise ModelError(f"{path!r}: {taken} is {known}, and {name} belongs to which one it is; set {taken} as a whole")
+        raise ModelError(
+            f"{path!r}: {taken} may be {known}, and {name} depends on which of them it is; set {taken} as a whole"
+        )
     if len(having) < len(models) and discriminator is not None:
         choices = [choice for model in having for choice in get_args(model.model_fields[discriminator].annotation)]
         values = tuple(value for value in map(encode, choices) if value is not None)

@@ -155,7 +155,10 @@ def _sources(layout: FieldLayout, computed: Computed[Any]) -> list[_Source]:
         spec = layout.fields.get(name)
         if spec is None or spec.marker(Large) is not None:
             known = ", ".join(each for each, spec in layout.fields.items() if spec.marker(Large) is None)
-            raise ModelError(f"{layout.entity.__name__}.{computed.name} is computed of {name}, and may be of {known}")
+            raise ModelError(
+                f"{layout.entity.__name__}.{computed.name} is computed from {name}, but can only "
+                f"be computed from {known}"
+            )
         found.append(_Source(spec.attribute, coercion_for(layout.entity, name, spec.encode).coerce))
     return found
 

@@ -171,7 +171,7 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 def _reasons_of_members(kind: type, arguments: tuple[Any, ...], strict: bool) -> Iterator[str]:
     if kind in (FutureDate, FutureDatetime):
         yield (
-            f"{kind.__name__} becomes invalid as time passes, and could not be read then; declare a date or a datetime"
+            f"{kind.__name__} becomes invalid as time passes, and could no longer be read; declare a date or a datetime"
         )
     elif kind is NaiveDatetime:
         yield "times need a time zone; declare a datetime"
@@ -181,7 +181,7 @@ def _reasons_of_members(kind: type, arguments: tuple[Any, ...], strict: bool) ->
         for annotation in members.values():
             yield from _reasons(annotation, (), strict)
     elif issubclass(kind, Sequence) and inspect.isabstract(kind):
-        yield f"{kind.__name__} may be a list or a tuple, which are stored alike; declare one of them"
+        yield f"{kind.__name__} may be a list or a tuple, which are stored the same way; declare one of them"
     elif not has_encoder(kind) and issubclass(kind, Sequence | AbstractSet | Mapping) and not inspect.isabstract(kind):
         yield f"{kind.__name__} cannot be stored in an item; use a list, a tuple, a set or a dict"
     else:

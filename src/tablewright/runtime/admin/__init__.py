@@ -1,1 +1,1 @@
-"""What those who run the systems do beside health and consumers: people, search, personal data; under ``/runtime``."""
+"""Admin routes other than health and consumers: people, search, personal data; under ``/runtime``."""

@@ -1,7 +1,7 @@
 """Admin routes: health, metrics, events, consumers, and dead letters of consumers and of mail.
 
 ``/healthz`` responds while the process runs, ``/readyz`` only if the database responds and no consumer is failing. They
-and ``/metrics`` show no data of users, and are open; the rest is for the runtime's own role, which no system gives.
+and ``/metrics`` show no user data and need no token; the rest requires the runtime's own role, which no system grants.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ Admin = Annotated[Caller, allow(RUNTIME_ADMINS)]
 
 
 ConsumerName = Annotated[str, Path(max_length=200, examples=["tasks.events"])]
-Sequence = Annotated[str, Path(max_length=100, description="the number of a dead letter in its stream")]
+Sequence = Annotated[str, Path(max_length=100, description="the sequence number of a dead letter in its stream")]
 
 
 class Health(ApiModel):
@@ -60,23 +60,25 @@ class Health(ApiModel):
 
 class Readiness(ApiModel):
     status: Literal["ready", "failing"]
-    failing: dict[str, str] = Field(description="what is failing, and how", examples=[{}])
+    failing: dict[str, str] = Field(description="the components that are failing, each with its error", examples=[{}])
 
 
 class ConsumerState(ApiModel):
     name: str = Field(examples=["tasks.events"])
-    failing: str | None = Field(description="the error that it fails with", examples=[None])
-    waiting: str | None = Field(description="what it waits for, such as a mail server that is down", examples=[None])
-    dead_letters: int = Field(description="how many there are", examples=[0])
+    failing: str | None = Field(description="the error it fails with", examples=[None])
+    waiting: str | None = Field(
+        description="what it is waiting for, such as a mail server that is down", examples=[None]
+    )
+    dead_letters: int = Field(description="number of dead letters", examples=[0])
     behind_seconds: float = Field(
-        description="how many seconds ago this process had handled all changes of its shards; 0 for up to one",
+        description="seconds since this process had handled all changes of its shards; 0 for up to one",
         examples=[0],
     )
-    shards_elsewhere: int = Field(description="shards of the stream that other processes have", examples=[0])
+    shards_elsewhere: int = Field(description="number of the stream's shards that other processes read", examples=[0])
 
 
 class DeadLetterView(ApiModel):
-    sequence: str = Field(description="its number in the stream", examples=["000000000000000000042"])
+    sequence: str = Field(description="its sequence number in the stream", examples=["000000000000000000042"])
     error: str = Field(examples=["ValueError: no such template"])
     attempts: int = Field(examples=[5])
     failed_at: datetime
@@ -115,13 +117,13 @@ class EventPage(ApiModel):
 
 @router.get("/healthz", tags=["health"])
 async def healthz(_: Probe) -> Health:
-    """Whether the process runs."""
+    """Whether the process is running."""
     return Health()
 
 
 @router.get("/readyz", tags=["health"], responses={200: {"model": Readiness}, 503: {"model": Readiness}})
 async def readyz(request: Request, _: Probe) -> Response:
-    """Whether the database responds, no consumer fails and background work goes on; 503 and what is wrong, if not."""
+    """Whether the database responds, and consumers and background work are running; if not, 503 with what is wrong."""
     runtime = runtime_of(request)
     failing = _threads(request).failures()
     failing |= {each.name: "ended" for each in request.app.state.periodic if each.has_ended}
@@ -144,15 +146,15 @@ async def metrics(request: Request, _: Probe) -> Response:
 class UnreadableView(ApiModel):
     system: str = Field(examples=["tasks"])
     entity: str = Field(examples=["Task"])
-    key: str = Field(description="which item it is", examples=["task_id t-1"])
+    key: str = Field(description="the item", examples=["task_id t-1"])
     reason: str = Field(description="what is wrong with it", examples=["priority: Field required"])
-    latest: datetime = Field(description="when it was last met")
-    times: int = Field(description="how often it was met", examples=[1])
+    latest: datetime = Field(description="when it was last read")
+    times: int = Field(description="how often it was read", examples=[1])
 
 
 @router.get("/runtime/unreadable", tags=["health"])
 async def unreadable(request: Request, _: Admin) -> list[UnreadableView]:
-    """Items of all systems that could not be read since this process started, the latest of each system first."""
+    """Items that could not be read since this process started, by system, the latest first."""
     return [
         UnreadableView(
             system=name,
@@ -184,7 +186,7 @@ async def events(
 
 @router.get("/runtime/consumers", tags=["consumers"])
 async def consumers(request: Request, _: Admin) -> list[ConsumerState]:
-    """The consumers of this process: which are failing, which wait, how many dead letters they have."""
+    """The consumers of this process: which are failing, which are waiting, and how many dead letters they have."""
     threads, store = _threads(request), runtime_of(request).consumer_store
     failing, waiting, behind, elsewhere = threads.failures(), threads.waiting(), threads.behind(), threads.elsewhere()
     return [
@@ -204,7 +206,7 @@ async def consumers(request: Request, _: Admin) -> list[ConsumerState]:
 async def dead_letters(
     name: ConsumerName, request: Request, _: Admin, limit: Limit = 20, cursor: Cursor = None
 ) -> DeadLetterPage:
-    """The dead letters of a consumer, in the order of their stream."""
+    """The dead letters of a consumer, in stream order."""
     _known(request, name)
     reader = _consumer_reader(request)
     page = await asyncio.to_thread(reader.page, _dead_letters_of(name), limit=limit, cursor=cursor)
@@ -231,7 +233,7 @@ async def dead_letters(
     responses=documented(404, 409),
 )
 async def replay(name: ConsumerName, sequence: Sequence, request: Request, _: Admin) -> None:
-    """Handle a dead letter again; if that succeeds, it is deleted."""
+    """Handle a dead letter again, and delete it if that succeeds."""
     threads = _known(request, name)
     dead_letter = await asyncio.to_thread(_find_dead_letter, _consumer_reader(request), name, sequence)
     await asyncio.to_thread(threads.replay, dead_letter)
@@ -239,7 +241,7 @@ async def replay(name: ConsumerName, sequence: Sequence, request: Request, _: Ad
 
 @router.get("/runtime/mail/dead-letters")
 async def dead_mail(request: Request, _: Admin, limit: Limit = 20, cursor: Cursor = None) -> DeadMailPage:
-    """Mail that was refused for good, or by its mailbox for a day, newest first."""
+    """Mail that was permanently refused, or not accepted by its mailbox for a day, newest first."""
     reader = _consumer_reader(request)
     page = await asyncio.to_thread(reader.page, DeadMail.newest(), limit=limit, cursor=cursor)
     lookups = [MailRecord.by_recipients(each.event_id, each.recipient) for each in page.items]
@@ -267,7 +269,7 @@ async def dead_mail(request: Request, _: Admin, limit: Limit = 20, cursor: Curso
 
 @router.post("/runtime/mail/dead-letters/{id}/replay", status_code=204)
 async def replay_mail(id: str, request: Request, _: Admin) -> None:
-    """Send a message again; if the mail server accepts it, it is a dead letter no longer."""
+    """Send a message again; if the mail server accepts it, it is no longer a dead letter."""
     event_id, dot, recipient = id.rpartition(".")
     if not (event_id and dot and recipient):
         raise ResourceNotFound(f"there is no dead letter {id}")
@@ -275,7 +277,7 @@ async def replay_mail(id: str, request: Request, _: Admin) -> None:
         runtime = runtime_of(request)
         await asyncio.to_thread(runtime.mailer.on(runtime.consumer_store).replay, event_id, recipient)
     except Unavailable as error:
-        raise ServiceUnavailable(f"the message could not be sent now: {error}") from error
+        raise ServiceUnavailable(f"the message cannot be sent now: {error}") from error
 
 
 router.routes += [*people_routes.router.routes, *privacy_routes.router.routes, *search_routes.router.routes]
@@ -307,7 +309,7 @@ def _consumer_reader(request: Request) -> TolerantReader:
 def _known(request: Request, name: str) -> ConsumerThreads:
     threads = _threads(request)
     if name not in threads.names:
-        raise ResourceNotFound(f"there is no consumer {name}; there are {', '.join(threads.names)}")
+        raise ResourceNotFound(f"there is no consumer {name}; choose from {', '.join(threads.names)}")
     return threads
 
 

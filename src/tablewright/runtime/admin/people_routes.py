@@ -1,4 +1,4 @@
-"""People for those who run the systems: who is there, with which roles, invited, deactivated."""
+"""Admin routes for people: list them, invite them, change their roles, deactivate them."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ class Strict(ApiModel):
 class Invitation(Strict):
     person_id: Annotated[Id, Field(description="the `sub` of their tokens", examples=["u-789"])]
     email: MailAddress | None = None
-    roles: Roles = Field(description="what they may do, whatever their token says")
+    roles: Roles = Field(description="their roles, which override those of their token")
     language: InvitationLanguage = None
 
 
 class RoleChange(Strict):
-    roles: Roles | None = Field(description="these and no others, whatever the token says; null: those of the token")
+    roles: Roles | None = Field(description="exactly these roles, whatever the token says; null: those of the token")
 
 
 class PersonView(ApiModel):
@@ -52,10 +52,10 @@ class PersonView(ApiModel):
     status: PersonStatus
     roles: list[str] | None = Field(description="null: those of the token", examples=[["tasks:Admins"]])
     token_roles: list[str] = Field(
-        description="what the token had when they signed in last", examples=[["tasks:Admins"]]
+        description="the roles of their token at their last sign-in", examples=[["tasks:Admins"]]
     )
     invited_by: str | None = Field(examples=[None])
-    signed_in_at: datetime | None = Field(description="when they signed in to the applications last")
+    signed_in_at: datetime | None = Field(description="their last sign-in to the applications")
     created_at: datetime | None
 
 
@@ -78,14 +78,14 @@ def _view(person: Person) -> PersonView:
 
 @router.get("/runtime/roles", tags=["people"])
 async def roles(request: Request, _: Admin) -> list[RoleView]:
-    """The roles that there are, of all systems of this process and of the runtime."""
+    """The roles of all systems of this process, and of the runtime."""
     known = [*(role for system in request.app.state.systems for role in system.roles), RUNTIME_ADMINS]
     return [RoleView(name=role.name, system=role.system, about=role.about) for role in known]
 
 
 @router.get("/runtime/people", tags=["people"])
 async def people(request: Request, _: Admin, limit: Limit = 50, cursor: Cursor = None) -> PeoplePage:
-    """People who have signed in or were invited, by their ids."""
+    """People who have signed in or were invited, ordered by id."""
     page = await runtime_of(request).people.page(limit=limit, cursor=cursor)
     found = [_view(each) for each in page.items]
     return PeoplePage(people=found, cursor=page.cursor, unreadable=[str(error) for error in page.unreadable])
@@ -95,7 +95,7 @@ async def people(request: Request, _: Admin, limit: Limit = 50, cursor: Cursor =
 async def invite_person(
     body: Invitation, request: Request, caller: Admin, idempotency_key: IdempotencyKey = None
 ) -> PersonView:
-    """Invite somebody: whoever signs in with this `sub` has these roles."""
+    """Invite a person, who has these roles after signing in with this `sub`."""
     responder = Responder(_view, caller.user_id, idempotency_key, PersonView.model_validate)
     invite = runtime_of(request).people.invite
     return await invite(body.person_id, body.email, body.roles, responder, admin=caller, language=body.language)
@@ -103,7 +103,7 @@ async def invite_person(
 
 @router.get("/runtime/people/{person_id}", tags=["people"], responses=documented(404))
 async def get_person(person_id: Id, request: Request, _: Admin, reading: Reading) -> PersonView:
-    """Somebody."""
+    """A person."""
     return _view(reading.of(await runtime_of(request).people.get(person_id)))
 
 
@@ -111,21 +111,21 @@ async def get_person(person_id: Id, request: Request, _: Admin, reading: Reading
 async def change_roles(
     person_id: Id, body: RoleChange, request: Request, caller: Admin, changing: Changing
 ) -> PersonView:
-    """Give somebody these roles and no others, in all systems; or those of their token again."""
+    """Give a person exactly these roles, in all systems; or go back to those of their token."""
     change = runtime_of(request).people.change_roles
     return _view(changing.of(await change(person_id, body.roles, admin=caller, seen=changing.seen)))
 
 
 @router.post("/runtime/people/{person_id}/deactivate", tags=["people"], responses=documented(403, 404, 409))
 async def deactivate_person(person_id: Id, request: Request, caller: Admin, changing: Changing) -> PersonView:
-    """Have every system refuse somebody, from the next request on."""
+    """Deactivate a person: every system refuses them from the next request on."""
     deactivate = runtime_of(request).people.deactivate
     return _view(changing.of(await deactivate(person_id, admin=caller, seen=changing.seen)))
 
 
 @router.post("/runtime/people/{person_id}/activate", tags=["people"], responses=documented(404, 409))
 async def activate_person(person_id: Id, request: Request, caller: Admin, changing: Changing) -> PersonView:
-    """Admit somebody again."""
+    """Reactivate a person."""
     activate = runtime_of(request).people.activate
     return _view(changing.of(await activate(person_id, admin=caller, seen=changing.seen)))
 
@@ -134,5 +134,5 @@ async def activate_person(person_id: Id, request: Request, caller: Admin, changi
 async def person_audit(
     person_id: Id, request: Request, _: Admin, limit: Limit = 50, cursor: Cursor = None
 ) -> AuditPage:
-    """Who changed what of somebody, when and by which call, newest first."""
+    """The audit of a person: who changed what, when and by which call, newest first."""
     return await runtime_of(request).people.audit(person_id, limit=limit, cursor=cursor)

@@ -1,4 +1,4 @@
-"""Personal data for those who run the systems: find it, export it, erase it; one person at a time."""
+"""Admin routes for personal data: find, export and erase it; one person at a time."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ class PrivacyJobView(ApiModel):
     items_read: int = Field(examples=[1200])
     begun_at: datetime
     failed: str | None = Field(examples=[None])
-    pseudonym: str | None = Field(description="what stands for somebody who was erased", examples=["erased-1f3a"])
-    ids: list[str] = Field(description="what the systems know them by", examples=[["ada"]])
+    pseudonym: str | None = Field(description="replaces the ids of a person who was erased", examples=["erased-1f3a"])
+    ids: list[str] = Field(description="the ids by which the systems know them", examples=[["ada"]])
     findings: list[FindingView]
-    kept_elsewhere: list[str] = Field(examples=[["streams keep the items as they were for 24 hours"]])
+    kept_elsewhere: list[str] = Field(examples=[["streams keep the previous items for 24 hours"]])
 
     @classmethod
     def of(cls, job: PrivacyJob) -> PrivacyJobView:
@@ -77,22 +77,22 @@ def _fields(finding: Any) -> dict[str, Any]:
 
 @router.get("/runtime/privacy", tags=["privacy"], responses=documented(404))
 async def privacy_job(request: Request, _: Admin) -> PrivacyJobView:
-    """The latest work on somebody's data: how far it is, or what was found where and what was done."""
+    """The latest work on personal data: its progress, or what was found where and what was done."""
     job = runtime_of(request).privacy.job
     if job is None:
-        raise ResourceNotFound("nobody's data was worked on since this process started")
+        raise ResourceNotFound("no personal data has been found or erased since this process started")
     return PrivacyJobView.of(job)
 
 
 @router.post("/runtime/privacy/{person_id}/find", status_code=202, tags=["privacy"], responses=documented(409))
 async def find_personal_data(person_id: Id, request: Request, caller: Admin) -> PrivacyJobView:
-    """Begin to find everything that is about somebody, was written by them or names them; nothing is changed."""
+    """Start finding everything that is about a person, was written by them or mentions them; nothing is changed."""
     return PrivacyJobView.of(runtime_of(request).privacy.begin("find", person_id, by=caller.user_id))
 
 
 @router.post("/runtime/privacy/{person_id}/erase", status_code=202, tags=["privacy"], responses=documented(409))
 async def erase_personal_data(person_id: Id, request: Request, caller: Admin) -> PrivacyJobView:
-    """Begin to delete what is about somebody, and to replace them everywhere else; there is no way back."""
+    """Start deleting what is about a person, and replacing them everywhere else; this cannot be undone."""
     if person_id == caller.user_id:
         raise StateConflict("you cannot erase yourself; another admin can do that")
     return PrivacyJobView.of(runtime_of(request).privacy.begin("erase", person_id, by=caller.user_id))
@@ -100,8 +100,8 @@ async def erase_personal_data(person_id: Id, request: Request, caller: Admin) ->
 
 @router.get("/runtime/privacy/{person_id}/export", tags=["privacy"], responses=documented(404))
 async def export_personal_data(person_id: Id, request: Request, _: Admin) -> PersonalExport:
-    """What was found last, if it is of this person: every item, by system and entity."""
+    """What was found last, if it was for this person: every item, by system and entity."""
     job = runtime_of(request).privacy.job
     if job is None or job.report is None or job.action != "find" or job.person != person_id:
-        raise ResourceNotFound(f"the data of {person_id} was not found yet; POST /runtime/privacy/{person_id}/find")
+        raise ResourceNotFound(f"no data of {person_id} was collected yet; POST /runtime/privacy/{person_id}/find")
     return PersonalExport(person=person_id, ids=list(job.report.ids), items=job.report.items)

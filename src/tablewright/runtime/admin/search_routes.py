@@ -1,4 +1,4 @@
-"""The search index for those who run the systems: how complete it is, and making it again."""
+"""Admin routes for the search index: how complete it is, and rebuilding it."""
 
 from __future__ import annotations
 
@@ -24,12 +24,10 @@ Admin = Annotated[Caller, allow(RUNTIME_ADMINS)]
 
 class SearchIndexState(ApiModel):
     system: str = Field(examples=["tasks"])
-    documents: int = Field(description="how many there are", examples=[3])
-    is_building: bool = Field(
-        description="whether it is being made, so that something may be missing", examples=[False]
-    )
-    failing: str | None = Field(description="the error that the last rebuild failed with", examples=[None])
-    behind_seconds: float = Field(description="how far it is behind the tables; 0 for up to a second", examples=[0])
+    documents: int = Field(description="number of documents", examples=[3])
+    is_building: bool = Field(description="whether it is being rebuilt, so results may be missing", examples=[False])
+    failing: str | None = Field(description="the error of the last rebuild, if it failed", examples=[None])
+    behind_seconds: float = Field(description="how many seconds it is behind the tables; 0 for up to one", examples=[0])
 
 
 @router.get("/runtime/search", tags=["search"], responses=documented(501))
@@ -58,8 +56,8 @@ async def rebuild_search_index(
     request: Request,
     _: Admin,
 ) -> None:
-    """Make the search index of a system again from its tables; searches go on meanwhile."""
+    """Rebuild the search index of a system from its tables; searches continue meanwhile."""
     search = search_of(request)
     if system not in search.systems:
-        raise ResourceNotFound(f"{system} has nothing to search; there are {', '.join(search.systems)}")
+        raise ResourceNotFound(f"{system} has nothing to search; choose from {', '.join(search.systems)}")
     search.rebuild_soon(system)

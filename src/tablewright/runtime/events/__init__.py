@@ -1,1 +1,1 @@
-"""Events that follow from committed writes, and EventBridge as one of their subscribers."""
+"""Events derived from committed writes, and EventBridge as one of their subscribers."""

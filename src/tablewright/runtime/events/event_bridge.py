@@ -1,7 +1,6 @@
 """A subscriber that forwards events to Amazon EventBridge.
 
-The bus gets each event at least once, with its id in the detail (``eventId``), so that its consumers can recognise a
-repeated one.
+The bus gets each event at least once, with its id in the detail (``eventId``), so that consumers can recognise repeats.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ _WRONG = frozenset({"InvalidArgument", "MalformedDetail"})
 
 
 class EventRefused(Exception):
-    """The bus rejects an event, and always will."""
+    """The bus permanently rejects an event."""
 
 
 def event_bridge(bus: str, region: str | None, endpoint: str | None = None) -> Handler:

@@ -1,14 +1,14 @@
-"""Events: what happened because of committed writes, for subscribers.
+"""Events: derived from committed writes, for subscribers.
 
     table's stream ──▶ publisher ──▶ events table ──▶ its stream ──▶ subscribers: mail, EventBridge, ...
                        (exactly once, by                 (each has a checkpoint, retries
                         the consumer's checkpoint)        and dead letters of its own)
 
-A publisher turns changes into events and stores them in the same transaction as its checkpoint: there is an event
-exactly if the write was committed, whatever crashes. All of an event is derived from its change: where a change is read
-again, its event is put over itself, which no subscriber sees. Subscribers get every event, or those that they filter
-for (``event_filter``), at least once, and have to tolerate repetition; in order, as long as the stream has one shard at
-a time.
+A publisher turns changes into events and stores them in the same transaction as its checkpoint: an event exists if and
+only if the write was committed, even after a crash. An event is derived entirely from its change: if a change is read
+again, the same event overwrites itself, and no subscriber sees that. Subscribers get every event, or those that they
+filter for (``event_filter``), at least once, so they must tolerate repeats; in order, as long as the stream has one
+shard at a time.
 """
 
 from __future__ import annotations
@@ -70,13 +70,13 @@ PUBLISH_EVENT = Write("publish event", ItemWrite(Event, "put"), about="by the co
 
 
 def event_id(source: str, type_: str, change: AnyChange, number: int = 0) -> str:
-    """The id of an event: the same however often its change is read."""
+    """The id of an event, which is the same each time its change is read."""
     text = "\x00".join([source, type_, change.sequence, str(sorted(change.key.items())), str(number)])
     return sha256(text.encode()).hexdigest()[:32]
 
 
 def publisher(source: str, translate: Translate, count: Callable[[str], Any] = lambda type_: None) -> Handler:
-    """A handler that stores the events that follow from changes: ``translate`` gives (type, detail) for each.
+    """A handler that stores the events derived from changes: ``translate`` returns (type, detail) for each.
 
     ``count`` is called with the type of each event that is about to be stored.
     """
@@ -100,7 +100,7 @@ def publisher(source: str, translate: Translate, count: Callable[[str], Any] = l
 
 
 def event_filter(source: str, types: Collection[str]) -> ChangeFilter:
-    """That a subscriber wants events of one source and some types: it is not even shown the others."""
+    """A filter for events of one source and some types; the subscriber is not called for others."""
     sources, kinds = {"S": source}, [{"S": type_} for type_ in types]
 
     def wanted(change: RawChange) -> bool:

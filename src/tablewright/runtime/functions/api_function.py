@@ -1,7 +1,7 @@
 """The function that answers requests, as API Gateway's HTTP API sends them (payload format 2.0).
 
 Mangum turns an event into a request and a response into what API Gateway expects; the application is the one that
-``tablewright up`` serves. Its lifespan is not used: tables are there, and consumers are functions of their own.
+``tablewright up`` serves. Its lifespan is not used: the tables exist already, and consumers are functions of their own.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The function that records what SES says about mail: bounces, complaints and rejections, by way of SNS.
+"""The function that records what SES reports about mail: bounces, complaints and rejections, through SNS.
 
-A message has its record's name in a tag (``SesTransport``). The record of one that came back for good says so, as that
-of one that a mail server refuses at once; what comes back for now (a full mailbox) is SES's to send again.
+A message has its record's name in a tag (``SesTransport``). A permanent bounce is recorded like a refusal by a mail
+server; after a temporary one (a full mailbox), SES itself retries.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _log = logging.getLogger(__name__)
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    """Record what came back."""
+    """Record bounced mail."""
     mailer = process().runtime.mailer
     for record in event["Records"]:
         notice = json.loads(record["Sns"]["Message"])
@@ -30,7 +30,7 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
             continue
         event_id, _, recipient = str(names[0]).rpartition(".")
         if not mailer.came_back(event_id, recipient, reason):
-            _log.warning("mail came back that is not known here", extra={"event_id": event_id})
+            _log.warning("bounced mail is unknown here", extra={"event_id": event_id})
     return {}
 
 

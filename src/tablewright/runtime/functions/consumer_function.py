@@ -1,4 +1,4 @@
-"""The function of a consumer: Lambda reads the stream, keeps the place in it, and calls with batches of records."""
+"""The function of a consumer: Lambda reads the stream, tracks the position, and calls it with batches of records."""
 
 from __future__ import annotations
 
@@ -35,11 +35,13 @@ def _spec(here: FunctionProcess, name: str) -> ConsumerSpec:
     for spec in here.system.consumers(here.runtime, here.service):
         if spec.name == name:
             return spec
-    raise ServiceUnavailable(f"{here.system.name} has no consumer {name}; write the stack of this version again")
+    raise ServiceUnavailable(
+        f"{here.system.name} has no consumer {name}; run `tablewright deploy` again for this version"
+    )
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    """Handle a batch of records. What it fails on becomes a dead letter of the consumer, after its retries."""
+    """Handle a batch of records. A record that still fails after the retries becomes a dead letter of the consumer."""
     return _consumer().on_lambda(event, context, dead_letters=True)
 
 

@@ -1,6 +1,6 @@
-"""The application of a function: the routes of its system, and those of the runtime when somebody asks for them.
+"""The application of a function: the routes of its system, and those of the runtime once one is requested.
 
-Most functions are never asked for metrics, people or dead letters, and what these need is a quarter of the start.
+Most functions are never asked for metrics, people or dead letters, and importing these takes a quarter of the start.
 """
 
 from __future__ import annotations

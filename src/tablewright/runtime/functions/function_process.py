@@ -1,7 +1,7 @@
 """What the functions share: the system that the environment names, opened when the process starts.
 
-A process that is called again has everything open. What cannot be done in a function is left to what can: responses
-without an end end at once, and no thread goes on between two calls, as the process is frozen then.
+Later calls of a process find everything open. Some things do not work in a function: endless responses end at once, and
+no thread runs between two calls, as the process is frozen then.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class FunctionProcess:
 
 
 def variable(name: str) -> str:
-    """A variable that the stack gives to every function of its kind."""
+    """An environment variable that the stack sets for every function of its kind."""
     value = os.environ.get(PREFIX + name)
     if not value:
         raise SettingsError(f"a function needs {PREFIX}{name}, which `tablewright deploy` writes into its stack")
@@ -75,7 +75,7 @@ def process() -> FunctionProcess:
 
 
 def secret(secret_id: str, region: str, endpoint: str | None = None) -> str:
-    """A secret of Secrets Manager: one request, for which a whole client would take longer to be made."""
+    """A secret of Secrets Manager, by one request: creating a whole client would take longer."""
     url = endpoint or f"https://secretsmanager.{region}.amazonaws.com"
     body = json.dumps({"SecretId": secret_id}).encode()
     status, answer = _post(url, body, _signed(urlsplit(url).netloc, body, region))

@@ -1,6 +1,6 @@
 """Requests as events of API Gateway's HTTP API (payload format 2.0), and responses as it reads them.
 
-API Gateway's own part, for functions that run on this machine and for tests.
+This is API Gateway's part, for functions that run on this machine and for tests.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def http_event(
 
 
 def http_response(answer: Mapping[str, Any]) -> tuple[int, list[tuple[str, str]], bytes]:
-    """Status, headers and body of what a function answered."""
+    """Status, headers and body of a function's response."""
     body = answer.get("body") or ""
     content = base64.b64decode(body) if answer.get("isBase64Encoded") else str(body).encode()
     headers = [(name, str(value)) for name, value in (answer.get("headers") or {}).items()]

@@ -4,8 +4,8 @@
         functions.add("Api", "tablewright.runtime.functions.api_function.handler", variables)
         functions.call("Api", event)
 
-``call`` is what Lambda's Invoke is: an event goes to a process of the function, and its response comes back. A function
-has one process, which handles one event after the other, as one of Lambda's does.
+``call`` corresponds to Lambda's Invoke: it sends an event to a process of the function and returns its response. A
+function has one process, which handles one event at a time, like an execution environment of Lambda.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 class LocalFunctions:
-    """Functions by name; they end with it."""
+    """Functions by name; they end when it is closed."""
 
     def __init__(self) -> None:
         self._functions: dict[str, _Function] = {}
@@ -163,7 +163,7 @@ class LocalFunctions:
             function.stop()
 
     def add(self, name: str, handler: str, variables: Mapping[str, str], command: list[str] | None = None) -> None:
-        """Start a function; ``command`` is another process that speaks the runtime interface, such as a package's."""
+        """Start a function; ``command`` runs another process with the runtime interface, such as a package's."""
         self._functions[name] = _Function(name, handler, variables, command)
 
     @property

@@ -2,8 +2,8 @@
 
     python -m tablewright.runtime.functions.runtime_interface tablewright.runtime.functions.api_function.handler
 
-Lambda's own Python has this built in. An image that runs as a function brings it along, and so does what runs functions
-on this machine (``local_functions``). ``AWS_LAMBDA_RUNTIME_API`` is where events come from.
+Lambda's own Python has this built in. An image that runs as a function includes it, and so does ``local_functions``,
+which runs functions on this machine. ``AWS_LAMBDA_RUNTIME_API`` is where events come from.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _WAITS = None
 
 @dataclass(frozen=True, slots=True)
 class InvocationContext:
-    """What a handler is told of the call, as far as ours ask."""
+    """What a handler knows about the call: the part of Lambda's context that ours use."""
 
     aws_request_id: str
     deadline_ms: int

@@ -23,11 +23,13 @@ def _work() -> Periodic:
     for each in here.system.background(here.runtime, here.service):
         if isinstance(each, Periodic) and each.name == name:
             return each
-    raise ServiceUnavailable(f"{here.system.name} has no schedule {name}; write the stack of this version again")
+    raise ServiceUnavailable(
+        f"{here.system.name} has no schedule {name}; run `tablewright deploy` again for this version"
+    )
 
 
 def handler(event: Any, context: Any) -> dict[str, Any]:
-    """Do what is due, until shortly before the call has to end."""
+    """Do the work that is due, until shortly before the call has to end."""
     end = time.monotonic() + max(0.0, context.get_remaining_time_in_millis() / 1000 - _TO_STOP)
     _work().turn(lambda: time.monotonic() >= end)
     return {}

@@ -1,4 +1,4 @@
-"""What an application's OpenAPI document has beyond FastAPI's own: problems, tokens, conditions, examples.
+"""What an application's OpenAPI document adds to FastAPI's: problems, tokens, conditions, examples.
 
 problems      every refusal is one (RFC 9457), in place of FastAPI's errors
 tokens        which calls need one
@@ -92,12 +92,12 @@ def _describe_conditions(operation: dict[str, Any]) -> None:
     if not headers & {IF_MATCH, IF_NONE_MATCH}:
         return
     responses = operation["responses"]
-    tag = {"description": "what If-Match and If-None-Match take", "schema": {"type": "string"}}
+    tag = {"description": "for If-Match and If-None-Match", "schema": {"type": "string"}}
     for status, response in responses.items():
         if status.startswith("2") and "content" in response:
             response["headers"] = {"ETag": tag}
     if IF_NONE_MATCH in headers:
-        responses["304"] = {"description": "The caller has it already", "headers": {"ETag": tag}}
+        responses["304"] = {"description": "Not modified: the caller has this version", "headers": {"ETag": tag}}
     if IF_MATCH in headers:
         responses |= {str(status): response for status, response in documented(412).items()}
 

@@ -1,4 +1,4 @@
-"""The application: systems under their names, and what all of them need around them.
+"""The application: systems under their names, and the routes and pages that they share.
 
 /                      the applications, or without their screens the start page of the APIs
 /api                   start page of the APIs
@@ -6,7 +6,7 @@
 /healthz /readyz /metrics
 /problems/{kind}       what a kind of problem means
 /runtime/...           events, consumers and dead letters, for runtime:Admins; /runtime/docs, /runtime/openapi.json
-/<system>/...          a system; /<system>/docs is its API page, to which /<system> leads,
+/<system>/...          a system; /<system>/docs is its API page, where /<system> redirects,
                        /<system>/openapi.json its description
 """
 
@@ -49,7 +49,8 @@ _log = logging.getLogger(__name__)
 
 
 class Screens(Protocol):
-    """Screens: ASGI applications by the first step of their paths, such as ``app``, and what runs as long as they do.
+    """Screens: ASGI applications by the first segment of their paths, such as ``app``, and what runs as long as they
+    do.
 
     No system has the name of one of them.
     """
@@ -72,7 +73,7 @@ def application(
 ) -> ASGIApp:
     """The ASGI application of some systems. Its lifespan runs the consumers, and closes the runtime at the end.
 
-    ``services`` are those of the systems, by name, if they have been made before; ``make_screens`` adds screens.
+    ``services`` are those of the systems, by name, if they exist already; ``make_screens`` adds screens.
     """
     if services is None:
         services = services_of(runtime, systems)
@@ -120,7 +121,7 @@ def application(
 
 
 def runtime_application(runtime: Runtime, systems: Sequence[System], services: Mapping[str, Any]) -> ASGIApp:
-    """What an application has beside its systems: health, metrics, pages, admin routes. It runs nothing."""
+    """What an application has besides its systems: health, metrics, pages, admin routes. It runs nothing."""
     app = _runtime_routes(runtime, systems, services, *_work_beside_requests(runtime, systems, services))
     return with_cors(runtime, CompiledRoutes(app))
 
@@ -185,9 +186,9 @@ async def _at_once(stops: Sequence[Callable[[], None]]) -> None:
 async def prepare(runtime: Runtime, systems: Sequence[System]) -> None:
     """Create missing tables, and bring others in line with the design; once for a runtime.
 
-    On an endpoint, tables that are there are taken as they are, unless ``ensure_tables`` is set: to describe a table is
-    more than a process that serves may do. Before any is made there, what the endpoint lacks of DynamoDB is named;
-    SettingsError if a system cannot work without it.
+    On an endpoint, existing tables are used as they are, unless ``ensure_tables`` is set: a serving process need not be
+    allowed to describe tables. Before any is created there, features of DynamoDB that the endpoint lacks are logged;
+    SettingsError if a system cannot work without one.
     """
     settings = runtime.settings
     if runtime.is_prepared:

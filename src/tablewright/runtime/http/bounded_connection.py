@@ -1,10 +1,10 @@
-"""uvicorn's connections, with bounds for clients that are slow or never finish.
+"""uvicorn's connections, with limits for clients that are slow or never finish.
 
-uvicorn ends a connection that is idle after a response, and nothing else: a request may take as long as it likes to
-arrive, its head may be of any size, and a client may leave its response unread forever. All of that is bounded here.
-What a request body may weigh is the application's business (see ``gate``).
+uvicorn only ends a connection that is idle after a response: a request may take any time to arrive, its head may have
+any size, and a client may leave its response unread for ever. All of that is limited here. The size of a request body
+is limited by the application (see ``gate``).
 
-    nothing, or part of a head       head_seconds, then 408 (or no word, if nothing was sent)
+    nothing, or part of a head       head_seconds, then 408 (no response if nothing was sent)
     a head, or trailers, too long    more than head_bytes, then 400
     part of a body                   body_pause without a byte, or body_seconds in all, then 408
     a response that is not read      write_seconds without progress, then the connection is cut
@@ -47,12 +47,12 @@ class ConnectionLimits:
 
 
 def bounded(limits: ConnectionLimits) -> Any:
-    """What uvicorn makes connections with: ``uvicorn.Config(app, http=bounded(ConnectionLimits()))``."""
+    """The connection class for uvicorn: ``uvicorn.Config(app, http=bounded(ConnectionLimits()))``."""
     return partial(BoundedConnection, limits)
 
 
 class BoundedConnection(HttpToolsProtocol):
-    """A connection to a client whose time and head are bounded."""
+    """A connection with limits on its time and on the size of the head."""
 
     def __init__(self, limits: ConnectionLimits, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)

@@ -1,18 +1,18 @@
-"""Compiled routes: what an endpoint needs is worked out once, with its first request, instead of for every one.
+"""Compiled routes: what an endpoint needs is computed once, at its first request, and not for every request.
 
 FastAPI tries one route after the other, solves the tree of dependencies again for each request, and passes the response
 through several layers: together more than the database's part of most requests. The routes of a system need little of
 that: path, query and header parameters, one JSON body, and dependencies that are coroutines. ``CompiledRoutes`` reads
 the signatures of such endpoints as FastAPI does, validates with Pydantic, and finds a route by the steps of its path.
-FastAPI has all the rest: other routes (which come after these), unknown paths and methods, and OpenAPI.
+FastAPI handles everything else: other routes (which come after these), unknown paths and methods, and OpenAPI.
 
     app = CompiledRoutes(FastAPI(routes=router.routes))     an ASGI application with the responses of the one inside it
 
     /tickets/{ticket_id} ──▶ Route: steps ──▶ Call: dependencies, parameters ──▶ body ──▶ endpoint ──▶ JSON
 
-Two differences are meant. Dependencies run before the body is read: nothing is read for a caller who has no token. And
-nothing is taken for what it is not: where FastAPI reads ``true`` or ``"5"`` as a number, ``1`` as a flag and ``0`` as a
-date, these are refused.
+Two differences are intended. Dependencies run before the body is read, so nothing is read for a caller without a token.
+And values are not coerced: FastAPI reads ``true`` or ``"5"`` as a number, ``1`` as a flag and ``0`` as a date; here
+they are refused.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _REQUIRED: Any = object()
 
 
 class CompiledRoutes:
-    """An application whose ordinary routes are compiled, in front of the FastAPI application that has all of them."""
+    """An application whose ordinary routes are compiled, in front of the FastAPI application with all routes."""
 
     def __init__(self, app: FastAPI) -> None:
         self._app = app

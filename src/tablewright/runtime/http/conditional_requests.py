@@ -8,8 +8,8 @@
     async def change(ticket_id: UUID, body: Change, desk: Desk, changing: Changing) -> TicketView:
         return _view(changing.of(await desk.change(ticket_id, body.status, changing.seen)))
 
-The ETag is left in the state of the request, and the gate adds it to the response. ``api_description`` tells OpenAPI
-of the headers and the statuses of every route that takes one of the two.
+The ETag is put into the state of the request, and the gate adds it to the response. ``api_description`` adds the
+headers and statuses to the OpenAPI description of every route that takes one of the two.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ IF_NONE_MATCH = "If-None-Match"
 _TAG = re.compile(r'(W/)?"([^"]*)"')
 _TAGS = matching(
     r'^[ \t]*(\*|(W/)?"[^"]*"([ \t]*,[ \t]*(W/)?"[^"]*")*)[ \t]*$',
-    'use an ETag as it was sent, in its quotes: "5-1a2b"; or * for whatever there is',
+    'use an ETag as it was sent, in its quotes: "5-1a2b"; or * for any state',
 )
 _MAX_LENGTH = 2_000
 
 
 class NotModified(Exception):
-    """The caller has what would be sent."""
+    """The caller already has what would be sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ async def _reading(
         Header(
             alias=IF_NONE_MATCH,
             max_length=_MAX_LENGTH,
-            description="the ETag of what the caller has: 304 without a body, if it has not changed",
+            description="the ETag of what the caller has: the response is 304 without a body if it has not changed",
         ),
     ] = None,
 ) -> _Reading:
@@ -103,7 +103,9 @@ async def _changing(
             alias=IF_MATCH,
             max_length=_MAX_LENGTH,
             pattern=_TAGS,
-            description="the ETag of what the change is based on, in quotes: 412 if it has changed since",
+            description=(
+                "the ETag of what the change is based on, in quotes: the response is 412 if it has changed since"
+            ),
         ),
     ] = None,
 ) -> _Changing:
@@ -116,6 +118,6 @@ async def _changing(
 
 
 Reading = Annotated[_Reading, Depends(_reading)]
-"""A dependency: how one thing is shown to a caller who may have it already."""
+"""A dependency: shows one thing to a caller who may have it already."""
 Changing = Annotated[_Changing, Depends(_changing)]
-"""A dependency: how one thing is changed by a caller who may say what he saw of it."""
+"""A dependency: changes one thing for a caller who may send the ETag of what they saw."""

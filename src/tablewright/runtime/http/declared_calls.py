@@ -1,13 +1,13 @@
 """The calls of a system, as its routes declare them: ``calls_of(system)``.
 
-A route says who may make its call by one parameter:
+A route declares who may make its call with one parameter:
 
-    caller: Annotated[Caller, allow(AGENTS, ADMINS)]     those who have one of the roles
-    _: Public                                            anybody, without a token; limited by address
+    caller: Annotated[Caller, allow(AGENTS, ADMINS)]     callers with one of the roles
+    _: Public                                            anyone, without a token; limited by address
     _: Probe                                             the same without a limit, for probes and pages
 
-A route that says nothing, or names a role of another system, is an error when the application is made: nothing is
-served that nobody decided on. The matrix in the documentation, its test over HTTP and pages are made from these calls.
+A route without such a parameter, or with a role of another system, is an error when the application is created: no call
+is open by oversight. The matrix in the documentation, its test over HTTP and pages are made from these calls.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ __all__ = ["calls_of", "runtime_calls"]
 
 
 class UndeclaredCall(TypeError):
-    """A route that does not say who may call it, or says it with roles that its system does not have."""
+    """A route that does not declare who may call it, or names roles that its system does not have."""
 
 
 def calls_of(system: System) -> tuple[Call, ...]:
-    """The calls of a system, in the order of its routes; UndeclaredCall if one does not say who may make it."""
+    """The calls of a system, in the order of its routes; UndeclaredCall if one does not declare who may make it."""
     return _calls(system.name, system.roles, system.router.routes)
 
 
 def runtime_calls(routes: Sequence[Any] | None = None) -> tuple[Call, ...]:
-    """The calls of the runtime itself: admin routes, probes and pages; those of its usual routes, or of some."""
+    """The calls of the runtime itself: admin routes, probes and pages; of all its routes, or of some."""
     if routes is None:
         from tablewright.runtime.admin import admin_routes
         from tablewright.runtime.http import html_pages
@@ -50,15 +50,15 @@ def _calls(system: str, roles: Iterable[Role], routes: Sequence[Any]) -> tuple[C
     for route in routes:
         if not isinstance(route, APIRoute | APIWebSocketRoute):
             raise UndeclaredCall(
-                f"{system}: {route!r} is no route of an APIRouter; add its routes to the router itself"
+                f"{system}: {route!r} is not a route of an APIRouter; add its routes to the router itself"
             )
         methods = sorted(route.methods or ()) if isinstance(route, APIRoute) else ["WEBSOCKET"]
         where = f"{methods[0]} {route.path} of {system}"
         grants = _declared(route.endpoint, route.dependencies)
         if grants is None:
             raise UndeclaredCall(
-                f"{where} does not say who may call it: give {route.name} the parameter `caller: Annotated[Caller, "
-                f"allow(...)]` with roles of {system} ({_names(known)}), or `_: Public` if it is for everybody"
+                f"{where} does not declare who may call it: give {route.name} the parameter `caller: Annotated[Caller, "
+                f"allow(...)]` with roles of {system} ({_names(known)}), or `_: Public` if it is for everyone"
             )
         unknown = {grant.role for grant in grants} - known
         if unknown:

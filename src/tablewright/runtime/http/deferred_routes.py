@@ -1,13 +1,13 @@
-"""Routes that FastAPI makes when somebody needs them, instead of when their module is imported.
+"""Routes that FastAPI builds when they are first needed, instead of when their module is imported.
 
 FastAPI builds validators for the parameters, the body and the responses of every route as it is declared: most of the
-start of a process that has fifty of them, and answers two. ``DeferredRoute`` keeps what its declaration says and makes
-the rest when it is first asked for: with the first request for it, or for the OpenAPI document.
+start of a process that has fifty of them, and answers two. ``DeferredRoute`` keeps the declaration and builds the rest
+on first use: with the first request for it, or for the OpenAPI document.
 
     router = APIRouter(route_class=DeferredRoute)
 
-It is FastAPI's own hook for classes of routes. What is wrong with a declaration is then found with the first OpenAPI
-document, which tests make of every application.
+This is FastAPI's own hook for route classes. Errors in a declaration are then found with the first OpenAPI document,
+which tests make of every application.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MATCHING = frozenset({"path_regex", "path_format", "param_convertors"})
 
 
 class DeferredRoute(APIRoute):
-    """A route of which path, methods, name, endpoint and dependencies are known at once, and the rest on demand."""
+    """A route whose path, methods, name, endpoint and dependencies are known at once, and the rest on demand."""
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
         self.path = path

@@ -46,17 +46,17 @@ def _authorization(request: HTTPConnection) -> str | None:
 
 
 SIGNED_IN = "tablewright.caller"
-"""The key of a scope that has the caller of a request: of calls that the screens of this process make for somebody who
-signed in. No server puts anything there, so that it cannot come from outside."""
+"""The key in a scope that has the caller of a request, for calls that the screens of this process make for a signed-in
+user. No server sets it, so it cannot come from outside."""
 GRANTS = "grants"
-"""The attribute of a dependency that says whom it lets through: what ``declared_calls`` reads."""
+"""The attribute of a dependency that says whom it admits; ``declared_calls`` reads it."""
 
 
 def allow(*granted: Role | Grant) -> Any:
-    """A dependency: the caller, who has to have one of the roles.
+    """A dependency: the caller, who must have one of the roles.
 
-    It is for routes and web sockets, and the one place where callers are checked: the token, the rate limit, the roles
-    (of the token, or of ``people``), the deny list, and what the system itself knows of the caller (``System.admit``).
+    It is for routes and web sockets, and the only place where callers are checked: the token, the rate limit, the roles
+    (of the token, or of ``people``), the deny list, and the system's own check (``System.admit``).
     """
     grants = tuple(each if isinstance(each, Grant) else Grant(each) for each in granted)
     roles = tuple(grant.role for grant in grants)
@@ -104,9 +104,9 @@ async def _probe() -> None:
 setattr(_public, GRANTS, ())
 setattr(_probe, GRANTS, ())
 Public = Annotated[None, Depends(_public)]
-"""A dependency: the call is open to everybody, without a token; each address may make so many."""
+"""A dependency: the call is open to everyone, without a token; the rate is limited by address."""
 Probe = Annotated[None, Depends(_probe)]
-"""A dependency: the call is open to everybody, without a limit: probes and pages, which show no data of users."""
+"""A dependency: the call is open to everyone, without a limit: probes and pages, which show no user data."""
 
 IdempotencyKey = Annotated[
     str | None,
@@ -120,7 +120,7 @@ IdempotencyKey = Annotated[
 ]
 """The header `Idempotency-Key` of a request, if it has one."""
 # A cursor has a position for each shard that is read.
-Cursor = Annotated[str | None, Query(max_length=16_384, description="the `cursor` of the page before this one")]
+Cursor = Annotated[str | None, Query(max_length=16_384, description="the `cursor` of the previous page")]
 """The query parameter `cursor` of a list, if it has one."""
-Limit = Annotated[int, Query(ge=1, le=100, description="how many at most")]
-"""The query parameter `limit`: how many items a page has at most."""
+Limit = Annotated[int, Query(ge=1, le=100, description="maximum number of items")]
+"""The query parameter `limit`: the maximum number of items of a page."""

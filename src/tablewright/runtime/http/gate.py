@@ -1,11 +1,11 @@
-"""The gate: what every request passes through on its way to a system, and every response on its way back.
+"""The gate, which every request to a system and every response passes through.
 
     system         chosen by the first step of the path
     ETag           of one thing that is shown or changed (``conditional_requests``)
-    request id     taken from X-Request-Id if it is a plain one, else made; in every response and log line
-    body           no larger than allowed; how long it may take is the connection's business (``bounded_connection``)
+    request id     taken from X-Request-Id if that is a plain one, otherwise generated; in every response and log line
+    body           no larger than allowed; its time is limited by the connection (``bounded_connection``)
     HEAD           answered as a GET, without the body
-    caching        of nothing, unless a response says otherwise: it may be somebody's data
+    caching        disabled unless a response says otherwise: it may be personal data
     log, metrics   one line and one count for each request, by route template, never by path
 
 One ASGI layer does all of it, because each layer costs every request.
@@ -39,10 +39,10 @@ _log = logging.getLogger("tablewright.access")
 
 
 class Gate:
-    """The ASGI layer around all systems."""
+    """The ASGI middleware around all systems."""
 
     def __init__(self, app: ASGIApp, systems: Mapping[str, ASGIApp], *, metrics: Metrics, max_body: int) -> None:
-        """``systems`` are applications by the first step of their paths; ``app`` has all other paths."""
+        """``systems`` are applications by the first segment of their paths; ``app`` has all other paths."""
         self._app = app
         self._systems = systems
         self._metrics = metrics
@@ -87,7 +87,7 @@ class Gate:
                 _log.error("request failed", exc_info=error, extra={"request_id": exchange.request_id})
                 response = problem(
                     "internal",
-                    "an unexpected error occurred; the log has it under this request id",
+                    "an unexpected error occurred; find it in the log by this request id",
                     exchange.request_id,
                 )
                 await response(scope, receive, exchange.send)
@@ -197,7 +197,7 @@ def _request_id(given: bytes | None) -> str:
 
 
 def method_label(method: str) -> str:
-    """The label of a method in metrics: clients can make up any number of methods."""
+    """The label of a method in metrics, from a fixed set, as clients can invent methods."""
     return method if method in _METHODS else "other"
 
 

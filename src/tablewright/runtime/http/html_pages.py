@@ -2,9 +2,9 @@
 
 Nothing is loaded from other sites.
 
-The start page shows tokens to try the systems with. They are given out in development only, by a server that listens on
-loopback only, to a client at this machine that uses a loopback name, and to no proxy: neither a page of another site
-nor somebody behind a tunnel can get them.
+The start page shows tokens to try the systems with. They are issued in development only, by a server that listens on
+loopback only, to a client on this machine that uses a loopback name, and never through a proxy: neither a page of
+another site nor a client behind a tunnel can get them.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ async def tokens(request: Request, _: Probe) -> Response:
     runtime = runtime_of(request)
     issuer = runtime.issuer
     if issuer is None or not is_private(runtime, request):
-        raise ResourceNotFound("tokens are given out in development, on this machine only; see `tablewright token`")
+        raise ResourceNotFound("tokens are issued in development only, on this machine; see `tablewright token`")
     found: list[System] = request.app.state.systems
     admin = demo_admin(found)
     users = [(system.name, user) for system in found for user in system.demo_users]
@@ -90,7 +90,7 @@ async def tokens(request: Request, _: Probe) -> Response:
 @router.get("/problems/{kind}")
 async def problem_page(kind: str, _: Probe) -> Response:
     if kind not in KINDS:
-        raise ResourceNotFound(f"there is no problem type {kind}; there are {', '.join(KINDS)}")
+        raise ResourceNotFound(f"there is no problem type {kind}; the types are {', '.join(KINDS)}")
     status, title = KINDS[kind]
     text = (
         f"<!doctype html><meta charset=utf-8><title>{escape(kind)}</title><h1>{escape(kind)}</h1><p>{status}: {title}."
@@ -99,7 +99,7 @@ async def problem_page(kind: str, _: Probe) -> Response:
 
 
 def entrances(names: Sequence[str]) -> APIRouter:
-    """Redirects from the name of a system to its API page; relative, as the host in a request may be anything."""
+    """Redirects from the name of a system to its API page; relative, as the host of a request is not trusted."""
     found = APIRouter(route_class=DeferredRoute, include_in_schema=False)
     for name in names:
         found.add_api_route(f"/{name}", _lead)
@@ -111,7 +111,7 @@ async def _lead(request: Request, _: Probe) -> Response:
 
 
 async def lead_to_screens(request: Request) -> Response:
-    """Redirect from an address of screens without its last slash to the one with it."""
+    """Redirect from an address of screens without its trailing slash to the one with it."""
     query = request.scope["query_string"].decode("latin-1")
     return RedirectResponse(f"{request.scope['path'].rpartition('/')[2]}/" + (f"?{query}" if query else ""))
 
@@ -149,7 +149,7 @@ def _page(name: str) -> Response:
 
 
 def demo_admin(systems: Sequence[System]) -> DemoUser:
-    """Somebody to try everything as."""
+    """A demo person with a ready-made token."""
     everything = [role for system in systems for role in system.roles if role.name.endswith(":Admins")]
     return DemoUser("admin", (RUNTIME_ADMINS, *everything), "an administrator of everything", "admin@example.org")
 

@@ -1,6 +1,6 @@
 """Values of requests and responses: bodies, texts, and free-form JSON, limited to what an item can hold.
 
-An item has exact decimals, and JSON has numbers: a fraction is shown as it was sent.
+Items have exact decimals, JSON has floating-point numbers: a fraction is shown as it was sent.
 """
 
 from __future__ import annotations
@@ -40,9 +40,10 @@ _LEAST, _GREATEST = -(2**63), 2**64 - 1
 
 
 class ApiModel(BaseModel):
-    """A body, or a part of one. Its validator is built with the first of them, and not when its module is imported.
+    """A body, or a part of one.
 
-    A process has a hundred of them, and most functions see a few.
+    Its validator is built on first use, and not when its module is imported. A process has a hundred of them, and most
+    functions use a few.
     """
 
     model_config = ConfigDict(defer_build=True)
@@ -98,24 +99,24 @@ def _text(value: str) -> str:
 # What is nothing to a reader: controls and marks without a width, and spaces.
 _UNSEEN = ("Cc", "Cf", "Zs", "Zl", "Zp")
 # Matches a character that is not one of them, nearly: what the description of a field can say.
-SEEN = matching(r"[^\s\x00-\x1f\x7f-\x9f\u200b-\u200f\u2060\ufeff]", "it is blank: write something")
+SEEN = matching(r"[^\s\x00-\x1f\x7f-\x9f\u200b-\u200f\u2060\ufeff]", "it must not be blank")
 
 
 def not_blank(text: str) -> str:
-    """The same text; ValueError if there is nothing to be seen in it."""
+    """The same text; ValueError if it has no visible character."""
     if all(category(char) in _UNSEEN for char in text):
-        raise ValueError("it is blank: write something")
+        raise ValueError("it must not be blank")
     return text
 
 
 Said = Annotated[str, Field(min_length=1, pattern=SEEN), AfterValidator(not_blank)]
-"""Text in which something can be seen; its field bounds how long it is."""
+"""Text with a visible character; its field limits the length."""
 
 
 def each_once(members: list[T]) -> list[T]:
-    """The same list; ValueError if it has a member twice."""
+    """The same list; ValueError if it has duplicate members."""
     if len(set(members)) < len(members):
-        raise ValueError("it has a member twice")
+        raise ValueError("it has duplicate members")
     return members
 
 
@@ -126,7 +127,7 @@ Text = Annotated[str, AfterValidator(_text)]
 """Text of any length."""
 
 JsonObject = Annotated[dict[str, Any], Field(max_length=_MAX_MEMBERS), AfterValidator(storable)]
-"""An object that an item can hold; another one is rejected, by its field."""
+"""An object that an item can hold; any other is rejected, with its field."""
 
 Shown = Annotated[dict[str, Any], PlainSerializer(in_json, return_type=dict[str, Any], when_used="json")]
 """An object from an item, as responses show it."""

@@ -1,7 +1,7 @@
-"""Ids that clients choose, such as those of customers: each is a segment of a path, so it has to be valid as one.
+"""Ids that clients choose, such as those of customers: each must be a valid segment of a path.
 
-However "/" is encoded in a URL, a segment ends there; "." and ".." are resolved by clients before they send a request.
-An id that no URL can have is rejected when it is created.
+A "/" ends a segment however it is encoded; "." and ".." are resolved by clients before they send a request. An id that
+cannot be in a URL is rejected when it is created.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MAX_ID_LENGTH = 200
 # Without control characters, and not blank.
 _STEP = matching(
     r"^[^\x00-\x1f\x7f-\x9f/]*[^\s\x00-\x1f\x7f-\x9f/][^\x00-\x1f\x7f-\x9f/]*$",
-    "it is a segment of a URL: write something that is not blank, without / and without control characters",
+    "it is a segment of a URL: it must not be blank, nor contain / or control characters",
 )
 _WAYS = (".", "..")
 _is_step = re.compile(_STEP).fullmatch
@@ -41,11 +41,11 @@ def not_dots(text: str) -> str:
 # An id in a request, of any length: its field bounds that.
 Step = Annotated[str, Field(pattern=_STEP), AfterValidator(not_dots), AfterValidator(not_blank)]
 Id = Annotated[Step, Field(min_length=1, max_length=MAX_ID_LENGTH)]
-"""An id in a request; one that cannot be a segment of a URL is rejected, by its field."""
+"""An id in a request; one that cannot be a segment of a URL is rejected, with its field."""
 
 
 def is_id(text: str, max_length: int = MAX_ID_LENGTH) -> bool:
-    """Whether a text from elsewhere is valid as an id."""
+    """Whether a text is a valid id."""
     if len(text) > max_length or text in _WAYS or _is_step(text) is None:
         return False
     try:

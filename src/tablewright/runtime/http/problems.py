@@ -1,4 +1,4 @@
-"""Problem details (RFC 9457): the HTTP response to everything that goes wrong.
+"""Problem details (RFC 9457): the HTTP response to every error.
 
     {"type": "/problems/not-found", "title": "Not found", "status": 404, "detail": "there is no ticket t-9",
      "request_id": "..."}
@@ -61,17 +61,17 @@ KINDS: dict[str, tuple[int, str]] = {
     "method-not-allowed": (405, "The method is not allowed here"),
     "timeout": (408, "The request did not arrive in time"),
     "conflict": (409, "The request conflicts with the current state"),
-    "already-exists": (409, "It already exists"),
+    "already-exists": (409, "The resource already exists"),
     "in-progress": (409, "The same request is in progress"),
-    "payload-lost": (410, "A part of it is missing from the object store, or is damaged there"),
-    "precondition-failed": (412, "It has changed since it was read"),
+    "payload-lost": (410, "A part of the resource is missing from the object store, or is damaged there"),
+    "precondition-failed": (412, "The resource has changed since it was read"),
     "too-large": (413, "The request is too large"),
     "unsupported-media-type": (415, "The content type of the body is not supported"),
     "invalid-request": (422, "Fields of the request are missing or invalid"),
     "idempotency-mismatch": (422, "The idempotency key was used for another request"),
     "too-many-requests": (429, "The caller has sent too many requests"),
     "internal": (500, "Internal error"),
-    "not-offered": (501, "This deployment does not offer it"),
+    "not-offered": (501, "This deployment does not offer this feature"),
     "unavailable": (503, "The service, or one that it depends on, is unavailable"),
 }
 
@@ -130,7 +130,7 @@ def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 
 def problem(kind: str, detail: str, request_id: str | None = None, **more: Any) -> JSONResponse:
-    """A response with problem details; ``more`` are further members of it."""
+    """A response with problem details; ``more`` are further members."""
     status, title = KINDS[kind]
     body = {"type": f"/problems/{kind}", "title": title, "status": status, "detail": detail, **more}
     if request_id is not None:
@@ -139,7 +139,7 @@ def problem(kind: str, detail: str, request_id: str | None = None, **more: Any) 
 
 
 def install(app: FastAPI) -> None:
-    """Make an application respond with a problem to whatever is raised."""
+    """Make an application respond to every exception with a problem."""
     for kind, handler in _HANDLERS.items():
         app.add_exception_handler(kind, handler)
 
@@ -227,7 +227,7 @@ async def _gone(request: Request, error: Exception) -> Response:
 async def _unexpected(request: Request, error: Exception) -> Response:
     _log.error("request failed", exc_info=error, extra={"request_id": request_id(request)})
     return problem(
-        "internal", "an unexpected error occurred; the log has it under this request id", request_id(request)
+        "internal", "an unexpected error occurred; find it in the log by this request id", request_id(request)
     )
 
 

@@ -33,4 +33,4 @@ class RateLimit:
             self._buckets.popitem(last=False)
         if not allowed:
             wait = (1 - tokens) / self._rate
-            raise TooManyRequests(f"too many requests; send the next in {math.ceil(wait)} s", wait)
+            raise TooManyRequests(f"too many requests; try again in {math.ceil(wait)} s", wait)

@@ -26,7 +26,7 @@ COMMON = (400, 401, 403, 408, 413, 415, 422, 429, 500, 503)
 def system_application(runtime: Runtime, system: System, service: Any, threads: ConsumerThreads | None) -> ASGIApp:
     """A system as an application of its own; ``threads`` are its consumers, if they run in this process.
 
-    It has its router's routes themselves, as only those are compiled: not routers that a router includes.
+    It takes the routes of its router itself, as only those are compiled: not routers that a router includes.
     """
     # Before anything is served: whoever is not named by a route is not let in by it.
     calls = calls_of(system)

@@ -4,7 +4,7 @@
     caller: Annotated[Caller, allow(AGENTS, ADMINS)]               systems/servicedesk/api.py: who may make this call
     allowed(caller, call)                                          the decision
 
-A role belongs to one system, and opens nothing of another. A token has the roles that its groups name
+A role belongs to one system, and grants nothing in another. A token has the roles that its groups name
 (``servicedesk:Agents``), and those that the settings map its groups and scopes to. Everything here is pure: routes,
 pages and the documentation read the same declarations (``http.declared_calls`` collects them).
 """
@@ -44,17 +44,19 @@ class Role:
 
     @property
     def own(self) -> Grant:
-        """The right to make a call about what is one's own, which the service checks: ``allow(CUSTOMERS.own)``."""
+        """The right to make a call about the caller's own data, which the service checks: ``allow(CUSTOMERS.own)``."""
         return Grant(self, own=True)
 
 
-RUNTIME_ADMINS = Role("runtime:Admins", "those who run the systems: events, consumers and dead letters of all of them")
-"""The role of the runtime itself, which has no others."""
+RUNTIME_ADMINS = Role(
+    "runtime:Admins", "administrators of the systems: events, consumers and dead letters of all of them"
+)
+"""The only role of the runtime itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """That a role may make a call; ``own``: as far as it is about what belongs to the caller."""
+    """That a role may make a call; ``own``: only about the caller's own data."""
 
     role: Role
     own: bool = False
@@ -62,7 +64,7 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call of a system: a method and a path, and who may make it; nobody's grant means that it is open to all."""
+    """A call of a system: a method and a path, and who may make it; a call without grants is open to all."""
 
     system: str
     # The name of the function behind it.
@@ -78,7 +80,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who sends a request: the user, and the names of the roles that the token gives."""
+    """Who sends a request: the user, and the names of the roles that the token grants."""
 
     user_id: str
     email: str | None = None
@@ -89,18 +91,18 @@ class Caller:
         return any(role.name in self.roles for role in roles)
 
     def require(self, *roles: Role) -> None:
-        """Forbidden for a caller who has none of the roles."""
+        """Raise Forbidden for a caller who has none of the roles."""
         if not self.has(*roles):
             raise Forbidden(f"this requires the role {' or '.join(role.name for role in roles)}")
 
 
 def allowed(caller: Caller | None, call: Call) -> bool:
-    """Whether somebody may make a call; None is somebody without a token."""
+    """Whether a caller may make a call; None is a caller without a token."""
     return call.is_open or (caller is not None and caller.has(*(grant.role for grant in call.grants)))
 
 
 def roles_of(groups: Iterable[str], scopes: Iterable[str], mapped: Mapping[str, Iterable[str]]) -> frozenset[str]:
-    """The roles of a token: the groups that are called as roles are, and what other groups and scopes are mapped to."""
+    """The roles of a token: the groups that have the form of a role, and what other groups and scopes are mapped to."""
     names = list(groups)
     found = {name for name in names if is_role_name(name)}
     for name in (*names, *scopes):

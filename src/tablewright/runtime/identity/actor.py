@@ -1,4 +1,4 @@
-"""Who acts: the caller and the call that work is done for, known to all that is done for it.
+"""The actor: the caller and the call that the current work is done for.
 
 The dependency that admits a caller sets it; tasks and threads that a request starts inherit it. Work of the system
 itself (schedules, consumers, demo data) has no caller, and is done by ``system``.
@@ -14,7 +14,7 @@ __all__ = ["SYSTEM_ACTOR", "Actor", "acting"]
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who acts, and by which call."""
+    """Who acts, and through which call."""
 
     user_id: str
     call: str
@@ -22,4 +22,4 @@ class Actor:
 
 SYSTEM_ACTOR = Actor("system", "")
 acting: ContextVar[Actor] = ContextVar("acting", default=SYSTEM_ACTOR)
-"""The actor of the work that is going on."""
+"""The actor of the current work."""

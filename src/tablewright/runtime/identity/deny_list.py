@@ -1,10 +1,10 @@
-"""The deny list: people who were deactivated, refused by every system at once, whatever their tokens say.
+"""The deny list: deactivated people, whom every system refuses, whatever their tokens say.
 
     Tasks deactivates ada ──▶ one transaction: her profile, and DeactivatedUser(ada) in the internal table
     any call of any system ──▶ DenyList.check(ada) ──▶ known for five seconds, else one consistent read
 
-The list is where all processes find it. The process that changes it refuses from the next request on; others on
-the same endpoint do so within ``REMEMBERED`` seconds (``remembered_absence``).
+All processes share the list. The process that changes it refuses from the next request on; others on the same endpoint
+do so within ``REMEMBERED`` seconds (``remembered_absence``).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["CHECK_CALLER", "DeactivatedUser", "DenyList"]
 
 
 class DeactivatedUser(Entity, table=internal_table):
-    """Somebody whom no system admits, and who decided that."""
+    """A person whom no system admits, and who decided that."""
 
     user_id: Annotated[str, Personal("subject")]
     deactivated_by: Annotated[str, Personal("reference")]
@@ -33,24 +33,24 @@ class DeactivatedUser(Entity, table=internal_table):
 
     @Get(consistent=True)
     def by_id(self, user_id: str) -> None:
-        """Somebody whom every system refuses."""
+        """A person whom every system refuses."""
 
 
 CHECK_CALLER = "DeactivatedUser.by_id"
-"""What every call reads, for the role of a system's design that may use the internal table."""
+"""What every call reads, for the role in a system's design that may use the internal table."""
 
 
 class DenyList:
-    """The people who are deactivated, as this process knows it."""
+    """The deactivated people, as this process knows them."""
 
     def __init__(self, store: AsyncStore, clock: Callable[[], float] = time.monotonic) -> None:
         self._known = RememberedAbsence(lambda user_id: store.get(DeactivatedUser.by_id(user_id)), clock)
 
     async def check(self, user_id: str) -> None:
-        """Forbidden for somebody on the list."""
+        """Raise Forbidden for a person on the list."""
         if await self._known.is_listed(user_id):
             raise Forbidden("your account is deactivated; ask an admin")
 
     def forget(self, user_id: str) -> None:
-        """For whoever changes the list, as soon as that is done: nothing older counts from now on."""
+        """To be called after the list has changed: what was read before is discarded."""
         self._known.forget(user_id)

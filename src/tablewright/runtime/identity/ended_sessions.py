@@ -1,9 +1,9 @@
-"""Sessions of the applications that were signed out, where all processes find them until they would have ended.
+"""Sessions of the applications that were signed out, shared by all processes until they would have ended.
 
     one process: sign-out ──▶ EndedSession(id) in the internal table, which expires with the session
     any other: a request with the cookie ──▶ EndedSessions.has(id) ──▶ refused, within ``REMEMBERED`` seconds
 
-A process that is started again refuses them too.
+A restarted process refuses them too.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class EndedSession(Entity, table=internal_table):
 
 
 class EndedSessions:
-    """The sessions that were signed out, as this process knows it."""
+    """The sessions that were signed out, as this process knows them."""
 
     def __init__(self, store: AsyncStore, clock: Callable[[], float] = time.monotonic) -> None:
         self._store = store
@@ -45,7 +45,7 @@ class EndedSessions:
         return await self._known.is_listed(session_id)
 
     async def add(self, session_id: str, expires: float) -> None:
-        """Note that a session was signed out, until it would have ended."""
+        """Record that a session was signed out, until it would have ended."""
         # A second more, as times to live are whole seconds.
         until = datetime.fromtimestamp(int(expires) + 1, UTC)
         await self._store.put(EndedSession(session_id=session_id, forgotten_at=until))

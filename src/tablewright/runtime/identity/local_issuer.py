@@ -1,6 +1,6 @@
 """A token issuer for development: its key is in the data folder, and it signs any claims.
 
-Production needs a real issuer (a Cognito user pool, say); this one is not available there.
+Production needs a real issuer, such as a Cognito user pool; this one is not available there.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class LocalIssuer:
 
     @classmethod
     def of_folder(cls, folder: Path) -> Self:
-        """The issuer of a data folder that has been in use; a key made now would open nothing."""
+        """The issuer of a data folder that has been in use; tokens of a new key would not be accepted."""
         secrets = Secrets(folder)
         if _KEY not in secrets:
             raise SettingsError(

@@ -1,12 +1,12 @@
-"""People, as those who run the systems know them: who has signed in, who was invited, and with which roles.
+"""People: who has signed in, who was invited, and with which roles.
 
     roles None            those of the token, as the issuer gives them
-    roles [...]           these, whatever the token says: what an admin takes away is gone at once
+    roles [...]           these, whatever the token says: a role that an admin removes is gone at once
     DEACTIVATED           refused by every system (``deny_list``), in the same transaction
 
-Nobody is locked out: admins neither deactivate themselves nor take the runtime's role from themselves, and a change of
-somebody checks, in its transaction, that whoever makes it is an admin still. So of two admins who demote each other,
-one does. A process remembers roles for as long as it remembers the deny list.
+Admins cannot lock themselves out: they can neither deactivate themselves nor remove their own runtime role, and a
+change of a person checks, in its transaction, that its author is still an admin. So if two admins demote each other,
+one succeeds. A process caches roles for as long as the deny list.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class PersonStatus(StrEnum):
 
 
 class Person(Entity, table=internal_table):
-    """Somebody who has signed in, or may; the id is the ``sub`` of their tokens."""
+    """A person who has signed in, or may; the id is the ``sub`` of their tokens."""
 
     person_id: Annotated[str, Personal("subject")]
     email: Annotated[str | None, Personal()] = None
@@ -87,15 +87,15 @@ class Person(Entity, table=internal_table):
 
     @Get(consistent=True)
     def by_id(self, person_id: str) -> None:
-        """Somebody."""
+        """A person."""
 
     @Query(expected=50)
     def everybody(self) -> None:
-        """All people, by their ids."""
+        """All people, ordered by id."""
 
     @property
     def is_admin(self) -> bool:
-        """Whether somebody runs the systems by what is said here; whom the token decides about is none of them."""
+        """Whether the roles stored here include the runtime's admin role; False if the token decides."""
         return self.status is not PersonStatus.DEACTIVATED and RUNTIME_ADMINS.name in (self.roles or ())
 
 
@@ -111,7 +111,7 @@ class People:
         app_url: Callable[[], str | None],
         language: Language = "en",
     ) -> None:
-        """``app_url`` gives the address of the applications; where there are none, nobody gets mail about them."""
+        """``app_url`` returns the address of the applications; without one, no mail about them is sent."""
         self._store = store
         self._deny_list = deny_list
         self._known_roles = frozenset(known_roles)
@@ -128,7 +128,7 @@ class People:
     # -- every call ---------------------------------------------------------------------------------------------
 
     async def admitted(self, caller: Caller) -> Caller:
-        """The caller with the roles that count."""
+        """The caller with their effective roles."""
         known = self._remembered.get(caller.user_id)
         if known is not None and known[0] > time.monotonic():
             roles = known[1]
@@ -144,7 +144,7 @@ class People:
         return caller if roles is None else Caller(caller.user_id, caller.email, roles)
 
     async def signed_in(self, caller: Caller) -> None:
-        """Note that somebody has signed in, with the roles of their token."""
+        """Record that a person has signed in, with the roles of their token."""
         now, roles = self._now(), sorted(caller.roles)[:_MAX_ROLES]
         for _ in range(_ATTEMPTS):
             person = await self._store.get(Person.by_id(caller.user_id))
@@ -182,7 +182,7 @@ class People:
         admin: Caller,
         language: Language | None = None,
     ) -> R:
-        """Somebody who may sign in, with some roles whatever the token says; who has an address gets mail."""
+        """Invite a person, with roles that override those of the token; with an address, they get mail."""
         self._check_roles(roles)
         if person_id == admin.user_id and RUNTIME_ADMINS.name not in roles:
             raise _locked_out()
@@ -216,16 +216,18 @@ class People:
             reasons = error.reasons if isinstance(error, Cancelled) else [error]
             if not isinstance(reasons[0], AlreadyExists):
                 raise
-            raise StateConflict(f"{person_id} is here already; change their roles", kind="already-exists") from None
+            raise StateConflict(
+                f"{person_id} exists already; change their roles instead", kind="already-exists"
+            ) from None
         finally:
             self._forget(person_id)
 
     async def invitation(
         self, person_id: str, email: str | None, admin: Caller, language: Language | None = None
     ) -> list[Operation]:
-        """What is written with somebody who is new, so that they get mail with a link, once.
+        """What is written with a new person, so that they get mail with a link, once.
 
-        Who adds himself gets none. Without a language, it is in that of the installation.
+        People who add themselves get none. Without a language, the mail is in that of the installation.
         """
         app_url = self._app_url()
         if email is None or app_url is None or person_id == admin.user_id:
@@ -238,7 +240,7 @@ class People:
     async def change_roles(
         self, person_id: str, roles: Sequence[str] | None, *, admin: Caller, seen: Seen = UNSEEN
     ) -> Person:
-        """Give somebody these roles and no others; None: those of their token."""
+        """Give a person exactly these roles; None: those of their token."""
         if roles is not None:
             self._check_roles(roles)
         if person_id == admin.user_id and RUNTIME_ADMINS.name not in (roles or ()):
@@ -247,19 +249,19 @@ class People:
         return await self._change(person_id, admin, seen, roles=value)
 
     async def deactivate(self, person_id: str, *, admin: Caller, seen: Seen = UNSEEN) -> Person:
-        """Have every system refuse somebody, from the next request on."""
+        """Deactivate a person: every system refuses them from the next request on."""
         if person_id == admin.user_id:
             raise _locked_out()
         return await self._change(person_id, admin, seen, status=PersonStatus.DEACTIVATED)
 
     async def activate(self, person_id: str, *, admin: Caller, seen: Seen = UNSEEN) -> Person:
-        """Admit somebody again."""
+        """Reactivate a person."""
         person = await self.get(person_id)
         status = PersonStatus.INVITED if person.signed_in_at is None else PersonStatus.ACTIVE
         return await self._change(person_id, admin, seen, status=status)
 
     async def audit(self, person_id: str, *, limit: int, cursor: str | None) -> AuditPage:
-        """Who changed what of somebody, newest first."""
+        """Who changed what about a person, newest first."""
         person = await self._store.get(Person.by_id(person_id))
         return await self._audit.page(
             self._store, _thing(person_id), None if person is None else [], limit=limit, cursor=cursor
@@ -286,7 +288,7 @@ class People:
                         raise _nobody(person_id) from None
                     if not any(isinstance(each, ConditionFailed | Conflict | NotFound) for each in reasons):
                         raise
-            raise StateConflict(f"other requests keep changing {person_id}; try again")
+            raise StateConflict(f"{person_id} is being changed by other requests; try again")
         finally:
             # Also if it failed, as it may have been done all the same.
             self._forget(person_id)
@@ -299,7 +301,7 @@ class People:
         if own is None:
             return [Absent(Person.by_id(admin.user_id))]
         if own.status is PersonStatus.DEACTIVATED or (own.roles is not None and not own.is_admin):
-            raise Forbidden("you are no admin any more")
+            raise Forbidden("you are no longer an admin")
         by_token = own.roles is None
         stays = attr(Person.roles).absent() if by_token else attr(Person.roles).contains(RUNTIME_ADMINS.name)
         is_active = attr(Person.status).is_in(PersonStatus.ACTIVE, PersonStatus.INVITED)
@@ -309,7 +311,7 @@ class People:
         unknown = sorted(set(roles) - self._known_roles)
         if unknown:
             raise Invalid(
-                f"there is no role {unknown[0]}; there are {', '.join(sorted(self._known_roles))}", field="roles"
+                f"there is no role {unknown[0]}; choose from {', '.join(sorted(self._known_roles))}", field="roles"
             )
 
     def _forget(self, person_id: str) -> None:
@@ -333,8 +335,8 @@ def _thing(person_id: str) -> str:
 
 
 def _nobody(person_id: str) -> ResourceNotFound:
-    return ResourceNotFound(f"there is nobody called {person_id}")
+    return ResourceNotFound(f"there is no person {person_id}")
 
 
 def _locked_out() -> StateConflict:
-    return StateConflict("you cannot deactivate yourself, nor leave the admins; another admin can do that")
+    return StateConflict("you cannot deactivate yourself or remove your own admin role; another admin can")

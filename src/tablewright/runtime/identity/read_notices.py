@@ -1,8 +1,8 @@
-"""Which notices somebody has read, where all processes find it.
+"""Which notices a person has read, shared by all processes.
 
-A notice is something that waits for somebody, in an application; it is new until it is read. What is kept is the
-notices that were read and are waiting still: once something waits no longer, it is forgotten, and is new if it waits
-again. So the item stays as small as what waits.
+A notice is something in an application that needs a person's attention; it is new until it is read. Only notices that
+were read and are still pending are stored: once one is no longer pending, it is forgotten, and is new if it comes back.
+So the item stays as small as the number of pending notices.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ KEPT_FOR_DAYS = 90
 
 
 class NoticesOfPerson(Entity, table=internal_table):
-    """The notices that somebody has read, of those that wait."""
+    """The pending notices that a person has read."""
 
     user_id: Annotated[str, Personal("subject")]
     read: list[str]
@@ -33,7 +33,7 @@ class NoticesOfPerson(Entity, table=internal_table):
 
     @Get(consistent=True)
     def of_user(self, user_id: str) -> None:
-        """The notices that somebody has read."""
+        """The notices that a person has read."""
 
 
 class ReadNotices:
@@ -47,11 +47,11 @@ class ReadNotices:
         return frozenset() if found is None else frozenset(found.read)
 
     async def add(self, user_id: str, notices: Collection[str]) -> frozenset[str]:
-        """Note that somebody has read some; all that they have read."""
+        """Record that a person has read some; returns all that they have read."""
         return await self._change(user_id, lambda read: [*(each for each in read if each not in notices), *notices])
 
     async def keep(self, user_id: str, waiting: Collection[str]) -> frozenset[str]:
-        """Forget those that wait no longer; what is left."""
+        """Forget those that are no longer pending; returns the rest."""
         return await self._change(user_id, lambda read: [each for each in read if each in waiting])
 
     async def _change(self, user_id: str, change: Callable[[list[str]], list[str]]) -> frozenset[str]:

@@ -1,9 +1,9 @@
-"""What is on a list that all processes share, and is asked for with every request.
+"""A list that all processes share, and every request looks up.
 
     is_listed(ada) ──▶ known not to be for five seconds, else one consistent read
 
-The process that changes a list forgets what it knew, and sees the change at once; others on the same endpoint do within
-``REMEMBERED`` seconds. That costs one read of an item for each name in that time. Who is on the list is read each time.
+The process that changes a list clears its cache, and sees the change at once; others on the same endpoint do within
+``REMEMBERED`` seconds. That costs one read of an item for each name in that time. Names on the list are read each time.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 
 REMEMBERED = 5.0
-"""Seconds for which a process remembers that something is not on a list."""
+"""Seconds for which a process remembers that a name is not on a list."""
 _MAX_REMEMBERED = 10_000
 
 
 class RememberedAbsence:
-    """What is not on a list, as this process knows it."""
+    """The names that are not on a list, as this process knows them."""
 
     def __init__(
         self, read: Callable[[str], Awaitable[object | None]], clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """``read`` gives the entry of a name, None if there is none; by a consistent read."""
+        """``read`` returns the entry of a name, by a consistent read; None if there is none."""
         self._read = read
         self._clock = clock
         # Those that were not on the list, and until when that is taken for true.
@@ -48,6 +48,6 @@ class RememberedAbsence:
         return False
 
     def forget(self, name: str) -> None:
-        """For whoever changes the list, as soon as that is done: nothing older counts from now on."""
+        """To be called after the list has changed: what was read before is discarded."""
         self._changes += 1
         self._absent.pop(name, None)

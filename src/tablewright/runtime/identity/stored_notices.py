@@ -1,10 +1,10 @@
-"""Notices: that somebody else wrote about a thing of somebody's, stored where all processes find them.
+"""Notices: another person wrote about a thing of theirs; stored, so that all processes find them.
 
     comment ──┐
     notify("tasks", task_id, people, by=…, at=…) ──┴──▶ one transaction: the comment, and a notice for each
 
-A notice is written with what it is about, or not at all; nobody is notified of what they did themselves. It only
-says where to look: what the thing is called is read by whoever shows it, with the rights of whoever looks.
+A notice is written in the transaction of what it is about; people are not notified of their own actions. It only refers
+to the thing: its title is read when the notice is shown, with the rights of the reader.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _MOST_THINGS = 20
 
 
 class Notice(Entity, table=internal_table):
-    """That somebody wrote about a thing of somebody else's."""
+    """Another person wrote about a thing of this person's."""
 
     user_id: Annotated[str, Personal("subject")]
     system: str
@@ -43,15 +43,15 @@ class Notice(Entity, table=internal_table):
 
     @Query(newest_first=True, expected=10)
     def of_user(self, user_id: str, system: str) -> None:
-        """The notices of somebody in a system, newest first."""
+        """The notices of a person in a system, newest first."""
 
 
 NOTIFIED = ItemWrite(Notice, "create")
-"""The notice of what somebody wrote, as part of the write that a design declares for that."""
+"""The notice of what a person wrote, as part of the declared write that stores it."""
 
 
 def notify(system: str, thing_id: str, people: Iterable[str | None], *, by: str, at: datetime) -> list[Create]:
-    """The notices for those who are concerned, without whoever it is by."""
+    """The notices for the people concerned, except the author."""
     concerned = [each for each in dict.fromkeys(people) if each is not None and each != by]
     return [
         Create(Notice(user_id=each, system=system, at=at, notice_id=uuid4().hex, thing_id=thing_id, by=by))
@@ -66,7 +66,7 @@ class StoredNotices:
         self._store = store
 
     async def of(self, user_id: str, system: str) -> list[Notice]:
-        """The latest notice about each thing, newest first; of the latest things."""
+        """The latest notice about each of the latest things, newest first."""
         page = await self._store.query(Notice.of_user(user_id, system), limit=_LATEST, consistent=True)
         latest: dict[str, Notice] = {}
         for notice in page.items:

@@ -7,11 +7,11 @@ Tokens are Cognito's: ``sub``, ``email``, ``cognito:groups``; the client is the 
 differ by a minute. Roles come from the groups, and from the scopes of a service's token (client credentials), which has
 no groups (``access.roles_of``).
 
-Keys are fetched when a token names an unknown one, at most every half minute, and refreshed once an hour: a rotation
-needs no attention, and made-up key ids cannot be used to flood the issuer. While the issuer does not respond, known
+Keys are fetched when a token names an unknown one, at most every half minute, and refreshed once an hour: key rotation
+works without action, and invented key ids cannot be used to flood the issuer. While the issuer does not respond, known
 keys stay valid.
 
-PyJWT, and cryptography with it, are imported with the first token: consumers and schedules get none.
+PyJWT, and cryptography with it, are imported with the first token: consumers and schedules never get one.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ _MAX_REMEMBERED = 4096
 # As OpenID Connect bounds it; keys of items are made from it.
 _MAX_USER_ID_LENGTH = 255
 _LAST_TIME = 2**40
-_NO_KEYS = "tokens cannot be verified at the moment: the keys of their issuer cannot be fetched"
+_NO_KEYS = "tokens cannot be verified at the moment: the keys of the issuer cannot be fetched"
 
 
 def is_user_id(text: str) -> bool:
-    """Whether a text is valid as a user id: not empty, and short enough for a key."""
+    """Whether a text is a valid user id: not empty, and short enough for a key."""
     try:
         return 0 < len(text.encode()) <= _MAX_USER_ID_LENGTH
     except UnicodeEncodeError:
@@ -74,7 +74,7 @@ def keys_at(url: str) -> FetchKeys:
 
 
 def keys_of(issuer: str) -> FetchKeys:
-    """Fetches the keys of an issuer from where Cognito has them, or from where its description says that they are."""
+    """Fetches the keys of an issuer from Cognito's address, or from the one in its discovery document."""
     base = issuer.rstrip("/")
 
     async def fetch() -> Keys:
@@ -112,7 +112,7 @@ async def _fetched(url: str, *, missing: Any = None) -> Any:
 
 
 def parse_keys(key_set: Any) -> Keys:
-    """The RSA signing keys of a JWKS, by id; anything else in it is ignored."""
+    """The RSA signing keys of a JWKS, by id; other keys are ignored."""
     import jwt
 
     members = key_set.get("keys") if isinstance(key_set, dict) else None
@@ -142,7 +142,7 @@ class Verifier:
         groups_claim: str = "cognito:groups",
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """``roles`` are those of the issuer's groups and scopes, where they are not called as roles are."""
+        """``roles`` maps the issuer's groups and scopes to roles, where they do not have the form of a role."""
         self._groups_claim = groups_claim
         self._issuer = issuer
         self._audience = audience
@@ -180,7 +180,7 @@ class Verifier:
         return caller
 
     async def identity(self, token: str) -> tuple[Caller, Mapping[str, Any]]:
-        """Who a token is about, and all of its claims, once it is verified; Unauthenticated if it is not valid."""
+        """The subject and all claims of a token, once verified; Unauthenticated if it is not valid."""
         if len(token) > _MAX_TOKEN_LENGTH:
             raise Unauthenticated("the token is too long")
         _, claims = await self._claims(token)

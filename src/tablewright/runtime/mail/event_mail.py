@@ -5,14 +5,14 @@
                                                 └ refused for good: a dead letter
           ──▶ record: completed, in the same transaction as the consumer's checkpoint
 
-A process that finds the record ``sent`` sends nothing. One that finds a claim waits until it expires: its owner may be
-alive. So a message is sent twice only if a process dies, or the server's response is lost, between the server's
+A process that finds the record ``sent`` sends nothing. One that finds a claim waits until it expires, as its owner may
+be alive. So a message is sent twice only if a process dies, or the server's response is lost, between the server's
 acceptance and the record; both then have the same Message-ID, which is derived from the event and the recipient.
 
-A transport that is unavailable makes the consumer wait (``Unavailable``). A mailbox holds up nobody but itself: its
-messages are queued in the order of their events, and tried again after a minute, two, four, up to an hour
-(``MailRetries``). What is refused for good, or was not accepted for a day, is a dead letter: an admin sees it, and
-sends it again.
+A transport that is unavailable makes the consumer wait (``Unavailable``). A mailbox delays only itself: its messages
+are queued in the order of their events, and retried after a minute, two, four, up to an hour (``MailRetries``). A
+message that is permanently refused, or not accepted for a day, becomes a dead letter, which an admin can see and send
+again.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ _POLICY = _UnfoldedLinks(linesep="\r\n")
 
 
 class DeadLettered(Exception):
-    """A mailbox has not accepted a message for so long that nobody tries any more; the text is its last response."""
+    """A mailbox has not accepted a message for so long that retries end; the text is its last response."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,10 +136,10 @@ class Mailer:
         clock: Callable[[], datetime],
         sole_sender_since: datetime | None = None,
     ) -> None:
-        """``clock`` gives the time with its zone; ``count`` is called with sent, queued, refused or repeated.
+        """``clock`` returns the time with its zone; ``count`` is called with sent, queued, refused or repeated.
 
-        ``sole_sender_since`` is when this process became the only one that can be sending: the owners of earlier claims
-        are dead, so that those need not expire first.
+        ``sole_sender_since`` is when this process became the only possible sender: the owners of earlier claims are
+        dead, so those need not expire first.
         """
         self._store = store
         self._transport = transport
@@ -159,8 +159,8 @@ class Mailer:
     def send_all(self, event: Event, messages: Iterable[Message], effects: Effects) -> None:
         """Send all messages about an event, unless that has been done; ``messages`` is not iterated then.
 
-        So a repeated event reaches nobody new, such as a user who was not active when it happened. A message whose
-        mailbox does not accept it waits in the queue; one that is refused for good is a dead letter.
+        So a repeated event reaches no new recipients, such as a user who was not active when it happened. A message
+        whose mailbox does not accept it is queued; one that is permanently refused becomes a dead letter.
         """
         if self._store.get(MailCompleted.by_event(event.event_id)) is not None:
             self._count("repeated")
@@ -194,10 +194,10 @@ class Mailer:
             self._count("sent")
 
     def send(self, event: Event, message: Message) -> None:
-        """Send a message now, unless it was sent, for who tries again and keeps refusals himself.
+        """Send a message now, unless it was sent, for a caller that handles retries and refusals itself.
 
-        Deferred if the mailbox does not accept it now, DeadLettered if that is so a day after the event; a refusal for
-        good is in its record, and nowhere else.
+        Raises Deferred if the mailbox does not accept it now, DeadLettered if that is still the case a day after the
+        event; a permanent refusal is only in its record.
         """
         stored = _stored(event, message)
         claim = self._claim(event.event_id, digest(stored.address))
@@ -221,7 +221,7 @@ class Mailer:
     # -- the queue ----------------------------------------------------------------------------------------------
 
     def retry(self, is_stopped: Callable[[], bool] = lambda: False) -> None:
-        """Try every mailbox that is due: its messages in their order, until it does not accept one."""
+        """Try every mailbox that is due: its messages in order, until it does not accept one."""
         now = self._clock()
         for _, entries in groupby(self._store.iterate(QueuedMail.waiting()), lambda entry: entry.recipient):
             first = next(entries)
@@ -267,14 +267,14 @@ class Mailer:
     # -- dead letters -------------------------------------------------------------------------------------------
 
     def replay(self, event_id: str, recipient: str) -> None:
-        """Send a dead letter again; it is one no longer if that succeeds, and StateConflict says why it did not."""
+        """Send a dead letter again; StateConflict says why it failed."""
         record = self._store.get(MailRecord.by_recipient(event_id, recipient))
         if record is None or record.failed_at is None or record.message is None or record.state == "sent":
             raise ResourceNotFound(f"there is no dead letter {event_id}.{recipient}")
         try:
             claim = self._take(record)
         except Unavailable as error:
-            raise StateConflict(f"{error}; see whether it is a dead letter still") from error
+            raise StateConflict(f"{error}; check whether it is still a dead letter") from error
         place = DeadMail(failed_at=record.failed_at, event_id=event_id, recipient=recipient)
         try:
             self._transmit(claim, record.message, state="refused")
@@ -308,7 +308,7 @@ class Mailer:
         _log.warning("mail was refused", extra={"event_id": claim.event_id, "code": reason.partition(" ")[0]})
 
     def came_back(self, event_id: str, recipient: str, reason: str) -> bool:
-        """Record that a message that was sent did not arrive, and never will; whether its record is known."""
+        """Record that a sent message permanently failed to arrive; returns whether its record is known."""
         record = self._store.get(MailRecord.by_recipient(event_id, recipient))
         if record is None:
             return False
@@ -347,7 +347,7 @@ class Mailer:
                 expect=_unclaimed_since(found),
             )
         except (ConditionFailed, NotFound):
-            raise Unavailable("another process has begun to send this message") from None
+            raise Unavailable("another process has started to send this message") from None
 
     def _may_be_alive(self, claim: MailRecord) -> bool:
         """Whether the owner of a claim may still be sending."""
@@ -381,7 +381,7 @@ class Mailer:
         except Cancelled as cancelled:
             if isinstance(cancelled.reasons[0], ConditionFailed | NotFound):
                 # It took so long that somebody else has taken over.
-                raise Unavailable("another process has begun to send this message") from None
+                raise Unavailable("another process has started to send this message") from None
             raise
 
     def _compose(self, record: MailRecord, stored: StoredMessage) -> EmailMessage:
@@ -401,7 +401,7 @@ class Mailer:
 
 
 class MailRetries(PeriodicThread):
-    """Tries mailboxes again; a system that sends mail has it among its background work."""
+    """Retries mailboxes; part of the background work of a system that sends mail."""
 
     def __init__(self, mailer: Mailer, *, name: str = "mail.retries", role: str, every: float = _RETRY_EVERY) -> None:
         """``role`` is the consumer of the design that sends the mail."""

@@ -1,8 +1,8 @@
-"""Mail to somebody who is invited: where the applications are, once.
+"""Mail to a person who is invited, with the address of the applications; sent once.
 
-It is queued in the transaction that stores the invitation, so that there is never one without the other. What tries
-mailboxes again (``event_mail.MailRetries``) sends it, as it does all mail that waits. Whoever is invited in one place
-and added in another gets it once: ``Invited`` says that it was written.
+It is queued in the transaction that stores the invitation, so there is never one without the other.
+``event_mail.MailRetries`` sends it, like all queued mail. A person who is invited in one place and added in another
+gets it once: ``Invited`` records that it was queued.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ __all__ = ["InvitationLanguage", "Invited", "Language"]
 
 Language = Literal["en", "it"]
 InvitationLanguage = Annotated[
-    Language | None, Field(description="of the mail; null: that of the installation, `mail_language`")
+    Language | None, Field(description="language of the mail; null: that of the installation, `mail_language`")
 ]
 # Whoever was invited so long ago may be invited again.
 _INVITED_FOR_DAYS = 90
 
 
 class Invited(Entity, table=internal_table):
-    """That somebody got mail with the way here."""
+    """A record: this person's invitation mail was queued."""
 
     person_id: Annotated[str, Personal("subject")]
     # A digest: to another address it is written again.
@@ -41,7 +41,7 @@ class Invited(Entity, table=internal_table):
 
     @Get(consistent=True)
     def of_person(self, person_id: str) -> None:
-        """The mail that somebody got."""
+        """The invitation mail of a person."""
 
 
 # By language: the subject and the text.
@@ -55,7 +55,7 @@ Sign in:      {app_url}
 Your id:      {person_id}
 
 -- 
-You get this because somebody who runs these applications entered your address.
+You get this message because an administrator of these applications entered your address.
 """,
     ),
     "it": (
@@ -76,7 +76,7 @@ Ricevi questo messaggio perché chi gestisce queste applicazioni ha inserito il 
 async def queue_invitation(
     store: AsyncStore, person_id: str, email: str, invited_by: str, app_url: str, now: datetime, language: Language
 ) -> list[Operation]:
-    """What is written with an invitation, so that its mail is sent; nothing if they have got it already."""
+    """What is written with an invitation, so that its mail is sent; nothing if they were sent one already."""
     before = await store.get(Invited.of_person(person_id))
     if before is not None and before.recipient == digest(email):
         return []

@@ -1,8 +1,8 @@
 """Mail addresses: which texts are one, by the rules of ``email-validator``.
 
-Only such as any server takes, and as can stand in a header as they are: words and dots between them, in a domain with a
-dot; no comments, no quotes, no lists, nothing outside of ASCII, and no question mark, so that nothing can be taken for
-an encoded word. Nothing is looked up.
+Only addresses that every server accepts, and that can be in a header unencoded: words with dots between them, in a
+domain with a dot; no comments, quotes or lists, nothing outside of ASCII, and no question mark, so that nothing looks
+like an encoded word. Nothing is looked up.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _MAX_LENGTH = 254
 
 
 def _checked(text: str) -> str:
-    """The same text; ValueError, with the reason, if it is no mail address."""
+    """The same text; ValueError, with the reason, if it is not a mail address."""
     if not can_stand_in_header(text):
-        raise ValueError("it is no mail address")
+        raise ValueError("it is not a mail address")
     from email_validator import EmailNotValidError, validate_email
 
     try:
@@ -43,7 +43,7 @@ def is_address(text: str) -> bool:
 
 
 def can_stand_in_header(text: str) -> bool:
-    """Whether a text has the form of an address; enough for our own, which may be at ``localhost``."""
+    """Whether a text has the form of an address; enough for the sender's, which may be at ``localhost``."""
     return len(text) <= _MAX_LENGTH and re.fullmatch(ADDRESS, text) is not None
 
 
@@ -52,7 +52,7 @@ MailAddress = Annotated[
     str,
     Field(
         max_length=_MAX_LENGTH,
-        pattern=matching(ADDRESS, "it is no mail address, such as ada@example.org"),
+        pattern=matching(ADDRESS, "it is not a mail address, such as ada@example.org"),
         json_schema_extra={"format": "email"},
         examples=["ada@example.org"],
     ),

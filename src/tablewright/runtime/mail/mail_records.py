@@ -1,12 +1,12 @@
-"""What is stored of mail: who may send a message, what waits for its mailbox, and what was refused for good.
+"""What is stored about mail: which process may send a message, which are queued, and which were permanently refused.
 
     MAIL#<event>   TO#<recipient>                          MailRecord: sending, sent, queued or refused
                    COMPLETED                               MailCompleted: every message about the event has a record
-    MAILQUEUE      <recipient>#<time>#<sequence>#<event>   QueuedMail: waits for its mailbox, in the order of events
-    DEADMAIL       <time>#<event>#<recipient>              DeadMail: refused for good, for an admin to see
+    MAILQUEUE      <recipient>#<time>#<sequence>#<event>   QueuedMail: queued for its mailbox, in the order of events
+    DEADMAIL       <time>#<event>#<recipient>              DeadMail: permanently refused, for an admin to see
 
-The record decides; the other two say where to look. They are written and deleted in one transaction with it. A record
-has the message itself only while somebody may still have to send it. A recipient is a digest, as addresses are
+The record decides; the other two are lists to find it. They are written and deleted in one transaction with it. A
+record has the message itself only while it may still have to be sent. A recipient is a digest, as addresses are
 personal data.
 """
 
@@ -30,7 +30,7 @@ MailState = Literal["sending", "sent", "queued", "refused"]
 
 
 class StoredMessage(BaseModel):
-    """A message that may have to be sent later, with what its headers have of its event."""
+    """A message that may have to be sent later, with the values of its event that its headers need."""
 
     address: str
     subject: str
@@ -40,7 +40,7 @@ class StoredMessage(BaseModel):
 
 
 class MailRecord(Entity, table=internal_table):
-    """The record of a message to one recipient, which decides who sends it, and whether."""
+    """The record of a message to one recipient, which decides whether it is sent, and by which process."""
 
     event_id: str
     recipient: str
@@ -76,11 +76,11 @@ class MailCompleted(Entity, table=internal_table):
 
     @Get(consistent=True)
     def by_event(self, event_id: str) -> None:
-        """That every message about an event has a record."""
+        """The record that every message about an event has one."""
 
 
 class QueuedMail(Entity, table=internal_table):
-    """A message that waits for its mailbox; of one recipient, the first is tried, and the others wait behind it."""
+    """A queued message; of those to one recipient, the first is tried, and the others wait."""
 
     recipient: str
     at: datetime
@@ -97,11 +97,11 @@ class QueuedMail(Entity, table=internal_table):
 
     @Query(consistent=True)
     def waiting(self, recipient: str | None = None) -> None:
-        """The messages that wait, all or those to a recipient, in the order of their events."""
+        """The queued messages, all or those to one recipient, in the order of their events."""
 
 
 class DeadMail(Entity, table=internal_table):
-    """A message that was refused for good, or for too long; its record has the rest."""
+    """A message that was refused permanently, or for too long; its record has the rest."""
 
     failed_at: datetime
     event_id: str
@@ -138,7 +138,7 @@ SETTLE_MAIL = Write(
     ),
     ItemWrite(QueuedMail, "delete"),
     ItemWrite(DeadMail, "put"),
-    about="a message that waited is sent, or refused for good",
+    about="a queued message is sent, or permanently refused",
 )
 COMPLETE_MAIL = Write(
     "complete mail", ItemWrite(MailCompleted, "put"), about="every message about an event has a record"
@@ -159,5 +159,5 @@ def queued(record: MailRecord, event: Event, now: datetime, next_at: datetime, a
 
 
 def digest(address: str) -> str:
-    """Stands for a recipient in what is stored."""
+    """The digest of a recipient, which is stored instead of the address."""
     return sha256(address.strip().lower().encode()).hexdigest()[:32]

@@ -1,7 +1,7 @@
-"""Transports of mail: a mail server, Amazon SES, or a folder of .eml files where neither is set.
+"""Mail transports: a mail server, Amazon SES, or a folder of .eml files if neither is set.
 
-Unavailable   no mail can be sent now: the server cannot be reached, or somebody has to fix a password or a sender
-Deferred      this message is not accepted now, from when its recipient was named: others may be
+Unavailable   no mail can be sent now: the server cannot be reached, or a password or a sender has to be fixed
+Deferred      this message is not accepted now, because of its recipient: others may be
 MailRefused   this message will never be accepted, because of its recipient or its contents
 """
 
@@ -50,7 +50,7 @@ class Deferred(Unavailable):
 class Transport(Protocol):
     """Sends messages to one recipient each.
 
-    Raises Unavailable (or Deferred) for what is worth another try, and MailRefused for what is not.
+    Raises Unavailable (or Deferred) for errors worth a retry, and MailRefused for others.
     """
 
     def send(self, message: EmailMessage) -> None: ...
@@ -73,8 +73,8 @@ class SmtpTransport:
         beyond = parts.path.strip("/") + parts.query + parts.fragment
         if parts.scheme not in ("smtp", "smtps") or not host or beyond:
             raise ValueError(
-                "give the mail server as smtp://host:port or smtps://host:port; percent-encode what is neither "
-                "a letter nor a digit in a user name or a password (%2F for a slash)"
+                "give the mail server as smtp://host:port or smtps://host:port; percent-encode all characters of a "
+                "user name or a password except letters and digits (%2F for a slash)"
             )
         self._secure = parts.scheme == "smtps"
         self._verify = verify
@@ -188,12 +188,12 @@ def _outcome(code: int, response: bytes | str, recipient: str) -> Exception:
 def _describe(error: Exception) -> str:
     """The code or type of an error, without the server's text, which may quote an address."""
     if isinstance(error, ssl.SSLCertVerificationError):
-        return f"its certificate is not trusted: {error.verify_message}; the setting smtp_verify is about that"
+        return f"its certificate is not trusted: {error.verify_message}; see the setting smtp_verify"
     return str(error.smtp_code) if isinstance(error, smtplib.SMTPResponseException) else type(error).__name__
 
 
 class FolderTransport:
-    """A folder of .eml files, for development: a message that is sent again replaces itself."""
+    """A folder of .eml files, for development: a message that is sent again replaces the earlier file."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -218,7 +218,7 @@ class FolderTransport:
 
 
 class SesTransport:
-    """Amazon SES, which replaces our Message-ID by its own; so what it is made of is a tag, which bounces have."""
+    """Amazon SES, which replaces our Message-ID with its own; its parts are also in a tag, which bounces include."""
 
     def __init__(self, region: str | None, endpoint: str | None = None) -> None:
         self._place = region, endpoint

@@ -1,1 +1,1 @@
-"""Personal data of somebody across the systems: found, exported, erased."""
+"""Personal data across the systems: finding, exporting and erasing it."""

@@ -1,13 +1,13 @@
-"""What is stored of a person, by the markers of the models (``Personal``), and what is to be done with it.
+"""What is stored about a person, by the markers of the models (``Personal``), and what happens to it.
 
     subject      the item is about the person         deleted; or kept for a reason, with the person replaced
     part         the item belongs to such an item     deleted with it
     author       the person wrote it                  the person is replaced, and what was written is erased
-    reference    the person is named                  the person is replaced
+    reference    the item names the person            the person is replaced
     mention      a text that may name the person      the person is replaced in it
 
-``Examination`` looks at one item. Whoever is replaced becomes a pseudonym, the same everywhere, so that what belongs
-together still does: a keyed hash, which tells nobody who it was.
+``Examination`` looks at one item. A person is replaced with the same pseudonym everywhere, so that related items stay
+related: a keyed hash, which does not reveal who it was.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ Why = Literal["subject", "part", "author", "reference", "mention"]
 
 
 def pseudonym_of(secret: bytes, person: str) -> str:
-    """What stands for a person who was erased."""
+    """The pseudonym of a person who was erased."""
     return f"erased-{hmac.digest(secret, b'erased person' + bytes(1) + person.encode(), 'sha256').hex()[:16]}"
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What an item has to do with a person, and what becomes of it when the person is erased."""
+    """How an item relates to a person, and what happens to it when the person is erased."""
 
     why: Why
     action: Literal["delete", "replace"]
@@ -47,7 +47,7 @@ class Verdict:
 
 @dataclass(slots=True)
 class Examination:
-    """A person by all ids, and what of the items that were seen is theirs."""
+    """A person with all ids, and which of the items seen so far are theirs."""
 
     ids: frozenset[str]
     pseudonym: str
@@ -60,14 +60,14 @@ class Examination:
         self._mention = re.compile(rf"(?<![\w.@-])(?:{names})(?![\w@-])")
 
     def own(self, schema: Schema, entity: Entity) -> None:
-        """Remember what names an item about the person, for the items that are parts of it."""
+        """Remember the ids of an item about the person, for the items that are parts of it."""
         for name in schema.fields:
             value = getattr(entity, name, None)
             if isinstance(value, str) and name not in personal_fields(schema):
                 self.owned.setdefault((schema.table.name, name), set()).add(value)
 
     def verdict(self, schema: Schema, entity: Entity) -> Verdict | None:
-        """What an item has to do with the person; None for nothing."""
+        """How an item relates to the person; None if it does not."""
         markers = personal_fields(schema)
         for name, marker in markers.items():
             value = getattr(entity, name, None)
@@ -179,7 +179,7 @@ def mentions(value: Any) -> Iterator[str]:
 
 
 def entity_schema(table: Table, schemas: Sequence[Schema], item: Item) -> Schema | None:
-    """The entity that an item is of; None for those that the store keeps for itself, and for unknown ones."""
+    """The entity of an item; None for the store's internal items, and for unknown ones."""
     if table.is_internal(item):
         return None
     return next((schema for schema in schemas if schema.matches(item)), None)

@@ -1,14 +1,14 @@
 """``Privacy``: a person's data across the systems, exported and erased, with a report of what was found where.
 
     1  read all tables          what is about the person, and what belongs to that
-    2  read all tables          delete, replace, erase; not yet what others belong to
-    3  delete                   what others belonged to
+    2  read all tables          delete, replace, erase; not yet the items with parts
+    3  delete                   the items with parts
     4  read all tables          what is left
 
-Each write is a transaction of the store, so that streams, counters, blobs and the search index follow. Whatever was
-done is not found again: an erasure that was killed is begun again and goes on, and one that was done finds nothing.
-While it runs, an item of the internal table says so (``Erasure``); a process that has the tables to itself continues
-at its start what it finds there.
+Each write is a transaction of the store, so streams, counters, blobs and the search index are updated as well. Finished
+work is not found again: an interrupted erasure continues when it is started again, and a finished one finds nothing.
+While it runs, an item of the internal table records it (``Erasure``); a process that has the tables to itself resumes
+recorded erasures at its start.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ _MIN_LENGTH = 2
 _STOP_WITHIN = 20.0
 # What no write can reach, and when it is gone.
 KEPT_ELSEWHERE = (
-    "streams keep the items as they were for 24 hours",
-    "point-in-time recovery keeps them for up to 35 days where it is enabled, and backups until they are deleted",
-    "mail that was sent, exports and logs are outside of the tables",
+    "streams keep the previous items for 24 hours",
+    "point-in-time recovery, where enabled, keeps them for up to 35 days, and backups until they are deleted",
+    "sent mail, exports and logs are outside of the tables",
 )
 
 _log = logging.getLogger(__name__)
@@ -69,7 +69,7 @@ Action = Literal["find", "erase"]
 
 
 class Erasure(Entity, table=internal_table):
-    """That a person's data is being erased, or was; the ids are here only as long as it takes."""
+    """A record: a person's data is being erased, or was; it has the ids only while that runs."""
 
     pseudonym: str
     ids: list[str]
@@ -92,7 +92,7 @@ class Erasure(Entity, table=internal_table):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Finding:
-    """How many items of a kind have to do with a person, and what becomes of them."""
+    """How many items of a kind relate to a person, and what happens to them."""
 
     system: str
     table: str
@@ -106,7 +106,7 @@ class Finding:
 
 @dataclass(slots=True)
 class PrivacyReport:
-    """What was found of a person, where, and what was done."""
+    """What was found about a person, where, and what was done."""
 
     action: Action
     ids: Sequence[str]
@@ -119,7 +119,7 @@ class PrivacyReport:
 
 @dataclass(slots=True)
 class PrivacyJob:
-    """Work on somebody's data that goes on in the background."""
+    """Work on a person's data, in the background."""
 
     action: Action
     person: str
@@ -156,9 +156,9 @@ class Privacy:
         *,
         alone: bool,
     ) -> None:
-        """``tables`` are those of each system; ``identities`` gives the ids that systems know somebody by.
+        """``tables`` are those of each system; ``identities`` returns the ids by which systems know a person.
 
-        ``alone``: no other process works on the tables, so that what is unfinished at the start is nobody's.
+        ``alone``: no other process works on the tables, so unfinished work at the start is to be resumed.
         """
         self._alone = alone
         self._store = store
@@ -175,12 +175,12 @@ class Privacy:
     # -- the whole of it ----------------------------------------------------------------------------------------
 
     def export(self, ids: Sequence[str], on_read: OnRead = lambda step, number: None) -> PrivacyReport:
-        """Everything that is about a person, was written by them or names them; nothing is changed."""
+        """Everything that is about a person, was written by them or mentions them; nothing is changed."""
         examination = self._examination(ids)
         report = PrivacyReport("find", sorted(examination.ids), examination.pseudonym)
         self._own(examination, on_read)
         counts: Counter[tuple[str, ...]] = Counter()
-        for place, schema, entity, item in self._read(on_read, "reading what is theirs"):
+        for place, schema, entity, item in self._read(on_read, "reading items about them"):
             verdict = None if schema is None or entity is None else examination.verdict(schema, entity)
             self._count(counts, examination, place, schema, verdict, item)
             if verdict is not None and entity is not None:
@@ -197,7 +197,7 @@ class Privacy:
         return report
 
     def erase(self, ids: Sequence[str], *, by: str, on_read: OnRead = lambda step, number: None) -> PrivacyReport:
-        """Delete and replace everything of a person that can be; the report says what was done, and what is left."""
+        """Delete or replace all of a person's data where possible; the report says what was done, and what is left."""
         examination = self._examination(ids)
         now = datetime.fromtimestamp(self._clock(), UTC)
         record = Erasure(pseudonym=examination.pseudonym, ids=sorted(examination.ids), by=by, begun_at=now)
@@ -234,18 +234,18 @@ class Privacy:
     # -- in the background --------------------------------------------------------------------------------------
 
     def begin(self, action: Action, person: str, *, by: str) -> PrivacyJob:
-        """Find or erase somebody's data in a thread; one at a time, StateConflict otherwise."""
+        """Find or erase a person's data in a thread; StateConflict if another run is in progress."""
         self._examination([person])
         with self._lock:
             if self.job is not None and not self.job.is_done:
-                raise StateConflict("the data of somebody is being worked on; wait until that is done")
+                raise StateConflict("another person's data is being found or erased; wait until that is done")
             self.job = job = PrivacyJob(action, person, datetime.fromtimestamp(self._clock(), UTC))
             self._thread = threading.Thread(target=self._work, args=(job, [person], by), name="privacy", daemon=True)
             self._thread.start()
             return job
 
     def start(self) -> None:
-        """Continue an erasure that a process has not finished, if that is known to be dead."""
+        """Resume an erasure that a process has not finished, if that process is known to be dead."""
         if not self._alone:
             return
         threading.Thread(target=self._resume, name="privacy start", daemon=True).start()
@@ -282,7 +282,7 @@ class Privacy:
             else:
                 job.report = self.export(ids, on_read)
         except _Stopped:
-            job.failed = "the process is stopping; it goes on at the next start"
+            job.failed = "the process is stopping; the work resumes at the next start"
         except Exception as error:
             _log.error("work on personal data failed", exc_info=error)
             job.failed = type(error).__name__
@@ -297,7 +297,7 @@ class Privacy:
 
     def _own(self, examination: Examination, on_read: OnRead) -> None:
         """What names the items about the person."""
-        for _, schema, entity, _ in self._read(on_read, "looking for what is theirs"):
+        for _, schema, entity, _ in self._read(on_read, "looking for items about them"):
             if schema is not None and entity is not None:
                 verdict = examination.verdict(schema, entity)
                 if verdict is not None and verdict.why == "subject" and verdict.action == "delete":
@@ -354,7 +354,9 @@ class Privacy:
             counts[(place.system, place.table.name, name, verdict.why, action, verdict.keep)] += 1
         elif not place.table.is_internal(item) and name != Erasure.__name__ and examination.is_mentioned(item):
             expires = place.table.ttl is not None and place.table.ttl in item
-            left = ("expires", "by itself") if expires else ("look", "named in a text, or in an item nobody can read")
+            left = (
+                ("expires", "automatically") if expires else ("look", "mentioned in a text, or in an unreadable item")
+            )
             counts[(place.system, place.table.name, name, "mention", *left)] += 1
 
 

@@ -1,1 +1,1 @@
-"""Full-text search over what the systems store, with the rights of whoever searches."""
+"""Full-text search over what the systems store, with the rights of the caller."""

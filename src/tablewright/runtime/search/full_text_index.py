@@ -1,13 +1,13 @@
-"""``FullTextIndex``: documents of all systems in one SQLite file with FTS5, found by the words that begin as a query's.
+"""``FullTextIndex``: documents of all systems in one SQLite file with FTS5, found by prefixes of their words.
 
     documents   system, item key, kind, ids, generation          one row for each item
     owners      person, document                                 whose it is
     removed     system, item key                                 deleted while a rebuild goes on
     words       FTS5 over title and text                         no accents, no case; prefixes of two and three letters
 
-The file is derived: it can be deleted, and is made again. It is written before the checkpoint of the consumer that
-writes it, so a process that is killed misses nothing. It is not synced, as the engine needs the disk more: a file that
-was not closed may be of a machine that lost its power, and is made again. A lock beside it says that a process has it.
+The file is derived data: it can be deleted, and is rebuilt. It is written before the checkpoint of its consumer, so a
+killed process misses nothing. It is not synced, as the engine needs the disk more: a file that was not closed may stem
+from a power failure, and is rebuilt. A lock file next to it shows that a process is using it.
 
 FTS5 leaves the words of a deleted document in older segments until they are merged; ``purge`` merges them, and a freed
 page is overwritten with zeros.
@@ -29,7 +29,7 @@ from uuid import uuid4
 from tablewright.runtime.search.searchable import Document
 
 VERSION = 1
-"""Of the tables below; a file of another version is made again."""
+"""The version of the tables below; a file of another version is rebuilt."""
 # bm25 weights: a word in the title counts for so many in the text.
 _TITLE_WEIGHT = 5.0
 _TABLES = (
@@ -53,14 +53,14 @@ class Hit:
 
 
 class IndexInUse(Exception):
-    """Another process has the file."""
+    """Another process is using the file."""
 
 
 class FullTextIndex:
-    """The index in a file, or in memory; for all threads of a process, one at a time."""
+    """The index in a file, or in memory; shared by all threads of a process, one at a time."""
 
     def __init__(self, path: Path | None) -> None:
-        """IndexInUse, if another process has the file."""
+        """Raises IndexInUse if another process is using the file."""
         self.path = path
         self._file_lock = None if path is None else _locked(path.with_name(f"{path.name}.lock"))
         self._lock = threading.RLock()
@@ -72,7 +72,7 @@ class FullTextIndex:
             raise
 
     def close(self) -> None:
-        """Close the file, to be used again as it is."""
+        """Close the file, so that it can be used again as it is."""
         with self._lock:
             self.purge()
             self._synced("closed")
@@ -86,14 +86,14 @@ class FullTextIndex:
 
     @property
     def id(self) -> str:
-        """A name that the file has as long as it is not made again."""
+        """A name that the file has until it is rebuilt."""
         return self._meta("id") or ""
 
     # -- writing ------------------------------------------------------------------------------------------------
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """What is written in it becomes durable together."""
+        """Writes inside of it become durable together."""
         with self._lock:
             self._connection.execute("BEGIN IMMEDIATE")
             try:
@@ -104,11 +104,11 @@ class FullTextIndex:
             self._connection.execute("COMMIT")
 
     def put(self, system: str, item: str, document: Document) -> None:
-        """A document of the stream, in place of the one that the item had; inside of ``writing``."""
+        """Store a document from the stream, replacing the item's previous one; inside of ``writing``."""
         self._put(system, item, document, self.generation(system))
 
     def put_scanned(self, system: str, item: str, document: Document, generation: int) -> None:
-        """A document of a rebuild; not if the stream has been heard of the item meanwhile. Inside of ``writing``."""
+        """Store a document of a rebuild, unless the stream has delivered the item meanwhile; inside of ``writing``."""
         heard = self._connection.execute(
             "SELECT 1 FROM documents WHERE system = ? AND item = ? AND generation >= ? "
             "UNION ALL SELECT 1 FROM removed WHERE system = ? AND item = ?",
@@ -130,7 +130,7 @@ class FullTextIndex:
             execute("INSERT INTO owners (person, document) VALUES (?, ?)", (person, number))
 
     def remove(self, system: str, item: str) -> None:
-        """Nothing of an item any more; inside of ``writing``."""
+        """Delete the document of an item; inside of ``writing``."""
         self._remove_item(system, item)
         if self._meta(f"rebuild {system}") is not None:
             self._connection.execute("INSERT OR IGNORE INTO removed (system, item) VALUES (?, ?)", (system, item))
@@ -140,7 +140,7 @@ class FullTextIndex:
         self._remove([number for (number,) in found.fetchall()])
 
     def remove_older(self, system: str, generation: int) -> int:
-        """What a rebuild has not seen, nor the stream since: it is there no longer. Returns how many."""
+        """Delete documents that neither a rebuild nor the stream has seen since; returns how many."""
         with self.writing():
             found = self._connection.execute(
                 "SELECT id FROM documents WHERE system = ? AND generation < ?", (system, generation)
@@ -160,7 +160,7 @@ class FullTextIndex:
             self._has_residue = True
 
     def purge(self) -> bool:
-        """Merge the segments, so that no word of a deleted document is left in the file; whether there was any."""
+        """Merge the segments, so that no word of a deleted document stays in the file; returns whether any did."""
         with self._lock:
             if not self._has_residue:
                 return False
@@ -171,15 +171,15 @@ class FullTextIndex:
     # -- how complete it is -------------------------------------------------------------------------------------
 
     def generation(self, system: str) -> int:
-        """How often the documents of a system were made from the table; 0: never."""
+        """How often the documents of a system were built from the table; 0: never."""
         return int(self._meta(f"generation {system}") or 0)
 
     def declaration(self, system: str) -> str | None:
-        """What the documents of a system were made by, once all of them were."""
+        """The declaration that all documents of a system were built with; None until a rebuild has finished."""
         return self._meta(f"declaration {system}")
 
     def begin(self, system: str) -> int:
-        """The number of a new generation of a system's documents."""
+        """Begin a new generation of a system's documents; returns its number."""
         generation = self.generation(system) + 1
         with self.writing():
             self._set_meta(f"generation {system}", str(generation))
@@ -188,14 +188,14 @@ class FullTextIndex:
         return generation
 
     def complete(self, system: str, declaration: str) -> None:
-        """All documents were made."""
+        """All documents were built."""
         with self.writing():
             self._set_meta(f"declaration {system}", declaration)
             self._connection.execute("DELETE FROM meta WHERE name = ?", (f"rebuild {system}",))
             self._connection.execute("DELETE FROM removed WHERE system = ?", (system,))
 
     def incomplete(self, system: str) -> None:
-        """Changes were missed: the documents have to be made again."""
+        """Changes were missed: the documents have to be rebuilt."""
         with self.writing():
             self._connection.execute("DELETE FROM meta WHERE name = ?", (f"declaration {system}",))
 
@@ -211,7 +211,7 @@ class FullTextIndex:
     def find(
         self, system: str, terms: Sequence[str], *, kinds: Sequence[str], own: Sequence[str], person: str, limit: int
     ) -> list[Hit]:
-        """Documents with words that begin as the terms do: all of some kinds, and a person's of others; best first."""
+        """Documents with words that start with the terms: all of some kinds, and a person's of others; best first."""
         if not terms or not (kinds or own):
             return []
         match = " ".join(f'"{term}"*' for term in terms)

@@ -1,15 +1,15 @@
-"""``Search``: keeps the full-text index of a process's systems, and answers with the rights of whoever asks.
+"""``Search``: maintains the full-text index of a process's systems, and answers with the rights of the caller.
 
     a table's stream ──▶ <system>.search ──▶ index            a consumer like any other: checkpoint, lag, dead letters
     a table, read from end to end ──▶ index                   at the first start, when declarations change, on demand
     query ──▶ index, by kinds and owners ──▶ items read again ──▶ results
 
-Rights are applied twice: in the query of the index, so that neither places nor numbers of results tell of anything
-else, and to the items as they are now, so that an index that is behind shows nothing that was deleted, masked or given
-to somebody else. What is shown is made of the item that was read, and not of the index.
+Rights are applied twice: in the query of the index, so that neither the order nor the number of results reveals other
+items, and to the current items, so that an index that is behind shows nothing that was deleted, masked or reassigned.
+Results are made from the item that was read, not from the index.
 
-A rebuild writes a new generation of documents beside the stream, and removes what neither has seen: searches go on
-meanwhile. Its items are read with the rights of maintenance.
+A rebuild writes a new generation of documents in parallel with the stream, and removes what neither has seen: searches
+continue meanwhile. It reads items with the rights of maintenance.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ OnIndexed = Callable[[int], None]
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A result: what it is, what names it, and the words that were found."""
+    """A result: its kind, its ids, and the words that were found."""
 
     kind: str
     ids: dict[str, str]
@@ -95,7 +95,7 @@ class Search(PeriodicThread):
         maintenance_store: Store,
         systems: Mapping[str, Sequence[Searchable]],
     ) -> None:
-        """``systems`` says what can be found of each; items are found in ``store``, and all read again in the other."""
+        """``systems`` declares what can be found in each; results are read in ``store``, rebuilds use the other."""
         super().__init__("search", role="maintenance", every=_PURGE_EVERY, first=0, retry=_RETRY_AFTER)
         self._settings = settings
         self._store = store
@@ -110,7 +110,7 @@ class Search(PeriodicThread):
     # -- searching ----------------------------------------------------------------------------------------------
 
     async def find(self, system: str, caller: Caller, query: str, limit: int) -> list[Found]:
-        """What a caller may read that has words beginning as those of the query, best first."""
+        """What a caller may read that has words starting with those of the query, best first."""
         searchables = {each.kind: each for each in self._systems[system]}
         rights = {kind: each.rights_of(caller) for kind, each in searchables.items()}
         terms = terms_of(query)
@@ -155,7 +155,7 @@ class Search(PeriodicThread):
         return system in self._building | self._wanted or self._open().declaration(system) != self._declaration(system)
 
     def rebuild_soon(self, system: str) -> None:
-        """Make the documents of a system again, in the background; StateConflict while that is being done."""
+        """Rebuild the documents of a system, in the background; StateConflict while a rebuild is running."""
         if system in self._building or system in self._wanted:
             raise StateConflict(f"the search index of {system} is being rebuilt")
         self._wanted.add(system)
@@ -163,7 +163,7 @@ class Search(PeriodicThread):
 
     @property
     def is_beside_another(self) -> bool:
-        """Whether another process has the first index of the data folder, so that this one is another."""
+        """Whether another process is using the first index of the data folder, so that this one has another."""
         return self._open().path not in (None, _path(self._settings))
 
     @property
@@ -173,7 +173,7 @@ class Search(PeriodicThread):
     # -- the index ----------------------------------------------------------------------------------------------
 
     def consumers(self) -> list[ConsumerSpec]:
-        """A consumer for each table that has something to find."""
+        """A consumer for each table with searchable entities."""
         if not self._systems:
             return []
         # Each index is to have all changes: on an endpoint, other processes have indexes of their own.
@@ -199,7 +199,7 @@ class Search(PeriodicThread):
         on_indexed: OnIndexed = lambda number: None,
         is_stopped: Callable[[], bool] = lambda: False,
     ) -> int:
-        """Make all documents of a system again from its tables; returns how many there are."""
+        """Rebuild all documents of a system from its tables; returns how many there are."""
         index, searchables = self._open(), self._systems[system]
         generation = index.begin(system)
         reader = TolerantReader(self._maintenance_store)
@@ -229,7 +229,7 @@ class Search(PeriodicThread):
     # -- in the background ----------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Rebuild what is missing or of another version, in a thread that goes on to purge what was deleted."""
+        """Rebuild what is missing or of another version, in a thread that then purges deleted words."""
         if self._systems:
             index = self._open()
             self._wanted |= {each for each in self._systems if index.declaration(each) != self._declaration(each)}
@@ -242,7 +242,7 @@ class Search(PeriodicThread):
                 self._index = None
 
     def turn(self, is_stopped: Callable[[], bool]) -> None:
-        """Rebuild what somebody wants rebuilt, and purge; an error if a rebuild failed, which is tried again."""
+        """Run requested rebuilds, and purge; raises an error if a rebuild failed, which is retried."""
         errors = []
         for system in sorted(self._wanted):
             self._wanted.discard(system)

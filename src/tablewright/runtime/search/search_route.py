@@ -1,4 +1,4 @@
-"""The call ``GET /search`` of a system: what a caller may read, found by words."""
+"""The call ``GET /search`` of a system: searches what the caller may read."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ SearchText = Annotated[
     Query(
         min_length=1,
         max_length=_MAX_QUERY,
-        pattern=matching(r"\S", "give a word"),
-        description="words, or how they begin; case and accents do not matter, and no character is an operator",
+        pattern=matching(r"\S", "give at least one word"),
+        description="words or prefixes of words; case and accents are ignored, and no character is an operator",
         examples=["login"],
     ),
 ]
-SearchLimit = Annotated[int, Query(ge=1, le=50, description="how many at most")]
+SearchLimit = Annotated[int, Query(ge=1, le=50, description="maximum number of results")]
 
 
 class Passage(ApiModel):
@@ -43,7 +43,7 @@ class Passage(ApiModel):
 
     text: str = Field(examples=["Fix the login page"])
     matches: list[tuple[int, int]] = Field(
-        description="where the words are that were found: from, and up to", examples=[[[8, 13]]]
+        description="where the words were found: start and end", examples=[[[8, 13]]]
     )
 
     @classmethod
@@ -52,28 +52,28 @@ class Passage(ApiModel):
 
 
 class SearchResult(ApiModel):
-    kind: str = Field(description="what it is", examples=["ticket"])
-    ids: dict[str, str] = Field(description="what names it", examples=[{"ticket_id": "tkt_1"}])
+    kind: str = Field(description="the kind of thing", examples=["ticket"])
+    ids: dict[str, str] = Field(description="its ids", examples=[{"ticket_id": "tkt_1"}])
     title: Passage
     excerpt: Passage
 
 
 class SearchPage(ApiModel):
-    results: list[SearchResult] = Field(description="the best first; of what the caller may read, and nothing else")
+    results: list[SearchResult] = Field(description="best first; only what the caller may read")
     behind_seconds: float = Field(
-        description="how far the index is behind the tables; 0 for up to a second", examples=[0]
+        description="how many seconds the index is behind the tables; 0 for up to one", examples=[0]
     )
     is_building: bool = Field(
-        description="whether the index is being made, so that something may be missing", examples=[False]
+        description="whether the index is being rebuilt, so results may be missing", examples=[False]
     )
 
 
 def search_of(request: Request) -> Search:
-    """The search of this process. A function has none: the index is a file that consumers of a process keep."""
+    """The search of this process. A function has none: the index is a file that the consumers of a process maintain."""
     runtime = runtime_of(request)
     if runtime.is_function:
         raise ServiceProblem(
-            "functions have no search index; deploy the system with --container, or run `tablewright up` beside the "
+            "functions have no search index; deploy the system with --container, or run `tablewright up` alongside the "
             "functions on the same tables",
             kind="not-offered",
         )
@@ -81,7 +81,7 @@ def search_of(request: Request) -> Search:
 
 
 def search_route(system: str, *readers: Role | Grant) -> APIRouter:
-    """A router with the call, for some roles; what each of them finds is said where the system declares its search."""
+    """A router with the call, for some roles; what each of them finds is declared with the system's search."""
     router = APIRouter(route_class=DeferredRoute)
 
     async def search(request: Request, caller: Caller, q: SearchText, limit: SearchLimit = 20) -> SearchPage:

@@ -4,9 +4,9 @@
     Searchable(User, "person", User.by_id, title="user_id", texts=["email"], readers=[MEMBERS.own, ADMINS],
                owners=["user_id"])
 
-A document is what an item has in the declared fields, so what is masked in the item is masked in the index. ``readers``
-are the roles that may read the item by the system's calls; a role with ``.own`` finds what names the caller in one of
-the fields ``owners``. ``read`` is the access pattern that reads the item again before it is shown.
+A document has the item's values of the declared fields, so text that is masked in the item is masked in the index.
+``readers`` are the roles that may read the item through the system's calls; a role with ``.own`` finds items that name
+the caller in one of the fields ``owners``. ``read`` is the access pattern that reads the item again before it is shown.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _WORDS = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """An item as it is found: its title, its texts, and the people whose it is."""
+    """An item as it is found: its title, its texts, and its owners."""
 
     kind: str
     ids: Mapping[str, str]
@@ -47,7 +47,7 @@ class Document:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is no word to find it by."""
+        """Whether it has no words to be found by."""
         return not self.title and not self.text
 
 
@@ -67,14 +67,14 @@ class Searchable:
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """The fields that name an item: those of its primary key."""
+        """The fields that identify an item: those of its primary key."""
         schema = schema_of(self.entity)
         named = {source for attribute in schema.table.key for source in schema.sources(attribute)}
         return tuple(name for name, spec in schema.fields.items() if spec.attribute in named)
 
     @property
     def declaration(self) -> str:
-        """The declaration as text: an index that was made for another has to be made again."""
+        """The declaration as text: an index that was built for another has to be rebuilt."""
         fields = ",".join([self.title, *self.texts, "|", *self.owners])
         return f"{self.kind}:{self.entity.__name__}:{fields}"
 
@@ -92,13 +92,13 @@ class Searchable:
         )
 
     def lookup(self, ids: Mapping[str, str]) -> Lookup[Any]:
-        """The read of an item that is named by what a document has of it."""
+        """The read of an item, by the ids in its document."""
         fields = self.entity.model_fields
         validated = {name: _validated(fields[name].rebuild_annotation(), text) for name, text in ids.items()}
         return self.read(**validated)
 
     def rights_of(self, caller: Caller) -> Literal["all", "own"] | None:
-        """What a caller may find: all of them, his own, or none."""
+        """What a caller may find: all, their own, or none."""
         grants = [each if isinstance(each, Grant) else Grant(each) for each in self.readers]
         held = [grant for grant in grants if caller.has(grant.role)]
         if any(not grant.own for grant in held):
@@ -127,20 +127,20 @@ def _texts(value: Any, path: Sequence[str]) -> Iterator[str]:
 
 
 def terms_of(query: str) -> list[str]:
-    """The words of a query, whatever else it has: operators and quotes are no syntax here."""
+    """The words of a query, and nothing else: operators and quotes have no meaning."""
     return [word[:MAX_TERM] for word in _WORDS.findall(query[:1_000])][:MAX_TERMS]
 
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """A piece of a text, and where in it the words of a query are."""
+    """An excerpt of a text, and where in it the words of a query are."""
 
     text: str
     matches: tuple[tuple[int, int], ...]
 
 
 def excerpt(text: str, terms: Sequence[str], length: int = _EXCERPT) -> Excerpt:
-    """The piece of a text that has the first of some words, as the index compares them: without case and accents."""
+    """The excerpt of a text around the first of some words, compared as in the index: ignoring case and accents."""
     text = " ".join(text.split())
     folded, origin = _folded(text)
     wanted = [found for term in terms if (found := _folded(term)[0])]
@@ -164,7 +164,7 @@ def excerpt(text: str, terms: Sequence[str], length: int = _EXCERPT) -> Excerpt:
 
 
 def title_of(document: Document) -> str:
-    """What a document is called: its title, or how its text begins; one line."""
+    """The title of a document, or the start of its text; one line."""
     line = " ".join((document.title or document.text).split())
     return line if len(line) <= _TITLE else line[: _TITLE - 1] + "…"
 

@@ -204,7 +204,7 @@ async def _on_a_loop(work: Callable[[], Any], deadline: float | None) -> Any:
 
 
 def _too_late() -> ServiceError:
-    return ServiceError(NOT_CONNECTED, "the credentials were not there in time")
+    return ServiceError(NOT_CONNECTED, "the AWS credentials could not be obtained in time")
 
 
 def _parsed(body: bytes) -> Response:

@@ -66,7 +66,7 @@ def load_blobs(
                 superseded[number] = item
             result[number] = filled
         waiting = yield from _again(context, table, superseded, known, result)
-    raise Conflict(f"{table.name}: others keep changing what is read")
+    raise Conflict(f"{table.name}: items kept changing while they were read; try again")
 
 
 def load_visible(
@@ -96,7 +96,10 @@ def whole_if_older(context: Context, schema: Schema, item: Item | None) -> Flow[
         return item
     (whole,) = yield from load_blobs(context, schema.table, [item])
     if whole is None:
-        raise Conflict(f"{schema.entity.__name__} {describe_item(schema, item)}: others keep changing the item")
+        raise Conflict(
+            f"{schema.entity.__name__} {describe_item(schema, item)}: the item kept changing while "
+            "it was read; try again"
+        )
     return whole
 
 
@@ -116,7 +119,7 @@ def _filled(table: Table, item: Item, known: Mapping[str, Any]) -> Item | None:
             return None
         value = value_in(found, reference) if isinstance(found, bytes) else found
         if value is None:
-            raise _lost(table, item, attribute, reference, "does not hold what was written")
+            raise _lost(table, item, attribute, reference, "does not have the content that was written")
         filled[attribute] = value
     return filled
 
@@ -173,7 +176,7 @@ def load(context: Context, entity: Entity) -> Flow[None]:
         reason = "is no longer there: the item has been changed or deleted since"
         value = None if data is None else value_in(data, reference)
         if value is None:
-            reason = reason if data is None else "does not hold what was written"
+            reason = reason if data is None else "does not have the content that was written"
             raise BlobLost(name, _describe_partial(schema, entity), field_name, reference.blob, reason)
         schema.entity.__pydantic_validator__.validate_assignment(entity, field_name, decode(value))
 

@@ -101,8 +101,8 @@ def compared(schema: Schema, item: Item) -> tuple[list[Finding], Item | None]:
         unknown = sorted(schema.key_fields_made_anew - present.keys())
         if unknown:
             reason = (
-                f"{schema.by_attribute[unknown[0]].name} is part of a key and has no value, and its default is another "
-                "at each read; declare an upgrade that gives it one"
+                f"{schema.by_attribute[unknown[0]].name} is part of a key and has no value, and its default "
+                "differs at each read; declare an upgrade that sets it"
             )
             return [Finding(Fault.UNREADABLE, name, which, "", None, reason)], None
         wanted = {**schema.with_keys(upgraded), **schema.key_of(present)}

@@ -50,7 +50,7 @@ def transact_get(context: Context, lookups: Sequence[Lookup[Any]]) -> Flow[tuple
         return ()
     if len(gets) > MAX_TRANSACTION_ACTIONS:
         raise LimitExceeded(
-            f"a transaction reads {MAX_TRANSACTION_ACTIONS} items at most, and {len(gets)} are wanted; use get_many"
+            f"a transaction reads {MAX_TRANSACTION_ACTIONS} items at most, not {len(gets)}; use get_many"
         )
     body = {"TransactItems": gets}
     response = yield from retrying(context, Request("TransactGetItems", body, ", ".join(names)))

@@ -59,4 +59,7 @@ def get_by_guard(context: Context, lookup: Lookup[Any], spec: FieldSpec) -> Flow
     if all(owner == owners[0] for owner in owners):
         # Another program deleted the item, and left the guard.
         return None
-    raise Conflict(f"{lookup.entity.__name__} {spec.name} {lookup.values[spec.name]} is being moved again and again")
+    raise Conflict(
+        f"{lookup.entity.__name__} {spec.name} {lookup.values[spec.name]} kept moving to another "
+        "item while it was read; try again"
+    )

@@ -160,7 +160,7 @@ class SwitchedBackend:
                 continue
             raise OutcomeUnknown(
                 request.operation,
-                error or ServiceError("PlaceChanged", "the tables were moved while the request was on its way"),
+                error or ServiceError("PlaceChanged", "the tables were moved while the request was in progress"),
             )
 
     def _opened(
@@ -188,7 +188,10 @@ class SwitchedBackend:
 
     def _why(self, known: _Known | None) -> ServiceError:
         if known is not None and known.switch.state == "held" and self._error is None:
-            return ServiceError("NotConnected", f"the tables are being moved, and were held for {_WAIT_SECONDS:g} s")
+            return ServiceError(
+                "NotConnected",
+                f"the tables are being moved, and the request was held for {_WAIT_SECONDS:g} s; try again",
+            )
         return ServiceError("NotConnected", f"the switch of the tables cannot be read: {self._error}")
 
     @staticmethod
@@ -202,8 +205,8 @@ class SwitchedBackend:
             outside = [name for name in named if name not in moving]
             raise ServiceError(
                 "ValidationException",
-                f"{', '.join(inside)} move to another place, and {', '.join(outside)} do not, so that one request "
-                "cannot have both; move them together",
+                f"{', '.join(inside)} are being moved and {', '.join(outside)} are not, so one request cannot "
+                "use both; move them together",
             )
         return not inside
 
@@ -311,7 +314,8 @@ class SwitchedBackend:
             switch = self._read(self._place)
             if switch.state == "standby":
                 raise ServiceError(
-                    "PlaceChanged", "the place of the settings is one that tables are moved to; exchange the two places"
+                    "PlaceChanged",
+                    "the configured endpoint is the one that tables are moved to; swap the endpoint and relocate_to",
                 )
             if switch.state != "moved":
                 self._break(switch, at)

@@ -54,7 +54,7 @@ def check_batch_write(write: BatchWrite) -> Schema:
     """The schema of what is written; refuses what a batch cannot write."""
     schema = _writable(write.target, AN_ENTITY if not write.deletes else A_TARGET)
     if isinstance(write.target, Lookup) and write.target.index is not None:
-        raise ModelError(f"{schema.entity.__name__}: many items at once are deleted by primary key only")
+        raise ModelError(f"{schema.entity.__name__}: a batch deletes items by primary key only")
     return schema
 
 
@@ -160,5 +160,5 @@ def _write_all(context: Context, writes: list[_Write], pattern: str) -> Flow[Non
             continue
         failures = failures + 1 if len(rest) == len(chunk) else 1
         if failures >= MAX_REQUEST_ATTEMPTS:
-            raise Conflict(f"the service is too busy: {len(writes)} items are left to be written")
+            raise Conflict(f"the service is throttling: {len(writes)} items were not written")
         yield backoff(context, failures)

@@ -71,4 +71,6 @@ def update_or_create(context: Context, entity: E, *changes: FieldChange) -> Flow
 
 
 def _busy(entity: Entity) -> Conflict:
-    return Conflict(f"{schema_of(type(entity)).entity.__name__}: others keep creating and deleting the item")
+    return Conflict(
+        f"{schema_of(type(entity)).entity.__name__}: other writers kept creating and deleting the item; try again"
+    )

@@ -78,7 +78,9 @@ class CounterChange:
         return actions
 
     def refusal(self) -> StoreError:
-        return Conflict(f"{self.schema.entity.__name__}: others keep changing the counter; nothing was written")
+        return Conflict(
+            f"{self.schema.entity.__name__}: nothing was written: the counter kept changing at the same time; try again"
+        )
 
 
 Upkeep = GuardChange | CounterChange

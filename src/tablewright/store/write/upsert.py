@@ -36,7 +36,7 @@ class Upsert(EntityOperation):
         for spec in self.schema.numbered:
             if not getattr(entity, spec.name):
                 name = self.schema.entity.__name__
-                raise ModelError(f"{name}.{spec.name} is given when an item is created; use create for a new {name}")
+                raise ModelError(f"{name}.{spec.name} is assigned when an item is created; use create for a new {name}")
 
     def plan(self, attempt: Attempt) -> Planning:
         schema = self.schema

@@ -1,4 +1,4 @@
-"""The words of the views of designs."""
+"""The texts of the views of designs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ texts = Catalogue(
         "design": ("Design", "Design"),
         "choose_pattern": ("Choose a pattern", "Scegli un pattern"),
         "choose_pattern_about": (
-            "Each access pattern and each write of the design can be run here, as a program runs it.",
+            "Each access pattern and each write of the design can be run here, exactly as a program runs it.",
             "Ogni pattern di accesso e ogni scrittura del design si eseguono qui, come li esegue un programma.",
         ),
         "write": ("Write", "Scrittura"),
@@ -22,12 +22,12 @@ texts = Catalogue(
             "Un programma pone anche condizioni su {names}; qui non vengono verificate.",
         ),
         "no_key_pattern": (
-            "{name} has no access pattern by its primary key: declare a Get to name an item here.",
-            "{name} non ha un pattern di accesso per chiave primaria: dichiara un Get per indicare qui un item.",
+            "{name} has no access pattern by its primary key: declare a Get to choose an item here.",
+            "{name} non ha un pattern di accesso per chiave primaria: dichiara un Get per scegliere qui un item.",
         ),
         "one_of_several": (
-            "A program writes up to {number} of these; here it is one.",
-            "Un programma ne scrive fino a {number}; qui è uno.",
+            "A program writes up to {number} of these; here only one.",
+            "Un programma ne scrive fino a {number}; qui solo uno.",
         ),
         "add": ("added to it", "aggiunto"),
         "append": ("appended to it", "accodato"),
@@ -35,8 +35,8 @@ texts = Catalogue(
         "planned": ("{units} planned", "{units}: previsione"),
         "optional": ("optional", "facoltativo"),
         "several": ("one or several", "uno o più valori"),
-        "type_json": ("Type it as JSON", "Scrivilo come JSON"),
-        "type_members": ("Type its members", "Scrivi i suoi membri"),
+        "type_json": ("Edit as JSON", "Modifica come JSON"),
+        "type_members": ("Edit its members", "Modifica i suoi membri"),
         "as_json": ("{name} as JSON", "{name} come JSON"),
         "give": ("Give {name}", "Indica {name}"),
         "leave_out": ("Leave {name} out", "Ometti {name}"),
@@ -53,10 +53,10 @@ texts = Catalogue(
         "document": ("Document", "Documento"),
         "diff": ("Changes", "Modifiche"),
         "files": ("Files", "File"),
-        "no_findings": ("Lint finds nothing", "Lint non rileva nulla"),
+        "no_findings": ("No lint findings", "Nessun problema rilevato da lint"),
         "no_findings_about": (
-            "No mistake that it knows is in this design.",
-            "Nessun errore che conosce è in questo design.",
+            "No rule of lint found a problem in this design.",
+            "Nessuna regola di lint ha trovato problemi in questo design.",
         ),
         "accepted": ("Accepted", "Accettati"),
         "diff_about": (
@@ -74,10 +74,10 @@ texts = Catalogue(
         ),
         "policies": ("IAM policies", "Policy IAM"),
         "policies_about": (
-            "The least that each needs. Replace {account} by your account, or use the template.",
+            "The minimum that each needs. Replace {account} with your account, or use the template.",
             "Il minimo che serve a ciascuno. Sostituisci {account} con il tuo account, o usa il template.",
         ),
-        "policies_of_calls": ("Of each pattern and each write", "Di ogni pattern e di ogni scrittura"),
+        "policies_of_calls": ("For each pattern and each write", "Per ogni pattern e ogni scrittura"),
         "download": ("Download {name}", "Scarica {name}"),
     },
 )

@@ -177,7 +177,7 @@ def _draw_change(change: DesignChange) -> None:
 
 
 def files_of(design: Design) -> dict[str, _File]:
-    """What can be downloaded of a design: its title, the name of the file, and what makes its content."""
+    """A download of a design: its title, the file name, and the function that makes its content."""
     name, deployment = _slug(design), Deployment()
     return {
         "CloudFormation": (f"{name}.template.json", lambda: _json(cloudformation_template(design, deployment))),
@@ -196,9 +196,9 @@ def files_of(design: Design) -> dict[str, _File]:
 
 
 def policies_of(design: Design, account: str) -> tuple[dict[str, _File], dict[str, _File]]:
-    """The IAM policies of a design, of which each is a file: of its roles and consumers, and of each pattern and write.
+    """The IAM policies of a design, each as a file: for its roles and consumers, and for each pattern and write.
 
-    What needs no permission has no policy.
+    Nothing is written for those that need no permission.
     """
     name, arn = _slug(design), arns(Deployment().region, account)
 

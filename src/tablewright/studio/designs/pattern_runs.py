@@ -1,10 +1,9 @@
-"""Access patterns, run with what somebody typed: their parameters with types, the requests that they made, the units.
+"""Access patterns, run with typed values: their parameters with types, the requests that they made, the units.
 
     parameters_of(design, "Call.upcoming")           name, type, whether it is needed, choices
     await run_pattern(database, design, name, texts)  PatternRun: entities, requests, units, cursor, Python call
 
-A run goes through a store on the studio's own backend, so that it sends what a program sends; the requests are recorded
-on their way.
+A run goes through a store on the studio's own backend, so it sends the same requests as a program; they are recorded.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ _MARK = re.compile(r"[#:]\w+")
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """What a pattern takes: its name and type, and what can be chosen, where that is known."""
+    """A parameter of a pattern: its name and type, and its choices, if these are known."""
 
     name: str
     annotation: Any
@@ -62,7 +61,7 @@ class Parameter:
 
     @property
     def kind(self) -> str:
-        """The type in a word, for people."""
+        """A short name of the type, for people."""
         kind = plain_type(self.annotation)
         return getattr(kind, "__name__", "text")
 
@@ -85,7 +84,7 @@ def _said(condition: str, body: Mapping[str, Any]) -> str:
 
 @dataclass(slots=True)
 class PatternRun:
-    """What came of a pattern."""
+    """The result of a pattern."""
 
     name: str
     entities: list[BaseModel]
@@ -101,7 +100,7 @@ class PatternRun:
 
     @property
     def plan(self) -> str:
-        """Which index was read, by which condition, in a sentence."""
+        """Which index was read with which condition, as a sentence."""
         parts = []
         for each in self.requests:
             place = (
@@ -121,7 +120,7 @@ def planned_units(design: Design, name: str) -> float:
 
 
 def parameters_of(design: Design, name: str) -> list[Parameter]:
-    """The parameters of a pattern, in their order."""
+    """The parameters of a pattern, in order."""
     owner, pattern = design.patterns[name]
     signature = pattern.signature
     assert signature is not None, "a pattern of a design is declared"
@@ -155,7 +154,7 @@ def _of_field(schema: Schema, pattern: Get | Query | CollectionQuery, name: str)
 
 
 def plain_type(annotation: Any) -> Any:
-    """A type without None, several, and what is annotated."""
+    """A type without None, lists and annotations."""
     origin = get_origin(annotation)
     if origin is typing.Annotated:
         return plain_type(get_args(annotation)[0])
@@ -177,7 +176,7 @@ def choices_of(annotation: Any) -> tuple[str, ...]:
 
 
 def values_of(parameters: Sequence[Parameter], texts: Mapping[str, str]) -> dict[str, Any]:
-    """What was typed, as values; Refused names each field that is wrong."""
+    """The typed texts as values; Refused names each invalid field."""
     values: dict[str, Any] = {}
     wrong: dict[str, str] = {}
     for each in parameters:
@@ -211,14 +210,14 @@ def call_text(name: str, pattern: Get | Query | CollectionQuery, values: Mapping
 
 
 def literal(value: Any) -> str:
-    """The text that makes a value, where everything that it names is imported."""
+    """The Python text of a value; the names in it must be imported."""
     return python_text(value, Imports())
 
 
 async def run_pattern(
     database: StudioDatabase, design: Design, name: str, texts: Mapping[str, str], cursor: str | None = None
 ) -> PatternRun:
-    """Run a pattern with what was typed; Refused if that is wrong, or the service refuses it."""
+    """Run a pattern with typed values; Refused if one is not valid, or the service refuses the request."""
     owner, pattern = design.patterns[name]
     values = values_of(parameters_of(design, name), texts)
     backend = _Recording(database)
@@ -278,11 +277,11 @@ class _Recording:
         self.requests: list[RecordedRequest] = []
 
     def call(self, request: Request) -> Response:
-        raise ServiceError("ReadOnly", "the studio reads where others need not wait for it")
+        raise ServiceError("ReadOnly", "the studio reads in a thread of its own")
 
     async def call_async(self, request: Request) -> Response:
         if request.operation not in READS:
-            raise ServiceError("ReadOnly", f"{request.operation} changes something, and patterns only read")
+            raise ServiceError("ReadOnly", f"{request.operation} is a write, and patterns only read")
         request.body = {**request.body, "ReturnConsumedCapacity": "INDEXES"}
         response = await self._database.answer(request)
         self.requests.append(RecordedRequest(request.operation, request.body, consumed_units(response)))

@@ -180,7 +180,7 @@ class _Pattern:
 
 
 def entities_html(entities: list[BaseModel]) -> str:
-    """Entities as a table of the fields that they have; every value is escaped."""
+    """Entities as a table of their fields; every value is escaped."""
     # What none of them has may not be in the index that was read.
     names = [
         name

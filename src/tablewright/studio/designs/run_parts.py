@@ -1,4 +1,4 @@
-"""What patterns and writes that were run are drawn with: their requests, their units, and what was run before."""
+"""Parts for drawing runs of patterns and writes: their requests, their units, and earlier runs."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _history: WeakKeyDictionary[Client, deque[tuple[Run, str]]] = WeakKeyDictionary(
 
 
 def back_to_list(page: StudioPage) -> None:
-    """The way back to the list, which a phone shows, and Esc goes."""
+    """The button back to the list, which is shown on a phone; Esc presses it."""
     classes = "tw-btn tw-btn-icon tw-btn-small tw-back"
     with box(classes, "a", href=page.path("/patterns"), data_go=True, data_back=True) as made:
         made.props["aria-label"] = page.t("shell.back")
@@ -50,14 +50,14 @@ def back_to_list(page: StudioPage) -> None:
 
 
 def run_address(page: StudioPage, design: Design, name: str, **values: str) -> str:
-    """The address of a pattern or a write, with what was typed."""
+    """The address of a pattern or a write, with the typed values."""
     return page.path(f"/patterns/{quote(design.name, safe='')}/{quote(name, safe='')}", **values)
 
 
 async def outcome(work: Awaitable[_T], place: ui.element) -> _T | None:
-    """What comes of a run; None if it is refused, which is said in its place.
+    """The result of a run; None if it is refused, and then the error is shown in its place.
 
-    What is wrong with a field is raised: the form says it there.
+    Errors of single fields are raised: the form shows them at the fields.
     """
     try:
         return await work
@@ -75,7 +75,7 @@ def remember(page: StudioPage, run: Run, address: str) -> None:
 
 
 def draw_units(t: Texts, units: float, planned: float) -> None:
-    """The units that were consumed against those that the design plans, as a fact."""
+    """The consumed units compared with those that the design plans, as a fact."""
     tone: Tone = "good" if units <= planned else "warn"
     words = t("designs.units_against", units=units_text(units), planned=units_text(planned))
     fact(t("designs.units"), lambda: pill(words, tone))
@@ -93,7 +93,7 @@ def draw_requests(page: StudioPage, run: Run) -> None:
 
 
 def draw_history(page: StudioPage) -> None:
-    """What was run before, with addresses that have what was typed."""
+    """Earlier runs, with addresses that include the typed values."""
     t = page.t
     before = list(_history.get(page.client, ()))[1:]
     if not before:

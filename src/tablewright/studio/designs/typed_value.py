@@ -1,4 +1,4 @@
-"""A value of a declared type while somebody types it: its members by the type's own fields and elements.
+"""A value of a declared type while it is being edited, member by member, by the fields and elements of the type.
 
     shape = Shape(list[Line])
     typed = TypedValue(shape)
@@ -6,8 +6,8 @@
     typed.members[0].value.fields["quantity"].text = "2"
     typed.json_text()                '[{"quantity":"2"}]', which pydantic reads as a list[Line]
 
-Scalars stay text until they are validated, so that no digit is lost and what is wrong is said of what was typed. What
-was not given is left out, so that its default counts.
+Scalars stay text until they are validated, so that no digit is lost and errors quote the input. Omitted values get
+their defaults.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ _WITH_MEMBERS = ("model", "one of", "list", "map")
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What a value of a type is typed with; a type may have itself in it, so it is looked at as far as it is drawn."""
+    """How a value of a type is edited; types can be recursive, so this is evaluated lazily, as far as it is drawn."""
 
     annotation: Any
     is_required: bool = True
 
     @property
     def bare(self) -> Any:
-        """The type without None and what is annotated; None where there is a choice of several types."""
+        """The type without None and annotations; None if there is a choice of several types."""
         return _bare(self.annotation)
 
     @property
@@ -90,7 +90,7 @@ class Shape:
 
     @property
     def alternatives(self) -> tuple[Shape, ...]:
-        """The models that it may be, where these are several."""
+        """The models that it may be, if there are several."""
         annotation = _unwrapped(self.annotation)
         if get_origin(annotation) not in (Union, UnionType):
             return ()
@@ -99,7 +99,7 @@ class Shape:
 
     @property
     def member(self) -> Shape:
-        """What the members of a list, a set or a map are."""
+        """The shape of the members of a list, a set or a map."""
         arguments = get_args(self.bare)
         if not arguments:
             return Shape(Any)
@@ -107,7 +107,7 @@ class Shape:
 
     @property
     def fields(self) -> dict[str, Shape]:
-        """The fields of a model, by the names that they are read by."""
+        """The fields of a model, by the names used for validation."""
         found = {}
         for name, info in self.bare.model_fields.items():
             alias = info.validation_alias if isinstance(info.validation_alias, str) else info.alias
@@ -173,7 +173,7 @@ class TypedValue:
     # -- changes ----------------------------------------------------------------------------------------------------
 
     def give(self) -> None:
-        """Begin a value that was left out."""
+        """Start a value that was omitted."""
         self.is_given = True
         if not self.fields:
             self._begin_fields()
@@ -188,13 +188,13 @@ class TypedValue:
 
     @property
     def model(self) -> Shape | None:
-        """The model that it is."""
+        """The chosen model."""
         if self.shape.kind == "one of":
             return self.shape.alternatives[self.alternative]
         return self.shape if self.shape.kind == "model" else None
 
     def choose(self, alternative: int) -> None:
-        """Make it another one of several models."""
+        """Choose another one of several models."""
         self.alternative = alternative
         self._begin_fields()
 
@@ -211,7 +211,7 @@ class TypedValue:
         del self.members[place]
 
     def move(self, place: int, by: int) -> int:
-        """Move a member up or down; gives where it is then."""
+        """Move a member up or down; returns its new position."""
         target = min(max(place + by, 0), len(self.members) - 1)
         self.members.insert(target, self.members.pop(place))
         return target
@@ -219,7 +219,7 @@ class TypedValue:
     # -- the value --------------------------------------------------------------------------------------------------
 
     def json_text(self) -> str:
-        """The value as JSON, which its type reads; nothing where it was left out. ValueError says what is wrong."""
+        """The value as JSON, to be validated by its type; empty if it was omitted. ValueError says what is wrong."""
         return orjson.dumps(self._content(self.shape.name)).decode() if self._counts else ""
 
     @property
@@ -238,7 +238,7 @@ class TypedValue:
             case "map":
                 names = [each.name for each in self.members]
                 if "" in names or len(set(names)) < len(names):
-                    raise ValueError(f"{label}: every member has a name, and no two the same")
+                    raise ValueError(f"{label}: every member needs a name, and names must be unique")
                 return {each.name: each.value._content(f"{label}.{each.name}") for each in self.members}
             case "any":
                 return _content_of(self.any.value(label))
@@ -247,7 +247,7 @@ class TypedValue:
         return self.text
 
     def read(self, text: str) -> None:
-        """Take a value that is JSON; ValueError if it is none of its type's form."""
+        """Set a value from JSON; ValueError if it does not have the form of its type."""
         self._take(_loaded(text))
 
     def _choose_for(self, content: Any) -> None:
@@ -293,7 +293,7 @@ class TypedValue:
             case (("text" | "choice"), str()):
                 self.text = str(content)
             case _:
-                raise ValueError(f"{content!r} is no {self.shape.name}"[:200])
+                raise ValueError(f"{content!r} is not a {self.shape.name}"[:200])
 
 
 class _Number(str):
@@ -307,7 +307,7 @@ def _loaded(text: str) -> Any:
     try:
         return json.loads(text, parse_int=_Number, parse_float=_Number)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"this is no JSON: {error}") from None
+        raise ValueError(f"this is not valid JSON: {error}") from None
 
 
 def _content_of(value: AttributeValue) -> Any:

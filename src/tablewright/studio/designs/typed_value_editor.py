@@ -1,6 +1,6 @@
 """An editor for a value that has members: the fields of a model, the members of a list, a set or a map, by their types.
 
-It is drawn as the editor of items is. Whoever has the value as JSON types it as that: one button leads there and back.
+It looks like the editor of items. A button switches to editing the value as JSON, and back.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LONG = 60
 
 
 class TypedValueEditor:
-    """The editor of one field of a form; ``given`` is its value as JSON, if it has one already."""
+    """The editor of one field of a form; ``given`` is its present value as JSON, if it has one."""
 
     def __init__(self, t: Texts, name: str, label: str, shape: Shape, given: str = "") -> None:
         self._t = t
@@ -47,7 +47,7 @@ class TypedValueEditor:
         self._draw()
 
     def read(self) -> str:
-        """The value as JSON, nothing if it was left out; Refused where it is none."""
+        """The value as JSON, empty if it was omitted; Refused if it is not valid."""
         if self._json is not None:
             return self._json.strip()
         try:

@@ -1,4 +1,4 @@
-"""A write of the design as a form: typed fields, item by item; what is sent is shown and asked for.
+"""A write of the design as a form: typed fields, item by item; requests are shown and have to be confirmed.
 
 /patterns/{design}/{write}?0.key.task_id=t-1    the values are filled in, and nothing is sent
 """

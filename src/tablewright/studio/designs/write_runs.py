@@ -1,12 +1,12 @@
-"""Writes of a design, made with what somebody typed: their fields with types, the requests, the units, the Python call.
+"""Writes of a design, made with typed values: their fields with types, the requests, the units, the Python call.
 
     writes_of(design)                              the declared writes, and create, update and delete of each entity
-    fields_of(design, write)                       what is typed: of each item its key, and what it has or changes
+    fields_of(design, write)                       the fields to fill in: the key of each item, its values or changes
     await run_write(database, design, write, texts, ask, who)
 
-A write goes through a store on the studio's own backend, so that it is planned as a program's is: unique values,
-counters and keys of indexes are kept true. What the store reads for that is sent at once; each request that changes
-something is given to ``ask`` first, and sent when somebody agrees. It is logged as every write of the studio.
+A write goes through a store on the studio's own backend, so it is planned like a program's: unique values, counters and
+index keys stay correct. The reads that the store needs are sent at once; each request that changes something is passed
+to ``ask`` first, and sent after confirmation. It is logged like every write of the studio.
 """
 
 from __future__ import annotations
@@ -64,12 +64,12 @@ Ask = Callable[[str, Mapping[str, Any]], Awaitable[bool]]
 
 
 class Declined(Exception):
-    """Somebody decided against a write."""
+    """The user declined a write."""
 
 
 @dataclass(frozen=True, slots=True)
 class WriteField:
-    """What is typed for one item of a write: a part of its key, or a field that it has or changes."""
+    """A field of the form for one item of a write: a part of its key, or a field that is set or changed."""
 
     # Which of the items, by its place in the write.
     place: int
@@ -85,13 +85,13 @@ class WriteField:
 
     @property
     def has_members(self) -> bool:
-        """Whether it is typed by its members; its text is JSON then."""
+        """Whether it is edited by its members; its text is then JSON."""
         return self.role == "append" or has_members(self.parameter.annotation)
 
 
 @dataclass(slots=True)
 class WriteRun:
-    """What came of a write."""
+    """The result of a write."""
 
     name: str
     requests: list[RecordedRequest]
@@ -106,7 +106,7 @@ class WriteRun:
 
     @property
     def read_units(self) -> float:
-        """The units of what had to be read for it."""
+        """The units of the reads that it needed."""
         return sum(each.units for each in self.requests if each.operation in READS)
 
 
@@ -134,7 +134,7 @@ def planned_write_units(design: Design, write: Write) -> float:
 
 
 def fields_of(design: Design, write: Write) -> list[WriteField]:
-    """What is typed for a write, item by item."""
+    """The fields of the form of a write, item by item."""
     found: list[WriteField] = []
     for place, item_write in enumerate(write.item_writes):
         schema = schema_of(item_write.entity)
@@ -174,7 +174,7 @@ def _key_parameters(design: Design, schema: Schema) -> list[Parameter]:
 
 
 def key_parameters(design: Design, item_write: ItemWrite) -> list[Parameter]:
-    """What names the item that is changed or deleted; nothing where no access pattern finds it by its primary key."""
+    """The key fields of the item that is changed or deleted; empty if no access pattern finds it by its primary key."""
     return _key_parameters(design, schema_of(item_write.entity))
 
 
@@ -249,7 +249,7 @@ def _operation(design: Design, place: int, typed: _Typed) -> tuple[Operation, st
     if action == "delete":
         return Delete(lookup), f"Delete({target})"
     if not typed.changes:
-        raise Refused(400, "unchanged", f"type what of {name} is to be changed", {})
+        raise Refused(400, "unchanged", f"enter what is to be changed in {name}", {})
     changes, words = [], []
     for role, each, value in typed.changes:
         expression = attr(getattr(entity, each))
@@ -263,7 +263,7 @@ def _operation(design: Design, place: int, typed: _Typed) -> tuple[Operation, st
 async def run_write(
     database: StudioDatabase, design: Design, write: Write, texts: Mapping[str, str], ask: Ask, who: str
 ) -> WriteRun:
-    """Make a write with what was typed; Refused if that is wrong or may not be, Declined if somebody decides so."""
+    """Make a write with typed values; raises Refused if it is invalid or not allowed, Declined if the user declines."""
     database.check_may_write()
     backend = _Asking(database, ask, who, write.name)
     store = AsyncStore(backend, table_names=database.table_names)
@@ -295,7 +295,7 @@ class _Asking:
         self.waited = 0.0
 
     def call(self, request: Request) -> Response:
-        raise ServiceError("ReadOnly", "the studio writes where somebody can be asked")
+        raise ServiceError("ReadOnly", "the studio writes only where it can ask for confirmation")
 
     async def call_async(self, request: Request) -> Response:
         request.body = {**request.body, "ReturnConsumedCapacity": "INDEXES"}

@@ -1,1 +1,1 @@
-"""What views do with items, without drawing: searches and their cost, text of values, copies, changes, other places."""
+"""Logic for items, without drawing: searches and their cost, text of values, copies, changes, index entries."""

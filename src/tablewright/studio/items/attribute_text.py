@@ -2,10 +2,10 @@
 
     short_text({"M": {...}})          what fits into a cell
     value_of("3.5", "N")              {"N": "3.5"}; ValueError says what is wrong
-    guessed_value("true")             {"BOOL": True}: the type that somebody means who typed it
-    exact_text({"S": "1"})            "1" in quotes: what has to be typed for just that key
+    guessed_value("true")             {"BOOL": True}: the type is guessed from the text
+    exact_text({"S": "1"})            "1" in quotes: what to type for exactly this key
 
-Numbers stay text all the way: 38 digits are more than a float has.
+Numbers stay text throughout: they may have 38 digits, more than a float.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def type_of(value: AttributeValue) -> str:
 
 
 def short_text(value: AttributeValue, most: int = _SHOWN) -> str:
-    """A value in one line of at most so many characters; no more of it is looked at than is shown."""
+    """A value in one line of limited length; only the part that is shown is processed."""
     kind, content = next(iter(value.items()))
     text: str
     if kind in ("S", "N"):
@@ -89,7 +89,7 @@ def _joined(begin: str, parts: Iterable[tuple[str, AttributeValue]], end: str, m
 
 
 def value_of(text: str, kind: str) -> AttributeValue:
-    """The value of a type that is not made of others, of its text; ValueError if it has none."""
+    """A value of a scalar type, from its text; ValueError if it is not valid."""
     if kind == "S":
         return {"S": text}
     if kind == "N":
@@ -101,18 +101,18 @@ def value_of(text: str, kind: str) -> AttributeValue:
         try:
             return {"B": base64.b64encode(base64.b64decode(text.strip(), validate=True)).decode()}
         except binascii.Error:
-            raise ValueError("binary is typed as base64") from None
+            raise ValueError("binary values are entered as base64") from None
     if kind == "BOOL":
         if text.strip().lower() not in ("true", "false"):
             raise ValueError("a boolean is true or false")
         return {"BOOL": text.strip().lower() == "true"}
     if kind == "NULL":
         return {"NULL": True}
-    raise ValueError(f"a {TYPES.get(kind, kind)} is not one text")
+    raise ValueError(f"a {TYPES.get(kind, kind)} is not a single text")
 
 
 def guessed_value(text: str) -> AttributeValue:
-    """The value that somebody means: a number, true, false, null, or text, which quotes force."""
+    """The value that a text stands for: a number, true, false, null, or text; quotes force text."""
     text = text.strip()
     if is_quoted(text):
         return {"S": unquoted(text)}
@@ -138,7 +138,7 @@ def quoted(text: str) -> str:
 
 
 def exact_text(value: AttributeValue) -> str:
-    """The value of a key attribute as it is typed, with every character of it."""
+    """The value of a key attribute as it is typed, in full."""
     kind, content = next(iter(value.items()))
     return quoted(content) if kind == "S" else str(content)
 
@@ -149,7 +149,7 @@ def key_token(key: Item) -> str:
 
 
 def token_key(token: str) -> Item:
-    """The key of an address; ValueError if it is none."""
+    """The key in an address; ValueError if it is not valid."""
     try:
         found = orjson.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
     except (ValueError, binascii.Error):

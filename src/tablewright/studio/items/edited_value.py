@@ -1,12 +1,12 @@
-"""A value while somebody edits it: its type, its text, its members; without a screen.
+"""A value while it is being edited: its type, its text, its members; without a screen.
 
     edited = EditedValue({"L": [{"S": "a"}, {"N": "1"}]})
     edited.move(0, 1)
     edited.change("SS")
     edited.value("colours")        {"SS": ["1", "a"]}; ValueError names what is wrong, and where
 
-Nothing that was typed is lost when a type is changed back and forth: the text stays, and so do members with their names
-and types, whether the type of the moment has them or not.
+No input is lost when a type is changed back and forth: the text stays, and so do members with their names and types,
+even if the current type does not have them.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class EditedValue:
     # -- changes ----------------------------------------------------------------------------------------------------
 
     def change(self, kind: str) -> None:
-        """Make it a value of another type: a text becomes the first member of what has members."""
+        """Make it a value of another type: a text becomes the first member of a type with members."""
         before, self.kind = self.kind, kind
         if not self.has_members or self.members:
             return
@@ -78,7 +78,7 @@ class EditedValue:
         del self.members[place]
 
     def move(self, place: int, by: int) -> int:
-        """Move a member up or down; gives where it is then."""
+        """Move a member up or down; returns its new position."""
         target = min(max(place + by, 0), len(self.members) - 1)
         self.members.insert(target, self.members.pop(place))
         return target
@@ -86,12 +86,12 @@ class EditedValue:
     # -- the value --------------------------------------------------------------------------------------------------
 
     def label_of(self, label: str, place: int) -> str:
-        """What a member is called in a value that is called ``label``."""
+        """The label of a member in a value with the label ``label``."""
         name = self.members[place].name
         return f"{label}.{name}" if self.kind == "M" and name else f"{label}[{place}]"
 
     def value(self, label: str, kind: str | None = None) -> AttributeValue:
-        """What was typed, as a value; ``kind`` is the type that it has as a member of a set."""
+        """The input as a value; ``kind`` is its type as a member of a set."""
         kind = kind or self.kind
         if kind == "M":
             return {"M": item_of(self.members, label)}
@@ -116,18 +116,18 @@ class EditedMember:
 
 
 def item_of(members: Sequence[EditedMember], label: str = "") -> Item:
-    """Members with names, as an item or a map; ValueError if a name is missing or there twice."""
+    """Members with names, as an item or a map; ValueError if a name is missing or used twice."""
     names = [each.name for each in members]
     if len(set(names)) < len(names) or "" in names:
         where = f"{label}: " if label else ""
-        raise ValueError(f"{where}every attribute has a name, and no two the same")
+        raise ValueError(f"{where}every attribute needs a name, and names must be unique")
     return {each.name: each.value.value(f"{label}.{each.name}" if label else each.name) for each in members}
 
 
 def _distinct(found: Sequence[AttributeValue], kind: str, label: str) -> list[str]:
     members = [each[kind[0]] for each in found]
     if not members:
-        raise ValueError(f"{label}: a set has at least one member")
+        raise ValueError(f"{label}: a set needs at least one member")
     seen: set[str] = set()
     for member in members:
         if member in seen:

@@ -1,7 +1,7 @@
-"""An item as text to be used elsewhere: DynamoDB JSON, a Python entity, boto3, the AWS CLI, PartiQL.
+"""An item as text for use elsewhere: DynamoDB JSON, a Python entity, boto3, the AWS CLI, PartiQL.
 
-Each can be pasted as it is, and makes the same item. PartiQL has no literal for binary values, so an item that has some
-is an ExecuteStatement request with parameters.
+Each can be pasted as it is, and creates the same item. PartiQL has no literal for binary values, so an item with binary
+values becomes an ExecuteStatement request with parameters.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LONGEST_STATEMENT = 8_192
 
 
 def copies_of(table: str, item: Item, schema: Schema | None, endpoint: str | None = None) -> dict[str, str]:
-    """The text of an item by the name of its form; as a Python entity only where it is one."""
+    """The texts of an item by the name of the form; as a Python entity only if it is one."""
     found = {"DynamoDB JSON": orjson.dumps(item, option=orjson.OPT_INDENT_2).decode()}
     if schema is not None:
         text = _entity(schema, item)

@@ -1,11 +1,11 @@
-"""What somebody changed of an item, as the request that will be sent.
+"""The changes of an item, as the request that will be sent.
 
-    update_request(table, key, before, after)     UpdateItem: only what changed, if it is still as it was seen
+    update_request(table, key, before, after)     UpdateItem: only what changed, if it has not changed since it was read
     put_request(table, key, item)                 PutItem, if there is none with that key
     delete_request(table, key, item)              DeleteItem, if it is still there
 
-An item of an entity follows its design: keys of indexes that follow from changed fields are changed with them
-(``follow_design``), and what only the store can keep true, such as unique values, is refused.
+An item of an entity follows its design: index keys that are derived from changed fields are changed with them
+(``follow_design``), and changes that only the store can make, such as of unique values, are refused.
 """
 
 from __future__ import annotations
@@ -28,13 +28,14 @@ __all__ = [
 
 
 class RefusedChange(ValueError):
-    """A change that would leave the table as no program of the design would; the message says why."""
+    """A change that would break the rules of the design; the message says why."""
 
 
 def update_request(table: str, key: Sequence[str], before: Item, after: Item) -> dict[str, Any] | None:
-    """The UpdateItem that makes one item of another; None if nothing changed.
+    """The UpdateItem that turns one item into another; None if nothing changed.
 
-    Maps are changed inside. Everything that is changed has to be as it was seen, so that nobody's change is lost.
+    Maps are changed member by member. The request requires that everything it changes is as it was read, so no
+    concurrent change is lost.
     """
     marks = _Marks()
     sets, removes, conditions = [], [], [f"attribute_exists({marks.path((key[0],))})"]
@@ -77,14 +78,14 @@ def delete_request(table: str, key: Sequence[str], item: Item) -> dict[str, Any]
 
 
 def changed_names(before: Item, after: Item) -> list[str]:
-    """The attributes that two items have differently."""
+    """The attributes in which two items differ."""
     return list(dict.fromkeys(path[0] for path, _, _ in _differences(before, after, ())))
 
 
 def follow_design(schema: Schema, before: Item | None, after: Item) -> Item:
-    """An item as its entity would be stored: keys of indexes follow from its fields, and its version is the next one.
+    """An item as its entity would be stored: index keys are derived from its fields, and its version is incremented.
 
-    ``before`` is None for a new item. RefusedChange where that would not be enough.
+    ``before`` is None for a new item. RefusedChange if that is not enough.
     """
     name = schema.entity.__name__
     if before is None:
@@ -98,11 +99,11 @@ def follow_design(schema: Schema, before: Item | None, after: Item) -> Item:
     try:
         stored = schema.entity.of(after).item()
     except (ModelError, ValueError) as error:
-        raise RefusedChange(f"this would be no {name}: {error}") from None
+        raise RefusedChange(f"this would not be a valid {name}: {error}") from None
     table = schema.table
     for attribute in table.key:
         if not same_value(stored[attribute], after[attribute]):
-            raise RefusedChange(f"the {attribute} of this {name} follows from other fields, and would be another one")
+            raise RefusedChange(f"the {attribute} of this {name} is derived from other fields, and would be different")
     found = dict(after)
     for attribute in table.key_attributes:
         if attribute not in table.key:
@@ -116,10 +117,10 @@ def follow_design(schema: Schema, before: Item | None, after: Item) -> Item:
 
 
 def more_than_one_item(schema: Schema) -> str | None:
-    """Why a write of an entity is a transaction, of which the studio would send a part only; None if it is not."""
+    """Why a write of an entity is a transaction, of which the studio would send only a part; None if it is not."""
     if schema.unique:
         return "unique fields"
-    return "counters that its transactions keep" if schema.needs_upkeep else None
+    return "counters that its transactions update" if schema.needs_upkeep else None
 
 
 def _differences(

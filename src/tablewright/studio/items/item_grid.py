@@ -1,6 +1,6 @@
-"""A page of items as the rows of a table, in one piece of HTML: elements of their own would take ten times as long.
+"""A page of items as the rows of a table, as a single piece of HTML: separate elements would take ten times as long.
 
-Every value goes through ``escape``: what is in an item is text, whatever it looks like.
+Every value is escaped: it is text, whatever it looks like.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _CELL = 60
 
 
 def columns_of(items: Sequence[Item], key: Sequence[str], wanted: Sequence[str] = ()) -> list[str]:
-    """The attributes to show: keys first, then those of an entity, then what most items have."""
+    """The attributes to show: keys first, then those of an entity, then the most common ones."""
     counts = Counter(name for item in items for name in item)
     # Of what equally many items have, what comes first in them.
     others = sorted((name for name in counts if name not in key), key=lambda name: -counts[name])
@@ -49,9 +49,9 @@ def rows_html(
 ) -> str:
     """The rows of some items.
 
-    ``address`` is that of an item, ``token`` its name in the address; ``entity`` gives its name and colour. ``select``
-    is the label of the boxes that choose items, where there are any, and ``chosen`` those that are; ``link`` is the
-    column that leads to the item.
+    ``address`` returns that of an item, ``token`` its name in the address; ``entity`` returns its name and colour.
+    ``select`` is the label of the checkboxes, if there are any, and ``chosen`` the chosen items; ``link`` is the column
+    that links to the item.
     """
     rows = []
     for item in items:

@@ -1,7 +1,7 @@
-"""Where else an item is, and what can be read from it: entries in indexes, guards of unique values, patterns.
+"""Where else an item appears, and what can be read from it: index entries, guards of unique values, patterns.
 
-index entries     of every index whose key attributes the item has
-guards            the items that stand for its unique values, by their keys
+index entries     in every index whose key attributes the item has
+guards            the guards of its unique values, by their keys
 jumps             access patterns of the design that can be called with the item's own fields
 """
 
@@ -21,7 +21,7 @@ __all__ = ["Jump", "guards_of", "index_entries", "jumps_of"]
 
 @dataclass(frozen=True, slots=True)
 class Jump:
-    """A pattern that reads on from an item, with the values that it is called with."""
+    """A pattern that can be called with values of an item."""
 
     pattern: str
     values: Mapping[str, str]
@@ -47,7 +47,7 @@ def guards_of(schema: Schema, item: Item) -> list[tuple[str, Item]]:
 
 
 def jumps_of(design: Design, schema: Schema, item: Item) -> list[Jump]:
-    """The patterns that need no more than fields that an item has, with their values as text."""
+    """The patterns that need only fields of an item, with their values as text."""
     try:
         entity = schema.entity.of(item)
     except (ModelError, ValueError):

@@ -1,4 +1,4 @@
-"""Searches for items: conditions that somebody typed, as the Query or Scan that answers them, and what it will cost.
+"""Searches for items: typed conditions, the Query or Scan that answers them, and its cost.
 
     status = open and n >= 3          conditions, joined by "and"
     name begins_with "Ada"            quotes make text of a number; inside of them a quote is written twice
@@ -7,8 +7,8 @@
 
     Search.parse(text) ──▶ plan(description, search) ──▶ ItemPlan(operation, body, index, units, ...)
 
-A condition of equality on a partition key makes a Query, of the table or of the first index that has that key; what the
-key does not answer is a filter. Everything else is a Scan, and says so.
+An equality condition on a partition key makes a Query, of the table or of the first index that has that key; the other
+conditions become a filter. Everything else is a Scan, and is shown as one.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class SearchError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """One condition: an attribute, an operator, and what it is compared with, as it was typed."""
+    """One condition: an attribute, an operator, and the value as it was typed."""
 
     name: str
     operator: str
@@ -102,7 +102,7 @@ class ItemPlan:
 
 
 def parse_conditions(text: str) -> list[Condition]:
-    """The conditions that somebody typed; SearchError says which is none."""
+    """The conditions in a text; SearchError says which one is not valid."""
     return [_condition(part) for part in _parts(text)]
 
 
@@ -130,7 +130,8 @@ def _condition(part: str) -> Condition:
     found = _CONDITION.fullmatch(part)
     if found is None:
         raise SearchError(
-            f"“{part.strip()}” is no condition; write name = value, with one of {' '.join(_COMPARISONS)}, begins_with, "
+            f"“{part.strip()}” is not a condition; write name = value, with one of {' '.join(_COMPARISONS)}, "
+            f"begins_with, "
             'contains, between, exists, not exists; and a name with blanks in quotes: "full name" = Ada'
         )
     path = tuple(
@@ -150,7 +151,7 @@ def _condition(part: str) -> Condition:
 
 
 def equal_to(name: str, value: str) -> Condition:
-    """That an attribute is a text, whatever is in it; or the number or the bytes, where a key is one."""
+    """The condition that an attribute equals a text; or a number or bytes, if a key has that type."""
     return Condition(name, "=", (quoted(value),), (name,))
 
 
@@ -160,7 +161,7 @@ def typed_name(name: str) -> str:
 
 
 def places_of(description: Mapping[str, Any]) -> list[Place]:
-    """The table and its indexes, as they are described."""
+    """The table and its indexes, from the table's description."""
     from tablewright.studio.studio_parts import key_names
 
     size, items = description.get("TableSizeBytes", 0), description.get("ItemCount", 0)
@@ -189,10 +190,10 @@ def plan(
     limit: int = PAGE,
     is_counted: bool = True,
 ) -> ItemPlan:
-    """The request that answers a search; with ``index`` on that one, else where it takes the least.
+    """The request that answers a search; on ``index`` if given, otherwise where it costs least.
 
-    ``is_counted`` says that the sizes of the description are those of now. Amazon DynamoDB counts every six hours, and
-    others never; then nothing is known of a place without a size.
+    ``is_counted`` says that the sizes in the description are current. Amazon DynamoDB counts every six hours, and
+    others never; then a missing size means that it is unknown.
     """
     places = places_of(description)
     if index is not None:

@@ -1,11 +1,11 @@
-"""One change of many items: an attribute that all of them get, or lose, as a request for each.
+"""One change of many items: set or remove an attribute, with a request for each.
 
     changes_of_all(table, key, items, schema_of, "status", {"S": "open"})
         .requests     UpdateItem for each item that it changes, by the item's name in the address
-        .refused      why an item cannot be changed so, in words
+        .refused      why an item cannot be changed, as text
 
-Each request has the condition that what it changes is as it was seen, as an edit of one item has; so of many requests
-some may be refused, and the others are made.
+Each request has the condition that what it changes is as it was read, like an edit of one item; so some requests may be
+refused while the others succeed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["ManyChanges", "changes_of_all"]
 
 @dataclass(slots=True)
 class ManyChanges:
-    """What would be sent, and what cannot be; items that have the value already are in neither."""
+    """The requests to send, and the refused items; items that already have the value are in neither."""
 
     requests: dict[str, dict[str, Any]] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
@@ -37,11 +37,11 @@ def changes_of_all(
     name: str,
     value: AttributeValue | None,
 ) -> ManyChanges:
-    """The requests that give all items an attribute, or with None take it away; RefusedChange if none may have it."""
+    """The requests that set an attribute of all items, or remove it for None; raises RefusedChange if they cannot."""
     if not name:
-        raise RefusedChange("the attribute has a name")
+        raise RefusedChange("the attribute needs a name")
     if name in key:
-        raise RefusedChange(f"{name} is a part of the key: an item with another key is another item")
+        raise RefusedChange(f"{name} is part of the key, which cannot be changed")
     found = ManyChanges()
     for token, item in items.items():
         after = {each: content for each, content in item.items() if each != name}

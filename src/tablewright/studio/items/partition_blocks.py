@@ -26,8 +26,8 @@ def blocks_html(
 ) -> str:
     """The blocks of some partitions.
 
-    ``keys`` are all key attributes, which no summary repeats; ``entities`` gives each its colour; ``counted`` says how
-    many items there are; ``address`` is that of an item, where it has one.
+    ``keys`` are all key attributes, which summaries omit; ``entities`` maps each entity to its colour; ``counted``
+    returns the text for a number of items; ``address`` returns that of an item, if it has one.
     """
     blocks = []
     for partition in partitions:

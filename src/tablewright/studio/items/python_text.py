@@ -1,4 +1,4 @@
-"""Values as the Python text that makes them again, with what that text has to import.
+"""Values as Python source text, with the imports that it needs.
 
 imports = Imports()
 python_text(task, imports)     "Task(task_id='t-1', status=Status.OPEN, created_at=datetime.fromisoformat('...'))"
@@ -23,12 +23,12 @@ __all__ = ["Imports", "model_arguments", "python_text"]
 
 @dataclass(slots=True)
 class Imports:
-    """What a text has to import: names by their modules."""
+    """The imports of a text: names by module."""
 
     names: dict[str, set[str]] = field(default_factory=dict)
 
     def add(self, kind: type) -> str:
-        """What a class is called where it is imported."""
+        """The name of a class, which is added to the imports."""
         if kind.__module__ != "builtins":
             # Of a class inside of another one, the outer one is imported.
             self.names.setdefault(kind.__module__, set()).add(kind.__qualname__.partition(".")[0])
@@ -39,7 +39,7 @@ class Imports:
 
 
 def python_text(value: Any, imports: Imports) -> str:
-    """The text that makes a value; of what nothing is known, what it says of itself."""
+    """The source text of a value; for unknown types, its repr."""
     match value:
         case Enum():
             kind = imports.add(type(value))
@@ -80,7 +80,7 @@ def python_text(value: Any, imports: Imports) -> str:
 
 
 def model_arguments(value: BaseModel, imports: Imports) -> list[str]:
-    """The arguments that make a model: the fields that were set, in the order of their declaration."""
+    """The arguments of a model: the fields that were set, in the order of their declaration."""
     config = type(value).model_config
     by_name = bool(config.get("populate_by_name") or config.get("validate_by_name"))
     found, others = [], []

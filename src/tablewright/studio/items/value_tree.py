@@ -1,4 +1,4 @@
-"""An item as a tree of its values, in HTML: maps and lists unfold, sets are sets, long text is shown by its beginning.
+"""An item as a tree of its values, in HTML: maps and lists can be unfolded, and only the start of long text is shown.
 
 Every value goes through ``escape``.
 """
@@ -18,7 +18,7 @@ _OPEN_LEVELS = 2
 
 
 def item_html(item: Item, keys: Collection[str], more: str) -> str:
-    """The attributes of an item; ``keys`` are marked, ``more`` says of long text that it has so many bytes more."""
+    """The attributes of an item; ``keys`` are marked, ``more`` says how many bytes of a long text are not shown."""
     rows = []
     for name, value in item.items():
         mark = ' class="st-key"' if name in keys else ""

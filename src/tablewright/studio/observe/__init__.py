@@ -1,1 +1,1 @@
-"""Views of what tables were, do and cost: time, streams, SQL, heat and bill, and a console for requests."""
+"""Views of a table's past, activity and cost: time, streams, SQL, heat and bill, and a console for requests."""

@@ -1,9 +1,9 @@
-"""The console: any request of DynamoDB's API as JSON, or a PartiQL statement, and the response as it comes.
+"""The console: any request of DynamoDB's API as JSON, or a PartiQL statement, and the unchanged response.
 
     /console?operation=Query&request={"TableName": ...}
 
-Opening such an address sends nothing. What changes something is shown and asked for, as everywhere, and only sent by a
-studio that may write.
+Opening such an address sends nothing. A write is shown and has to be confirmed, as everywhere, and only a studio with
+``--write`` sends it.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ async def console_view(page: StudioPage) -> None:
 
 
 def samples_of(table: str, description: Mapping[str, Any]) -> dict[str, str]:
-    """What requests of some operations look like for a table."""
+    """Example requests of some operations for a table."""
     types = {each["AttributeName"]: each["AttributeType"] for each in description.get("AttributeDefinitions", ())}
     key = {name: {types[name]: "..."} for name in key_names(description.get("KeySchema", ()))} or {"pk": {"S": "..."}}
     partition = next(iter(key))

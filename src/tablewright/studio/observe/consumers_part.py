@@ -1,7 +1,8 @@
-"""The consumers of a stream below its tail: how far behind, who runs them, their dead letters, and replay.
+"""The consumers of a stream, shown below its tail: how far they are behind, where they run, their dead letters, and
+replay.
 
-A dead letter is handled again by the process that runs its consumer: by this one, where the studio is in `up`.
-Elsewhere the studio says how it is done.
+A dead letter is handled again by the process that runs its consumer: by this one if the studio is part of `up`.
+Otherwise the studio explains how to do it.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class StreamConsumers:
             self._list = box("")
 
     async def show(self) -> None:
-        """Draw what there is; what is drawn already stays."""
+        """Draw the consumers; unchanged parts are not redrawn."""
         found = await consumers_of(self._page.database, self._page.tables, self._arn)
         shown = [(each.name, self._behind(each), self._lease(each), _count(each)) for each in found.consumers]
         if shown != self._states:

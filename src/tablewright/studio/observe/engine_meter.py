@@ -1,9 +1,9 @@
-"""What an engine meters for all windows of a studio, from the moment on at which somebody starts it.
+"""The metering of an engine, shared by all windows of a studio, from when a user starts it.
 
     start_metering(engine)          heat_of(engine) is a MeteredHeat from now on
     units_by_table(heat)            read and write units of each table, with its indexes
 
-Metering makes every request slower (some 30 us), so it is off until somebody wants it.
+Metering makes every request slower (some 30 us), so it is off until it is started.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _heats: WeakKeyDictionary[Engine, MeteredHeat] = WeakKeyDictionary()
 
 
 def heat_of(engine: Engine) -> MeteredHeat | None:
-    """What was metered; None if nobody has started it."""
+    """What was metered; None if it has not been started."""
     return _heats.get(engine)
 
 

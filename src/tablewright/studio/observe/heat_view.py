@@ -1,7 +1,7 @@
-"""Heat and bill: what an engine consumes while somebody looks: by second, by key, by pattern, and what that costs.
+"""Heat and bill: what an engine consumes while metering is on: by second, by key, by pattern, and its cost.
 
-Metering is off until somebody turns it on here; it then runs for all windows of this studio (``engine_meter``). An
-endpoint meters itself: its figures are in CloudWatch.
+Metering is off until it is turned on here; it then runs for all windows of this studio (``engine_meter``). An endpoint
+does its own metering: its figures are in CloudWatch.
 """
 
 from __future__ import annotations

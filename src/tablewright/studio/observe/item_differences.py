@@ -14,7 +14,7 @@ _LONGEST = 120
 
 
 class Difference(NamedTuple):
-    """An attribute that two versions have differently; None where one of them does not have it."""
+    """An attribute in which two versions differ; None where one of them does not have it."""
 
     name: str
     before: str | None

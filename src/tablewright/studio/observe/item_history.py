@@ -1,4 +1,4 @@
-"""The history of an item: each version with the attributes that changed; an old version can be put back."""
+"""The history of an item: each version with the attributes that changed; an old version can be restored."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _VERSION_PAGES = 6
 
 
 class ItemHistory:
-    """The side of the view of time: the versions of one item of a table, from a moment on."""
+    """The side panel of the view of time: the versions of one item of a table, from a moment on."""
 
     def __init__(
         self,
@@ -114,7 +114,7 @@ class ItemHistory:
 
 
 def key_text(item: Item, key: Sequence[str]) -> str:
-    """The key of an item for people."""
+    """The key of an item, as readable text."""
     return " · ".join(short_value(item[name]) for name in key if name in item)
 
 
@@ -130,7 +130,7 @@ def draw_differences(found: list[Difference]) -> None:
 
 
 def draw_images(t: Texts, before: Item | None, after: Item | None, key: Sequence[str]) -> None:
-    """An item before and after a change, side by side; what differs is marked, and the key is left out."""
+    """An item before and after a change, side by side, without its key; differences are marked."""
     changed = {each.name for each in differences(before, after)} if before and after else set()
     with box("st-images"):
         for title, item, classes in (("before", before, "st-diff-old"), ("after", after, "st-diff-new")):

@@ -1,4 +1,4 @@
-"""The words of the views of time, streams, SQL, heat and the console."""
+"""The texts of the views of time, streams, SQL, heat and the console."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ _TIME = {
     "hour_on": ("+1 h", "+1 h"),
     "day_on": ("+1 day", "+1 giorno"),
     "latest_time": ("Now", "Adesso"),
-    "where_hint": ('{name} = "...", or nothing for all', '{name} = "...", o niente per tutti'),
+    "where_hint": ('{name} = "...", or empty for all', '{name} = "...", o vuoto per tutti'),
     "show": ("Show", "Mostra"),
-    "items_then": ("Items then", "Item di allora"),
-    "nothing_then": ("There was nothing.", "Non c'era niente."),
+    "items_then": ("Items at this time", "Item a questo istante"),
+    "nothing_then": ("There were no items.", "Non c'erano item."),
     "compared_with": ("Compared with", "Confrontato con"),
-    "another_moment": ("Another moment", "Un altro istante"),
-    "earliest": ("Recovery reaches back to then", "Il ripristino arriva fin lì"),
-    "latest": ("The latest time that can be looked at", "L'ultimo istante che si può guardare"),
+    "another_moment": ("Another time", "Un altro istante"),
+    "earliest": ("The start of the recovery window", "L'inizio della finestra di ripristino"),
+    "latest": ("The latest time that can be shown", "L'ultimo istante che si può mostrare"),
     "deleted_then": ("deleted by then", "eliminato per allora"),
     "changed_then": ("changed by then", "modificato per allora"),
     "changed_between": ("Changed between the two", "Modificati fra i due istanti"),
-    "nothing_between": ("Both moments have the same items.", "I due istanti hanno gli stessi item."),
+    "nothing_between": ("The items are the same at both times.", "Gli item sono gli stessi nei due istanti."),
     "more_changes": ("Further changes", "Altre modifiche"),
     "deleted_since": ("deleted since", "eliminato da allora"),
     "changed_since": ("changed since", "modificato da allora"),
@@ -42,32 +42,33 @@ _TIME = {
     "first_known": ("first known", "prima nota"),
     "restore_item": ("Restore this version", "Ripristina questa versione"),
     "restore_by_store": (
-        "A {name} is more than one item ({why}): put this version back with the store",
+        "A {name} is more than one item ({why}): restore this version with the store",
         "Un {name} è più di un item ({why}): ripristina questa versione con lo store",
     ),
     "restore_table": ("Restore the table to this time", "Ripristina la tabella a questo istante"),
     "sql_then": ("SQL at this time", "SQL a questo istante"),
-    "to_table": ("To the table", "Alla tabella"),
-    "no_recovery": ("This table has no past", "Questa tabella non ha un passato"),
+    "to_table": ("Go to the table", "Vai alla tabella"),
+    "no_recovery": ("This table has no history", "Questa tabella non ha una cronologia"),
     "no_recovery_about": (
-        "Turn point-in-time recovery on, and its changes are kept from then on.",
-        "Attiva il ripristino a un istante: da allora in poi le modifiche vengono conservate.",
+        "Turn on point-in-time recovery to keep its changes from then on.",
+        "Attiva il ripristino a un istante per conservare le modifiche da allora in poi.",
     ),
-    "no_past_here": ("An endpoint does not show its past", "Un endpoint non mostra il suo passato"),
+    "no_past_here": ("An endpoint cannot show its history", "Un endpoint non può mostrare la sua cronologia"),
     "no_past_here_about": (
-        "It can restore a table to a time; a data folder can be read as it was.",
-        "Può ripristinare una tabella a un istante; una cartella dati si può leggere com'era.",
+        "It can only restore a table to a time; a data folder can be read as of any time.",
+        "Può solo ripristinare una tabella a un istante; una cartella dati si può leggere com'era in qualsiasi "
+        "istante.",
     ),
 }
 _SQL = {
     "sql": ("SQL", "SQL"),
     "as_of_utc": ("As of (UTC)", "Alla data (UTC)"),
-    "look_then": ("Look then", "Guarda allora"),
+    "look_then": ("Show this time", "Mostra questo istante"),
     "now": ("now", "adesso"),
-    "no_moment": ("This is no date and time.", "Questa non è una data con ora."),
+    "no_moment": ("This is not a date and time.", "Questa non è una data con ora."),
     "no_relations": ("There are no tables.", "Non ci sono tabelle."),
     "no_relations_then": (
-        "No table can be read at that time: it needs point-in-time recovery since then.",
+        "No table can be read as of that time: that needs point-in-time recovery since then.",
         "Nessuna tabella si può leggere a quell'istante: serve il ripristino a un istante da allora.",
     ),
     "run": ("Run", "Esegui"),
@@ -76,8 +77,8 @@ _SQL = {
     "relations": ("Tables and entities", "Tabelle ed entità"),
     "query_it": ("Query", "Interroga"),
     "columns_when_read": (
-        "Further columns are known once it is read.",
-        "Le altre colonne si conoscono dopo la lettura.",
+        "Other columns are known once the table has been read.",
+        "Le altre colonne si conoscono dopo la lettura della tabella.",
     ),
     "sql_about": (
         "Write a SELECT over tables and entities. Ctrl+Enter runs it. A table is read once, and kept until you read "
@@ -96,8 +97,8 @@ _SQL = {
     "read_and_run": ("Scan, and run", "Leggi ed esegui"),
     "running": ("The query is running", "La query è in esecuzione"),
     "waiting": (
-        "The query of another window is running; this one follows it",
-        "È in esecuzione la query di un'altra finestra; questa la segue",
+        "The query of another window is running; this one runs next",
+        "È in esecuzione la query di un'altra finestra; questa viene eseguita dopo",
     ),
     "reading": (
         "Reading {table}: {items} of about {expected} items",
@@ -105,7 +106,10 @@ _SQL = {
     ),
     "rows.one": ("{number} row", "{number} riga"),
     "rows.many": ("{number} rows", "{number} righe"),
-    "rows_cut": ("These are the first; an export has all.", "Queste sono le prime; un'esportazione le ha tutte."),
+    "rows_cut": (
+        "These are the first rows; an export has all of them.",
+        "Queste sono le prime righe; un'esportazione le ha tutte.",
+    ),
     "unreadable": ("{number} items unreadable as {entity}", "{number} item illeggibili come {entity}"),
     "chart": ("Chart", "Grafico"),
     "result": ("Result", "Risultato"),
@@ -119,21 +123,24 @@ _STREAMS = {
     "streams": ("Streams", "Stream"),
     "no_stream": ("This table has no stream", "Questa tabella non ha uno stream"),
     "no_stream_about": (
-        "Turn the stream on, and its changes are shown here as they come.",
-        "Attiva lo stream: le modifiche appaiono qui mentre arrivano.",
+        "Turn on the stream to see its changes here as they arrive.",
+        "Attiva lo stream per vedere qui le modifiche mentre arrivano.",
     ),
     "live": ("live", "in diretta"),
     "ended": ("turned off", "disattivato"),
     "paused": ("paused", "in pausa"),
-    "away": ("does not answer, asked again", "non risponde, si riprova"),
+    "away": ("not responding, retrying", "non risponde, nuovo tentativo"),
     "pause": ("Pause", "Pausa"),
     "clear": ("Clear", "Svuota"),
     "all_entities": ("All entities", "Tutte le entità"),
     "images_missing": (
-        "The stream has {kind}: the other image is not in it.",
-        "Lo stream ha {kind}: l'altra immagine non c'è.",
+        "The stream has {kind}: it does not include the other image.",
+        "Lo stream ha {kind}: non contiene l'altra immagine.",
     ),
-    "no_changes_yet": ("No change yet. It is shown as soon as there is one.", "Ancora nessuna modifica."),
+    "no_changes_yet": (
+        "No changes yet. They appear here as they arrive.",
+        "Ancora nessuna modifica. Le modifiche appaiono qui mentre arrivano.",
+    ),
     "before": ("Before", "Prima"),
     "after": ("After", "Dopo"),
     "consumers": ("Consumers", "Consumatori"),
@@ -145,10 +152,10 @@ _STREAMS = {
     "behind": ("Behind", "In ritardo"),
     "caught_up": ("caught up", "al passo"),
     "seconds_behind": ("{seconds} s behind", "{seconds} s di ritardo"),
-    "behind_unknown": ("not known", "non noto"),
+    "behind_unknown": ("unknown", "non noto"),
     "rebuilding": ("rebuilding", "in ricostruzione"),
     "lease": ("Run by", "Eseguito da"),
-    "nobody_runs": ("nobody at the moment", "nessuno al momento"),
+    "nobody_runs": ("no process at the moment", "nessun processo al momento"),
     "dead_letters": ("Dead letters", "Dead letter"),
     "dead_letter": ("dead letter", "dead letter"),
     "tried": ("attempts: {number}", "tentativi: {number}"),
@@ -159,36 +166,36 @@ _STREAMS = {
     ),
     "replay": ("Handle again", "Gestisci di nuovo"),
     "will_replay": (
-        "{consumer} handles this change again, and writes what follows from it. If that succeeds, the dead letter is "
-        "deleted.",
-        "{consumer} gestisce di nuovo questa modifica, e scrive ciò che ne segue. Se riesce, la dead letter viene "
+        "{consumer} handles this change again, and makes its writes. If that succeeds, the dead letter is deleted.",
+        "{consumer} gestisce di nuovo questa modifica ed esegue le sue scritture. Se riesce, la dead letter viene "
         "eliminata.",
     ),
     "replayed": ("{consumer} has handled it", "{consumer} l'ha gestita"),
     "replay_about": (
-        "A dead letter is handled again by the process that runs its consumer, and none runs here. The studio and "
+        "Only the process that runs its consumer can handle a dead letter again, and none runs here. The studio and "
         "Admin of this command can do it; a program of your own calls consumer.replay(letter).",
-        "Una dead letter viene gestita di nuovo dal processo che esegue il suo consumatore, e qui non ne gira nessuno. "
+        "Solo il processo che esegue il suo consumatore può gestire di nuovo una dead letter, e qui non ne gira "
+        "nessuno. "
         "Lo studio e Admin di questo comando possono farlo; un programma tuo chiama consumer.replay(letter).",
     ),
     "replay_read_only": (
-        "Admin handles dead letters again; so does this studio with up --studio-write, for consumers that run in "
+        "Admin can handle dead letters again; so can this studio with up --studio-write, for consumers that run in "
         "this process.",
-        "Admin gestisce di nuovo le dead letter; così questo studio con up --studio-write, per i consumatori che "
+        "Admin può gestire di nuovo le dead letter; anche questo studio, con up --studio-write, per i consumatori che "
         "girano in questo processo.",
     ),
 }
 _HEAT = {
     "heat": ("Heat and bill", "Calore e conto"),
-    "no_meter": ("An endpoint meters itself", "Un endpoint si misura da sé"),
+    "no_meter": ("An endpoint does its own metering", "Un endpoint ha le proprie misure"),
     "no_meter_about": (
-        "Its figures are in CloudWatch. The studio of an engine in this process has them here.",
-        "Le sue cifre sono in CloudWatch. Lo studio di un engine in questo processo le ha qui.",
+        "Its figures are in CloudWatch. For an engine in this process, the studio shows them here.",
+        "Le sue cifre sono in CloudWatch. Per un engine in questo processo lo studio le mostra qui.",
     ),
     "not_metered": ("Nothing is metered yet", "Ancora nessuna misura"),
     "not_metered_about": (
-        "Every request takes some 30 µs more while it is metered, so it is off until you start it.",
-        "Ogni richiesta costa circa 30 µs in più mentre viene misurata: è spento finché non lo avvii.",
+        "Metering makes every request some 30 µs slower, so it is off until you start it.",
+        "La misura rallenta ogni richiesta di circa 30 µs: è disattivata finché non la avvii.",
     ),
     "start_metering": ("Start metering", "Avvia la misura"),
     "stop_metering": ("Stop metering", "Ferma la misura"),
@@ -199,10 +206,11 @@ _HEAT = {
     "write_units": ("Write units", "Unità di scrittura"),
     "bill": ("On demand", "On demand"),
     "a_month": ("{dollars} a month at this rate", "{dollars} al mese a questo ritmo"),
-    "each_second": ("Units each second", "Unità al secondo"),
-    "hot_keys": ("Hottest keys of the last minutes", "Chiavi più calde degli ultimi minuti"),
+    "each_second": ("Units per second", "Unità al secondo"),
+    "hot_keys": ("Hottest keys of the last few minutes", "Chiavi più calde degli ultimi minuti"),
     "hot_keys_about": (
-        "A partition serves 3,000 read and 1,000 write units a second. Counted by a space-saving sketch of 500 keys "
+        "A partition serves 3,000 read units and 1,000 write units per second. Counted by a space-saving sketch of 500 "
+        "keys "
         "for each table and index.",
         "Una partizione serve 3.000 unità di lettura e 1.000 di scrittura al secondo. Contate con uno sketch "
         "space-saving di 500 chiavi per tabella e indice.",
@@ -216,7 +224,7 @@ _HEAT = {
     "bill_by_pattern": ("Bill by pattern", "Conto per pattern"),
     "provisioning": ("On demand or provisioned", "On demand o provisioned"),
     "provisioning_about": (
-        "A month at this rate on demand, and a month of the units of the busiest second.",
+        "A month at this rate on demand, and a month with the units of the busiest second provisioned.",
         "Un mese a questo ritmo on demand, e un mese con le unità del secondo più intenso.",
     ),
     "busiest": ("Busiest second, read / write", "Secondo più intenso, lett. / scritt."),
@@ -234,7 +242,7 @@ _CONSOLE = {
     "no_json": ("The request is not a JSON object: {reason}", "La richiesta non è un oggetto JSON: {reason}"),
     "counted": ("{count} items of {scanned} scanned", "{count} item su {scanned} letti"),
     "units": ("{units} units", "{units} unità"),
-    "response_cut": ("The response is longer than this.", "La risposta è più lunga di così."),
+    "response_cut": ("The response is cut here; it is longer.", "La risposta è troncata qui; è più lunga."),
 }
 
 observe_texts = Catalogue("observe", {**_TIME, **_SQL, **_STREAMS, **_HEAT, **_CONSOLE})

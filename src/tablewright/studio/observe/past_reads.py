@@ -1,11 +1,11 @@
-"""What the views of the past read beside ``StudioDatabase.at``.
+"""Reads of the views of the past, in addition to ``StudioDatabase.at``.
 
     plan_then(description, where, index, after)      a search: the same plan as in the view of items
-    await past_page(database, description, plan, at) PastPage: items of then, with what they are now, or were later
+    await past_page(database, description, plan, at) PastPage: the items of that time, with their current or later state
     PastReads(engine, table)                         versions of an item, and which items changed
 
-Only an engine in this process has a past; an endpoint can restore a table to a time, and nothing else. An index has
-what it projects, so that the items of a page are read from the table, then and now.
+Only an engine in this process can read the past; an endpoint can only restore a table to a time. An index has only what
+it projects, so the items of a page are read from the table, for both times.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _MOST = 100
 
 
 def exact_time(at: float) -> str:
-    """A moment to the second, in UTC; milliseconds where it has some."""
+    """A moment to the second, in UTC, with milliseconds if it has any."""
     moment = datetime.fromtimestamp(at, UTC)
     shown = moment.strftime("%Y-%m-%d %H:%M:%S")
     milliseconds = moment.microsecond // 1000
@@ -43,7 +43,7 @@ def exact_time(at: float) -> str:
 
 
 def moment_in(query: Mapping[str, str], name: str = "at") -> float | None:
-    """The moment that an address names, in epoch seconds; ValueError if it is none that a clock shows."""
+    """The moment in an address, in epoch seconds; ValueError if it is not a valid time."""
     if not query.get(name):
         return None
     at = float(query[name])
@@ -78,7 +78,7 @@ class PastReads:
 
 @dataclass(frozen=True, slots=True)
 class PastPage:
-    """Items as they were, each with what it is now, or was at the later moment: None if it is no more."""
+    """Items as they were, each with its current state, or that at the later moment: None if it no longer exists."""
 
     items: list[tuple[Item, Item | None]]
     # Where the next page begins, as a part of an address; None if there is none.
@@ -86,7 +86,7 @@ class PastPage:
 
 
 def plan_then(description: Mapping[str, Any], where: str, index: str | None, after: str | None) -> ItemPlan:
-    """The request that answers a search; ValueError if it is none."""
+    """The request that answers a search; ValueError if it is not valid."""
     start = None if after is None else token_key(after)
     return plan(description, parse_conditions(where), index=index, after=start, limit=_SHOWN)
 
@@ -94,7 +94,7 @@ def plan_then(description: Mapping[str, Any], where: str, index: str | None, aft
 async def past_page(
     database: StudioDatabase, description: Mapping[str, Any], found: ItemPlan, at: float, until: float | None = None
 ) -> PastPage:
-    """The items of then, beside those of ``until``; of now, if that is None."""
+    """The items of that time, next to those of ``until``, or the current ones if that is None."""
     past = database.at(at)
     later = database if until is None else database.at(until)
     answer = await past.call(found.operation, **found.body)

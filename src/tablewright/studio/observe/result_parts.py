@@ -1,4 +1,4 @@
-"""Parts of views that show figures: a grid of rows, bars, a line over time. Values are text, whatever is in them."""
+"""Parts of views that show figures: a grid of rows, bars, a line over time. All values are escaped."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def is_number(value: Any) -> bool:
 def result_grid(
     columns: Sequence[str], types: Sequence[str], rows: Sequence[Sequence[Any]], caption: str
 ) -> ui.element:
-    """Rows as a table that is drawn as one piece, so that a thousand of them are no more elements than one."""
+    """Rows as a table that is a single element, however many rows it has."""
     heads = "".join(map(_head, columns, types))
     body = "".join(
         "<tr>"
@@ -75,7 +75,7 @@ def _head(name: str, kind: str) -> str:
 
 
 def bar_chart(labels: Sequence[str], values: Sequence[float], caption: str) -> ui.element:
-    """Horizontal bars with their values; the first of them, where there are many."""
+    """Horizontal bars with their values; only the first ones if there are many."""
     most = max((abs(value) for value in values[:_BARS]), default=0.0) or 1.0
     rows = "".join(
         f'<div class="st-bar-label" title="{escape(label)}">{escape(label)}</div>'
@@ -89,7 +89,7 @@ def bar_chart(labels: Sequence[str], values: Sequence[float], caption: str) -> u
 def line_chart(
     series: Sequence[tuple[str, str, Sequence[float]]], caption: str, *, height: int = _HEIGHT
 ) -> ui.element:
-    """Lines over time, each with its name and the token of its colour; from the left, all of one length."""
+    """Lines over time, each with its name and colour token; all start at the left and have the same length."""
     most = max((value for _, _, values in series for value in values), default=0.0) or 1.0
     lines, legend = "", ""
     for name, colour, values in series:

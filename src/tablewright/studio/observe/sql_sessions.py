@@ -1,12 +1,12 @@
-"""The SQL sessions of a studio, which all of its windows share: of the present, and of the moments that were asked for.
+"""The SQL sessions of a studio, shared by all of its windows: for the present, and for requested moments.
 
     with sessions.use(at) as session:        at: epoch seconds, or None for the present
         session.estimate(...)
     with sessions.turn(at, stopped) as session:
-        session.query(...)                   what takes long, one after the other; stopped also while it waits
+        session.query(...)                   long calls, one after the other; can be stopped while waiting
 
-What was read of the present is kept while the studio runs. What was read of a moment never changes; a few moments are
-kept, and one that somebody uses at the time is not closed.
+Tables of the present stay loaded while the studio runs. Tables of a moment never change; a few moments stay loaded, and
+one that is in use is not closed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class _Kept:
 
 
 class SqlSessions:
-    """The sessions of one studio; its calls wait, and belong into a thread."""
+    """The sessions of one studio; its calls block, so run them in a thread."""
 
     def __init__(self, database: StudioDatabase) -> None:
         self._database = database
@@ -47,13 +47,13 @@ class SqlSessions:
 
     @contextmanager
     def use(self, at: float | None) -> Iterator[SqlSession]:
-        """The session of a moment, which stays open for as long as this is used."""
+        """The session of a moment, which stays open while this is in use."""
         with self._used(at) as kept:
             yield kept.session
 
     @contextmanager
     def turn(self, at: float | None, stopped: threading.Event) -> Iterator[SqlSession]:
-        """The same once no other window's query runs in it; SqlError if this one is stopped before that."""
+        """The same, once no other window's query is running in it; SqlError if this one is stopped before that."""
         with self._used(at) as kept:
             while not kept.turn.acquire(timeout=_LOOK_EVERY):
                 if stopped.is_set():
@@ -85,7 +85,7 @@ class SqlSessions:
                 kept.users -= 1
 
     def close(self) -> None:
-        """Delete what was read; what is running is stopped."""
+        """Stop running queries, and delete what was read."""
         with self._lock:
             kept, self._kept = list(self._kept.values()), OrderedDict()
         for each in kept:

@@ -1,10 +1,10 @@
-"""SQL: an editor over tables and entities, what reading them takes, the rows, a chart of them, and exports.
+"""SQL: an editor over tables and entities, the cost of reading them, the rows, a chart of them, and exports.
 
     /sql?query=SELECT ...&at=1800000000.0
 
-A table is read once for all windows of this studio, until somebody reads it again (``sql_sessions``). With ``at``, in
-epoch seconds, tables are as they were then. On an endpoint, what the scan takes is shown first, and nothing is read
-before somebody agrees.
+A table is read once for all windows of this studio, until a user reads it again (``sql_sessions``). With ``at``, in
+epoch seconds, tables are as they were then. On an endpoint, the cost of the scan is shown first, and nothing is read
+before it is confirmed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Who consumes a stream, as far as the database says it: checkpoints, leases, how far behind, and dead letters.
+"""The consumers of a stream, as far as the database shows: checkpoints, leases, how far behind, and dead letters.
 
-Consumers store these as items of an internal table of their design (``store.streams.checkpoint``). How far behind one
-is follows from the first record after its checkpoint. The internal table is scanned, some pages of it at most.
+Consumers store these as items of an internal table of their design (``store.streams.checkpoint``). The lag of a
+consumer is derived from the first record after its checkpoint. The internal table is scanned, some pages of it at most.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ class ConsumerState:
 
 @dataclass(frozen=True, slots=True)
 class FoundConsumers:
-    """The consumers of a stream; ``is_complete`` is False if an internal table is larger than what was looked at."""
+    """The consumers of a stream; ``is_complete`` is False if an internal table was not scanned to its end."""
 
     consumers: list[ConsumerState]
     is_complete: bool
 
 
 async def consumers_of(database: StudioDatabase, tables: Sequence[str], arn: str) -> FoundConsumers:
-    """The consumers of a stream, in the order of their names; ``tables`` are those that there are."""
+    """The consumers of a stream, ordered by name; ``tables`` are the existing tables."""
     found: dict[str, ConsumerState] = {}
     is_complete = True
     internal = {id(each): each for design in database.designs for each in design.internal_tables}
@@ -140,7 +140,7 @@ async def _behind(database: StudioDatabase, arn: str, checkpoint: Checkpoint) ->
 
 
 def images_of(letter: DeadLetter) -> tuple[Item | None, Item | None]:
-    """The item before and after the change that a dead letter is about, as far as it has them."""
+    """The item before and after the change of a dead letter, as far as it has them."""
     with suppress(ValueError, TypeError, AttributeError):
         change = json.loads(letter.record).get("dynamodb", {})
         return change.get("OldImage"), change.get("NewImage")

@@ -2,9 +2,8 @@
 
     /streams/{table}?entity=Task
 
-The tail reads the stream by DescribeStream, GetShardIterator and GetRecords, from the moment on at which the view is
-opened, with no checkpoint, so that it is in nobody's way. Below are the consumers of the stream
-(``consumers_part``).
+The tail reads the stream with DescribeStream, GetShardIterator and GetRecords, from when the view is opened, without a
+checkpoint, so that it does not affect consumers. Below are the consumers of the stream (``consumers_part``).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""The moments of the view of time: the one that is looked at, and the later one that it is compared with.
+"""The moments of the view of time: the one that is shown, and the later one that it is compared with.
 
-    as of  2026-11-18 09:00:00 UTC   -1 day -1 h -1 min +1 min ...      compared with  now   [Another moment]
+    as of  2026-11-18 09:00:00 UTC   -1 day -1 h -1 min +1 min ...      compared with  now   [Another time]
     ├──────────●──────────────────────────────────────────────────┤
 
-A moment is typed, slid or stepped to; each leads to another address, and so to another state of the view.
+A moment is chosen by typing, a slider or steps; each choice has its own address, and so is a state of the view.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ _FOLLOW = "this.style.setProperty('--part', 100 * (this.value - this.min) / (thi
 
 
 def moment_of(typed: str) -> float:
-    """What somebody typed as a time in UTC; ValueError if it is none."""
+    """Parse a time in UTC; ValueError if it is not valid."""
     found = datetime.fromisoformat(typed.strip().removesuffix(_UTC))
     return (found if found.tzinfo is not None else found.replace(tzinfo=UTC)).timestamp()
 
 
 def moment_input(label: str, moment: float | None) -> ui.input:
-    """Where a moment is typed, in UTC."""
+    """An input for a moment, in UTC."""
     made = ui.input(value="" if moment is None else exact_time(moment).removesuffix(_UTC))
     made.classes("tw-input st-moment-input tw-num")
     made.props(f'borderless dense maxlength=40 placeholder="2026-01-31 12:00:00" aria-label="{label}"')
@@ -50,7 +50,7 @@ def moment_input(label: str, moment: float | None) -> ui.input:
 
 
 class Moments:
-    """The two moments of a view, within the recovery window; ``address`` makes the address of another state."""
+    """The two moments of a view, within the recovery window; ``address`` returns the address of another state."""
 
     def __init__(self, page: StudioPage, address: Callable[..., str]) -> None:
         self._page = page
@@ -58,13 +58,13 @@ class Moments:
         self.earliest = self.latest = 0.0
 
     def look(self, recovery: dict[str, Any]) -> None:
-        """Note the recovery window, whose end moves on."""
+        """Update the recovery window, whose end keeps moving."""
         self.earliest = float(recovery["EarliestRestorableDateTime"])
         self.latest = float(recovery["LatestRestorableDateTime"])
 
     @property
     def at(self) -> float:
-        """The moment that is looked at."""
+        """The moment that is shown."""
         found = self._moment("at")
         return max(self.earliest, self.latest - _AGO) if found is None else found
 
@@ -76,7 +76,7 @@ class Moments:
 
     @property
     def end(self) -> float:
-        """The same, where now has to be a time."""
+        """The same, with now as a time."""
         return self.latest if self.until is None else self.until
 
     def _moment(self, name: str) -> float | None:

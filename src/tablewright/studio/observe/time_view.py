@@ -2,10 +2,10 @@
 
     /time/{table}?at=1800000000.0&until=1800003600.0&where=status = open&index=...&item={key as JSON}
 
-``at`` and ``until`` are in epoch seconds. Without the first, the view is of an hour ago or of when recovery began; what
-it is compared with is what is there now, or what was there at ``until``. Conditions are those of the view of items, so
-that a query of an index can be asked as of then too. What can be restored is restored as anybody would do it: PutItem
-of an old version, RestoreTableToPointInTime of the table.
+``at`` and ``until`` are in epoch seconds. Without the first, the view shows an hour ago, or the start of recovery; it
+compares that with the present, or with ``until``. Conditions are those of the view of items, so an index can be queried
+as of that time too. Restoring uses DynamoDB's own requests: PutItem of an old version, RestoreTableToPointInTime of the
+table.
 """
 
 from __future__ import annotations

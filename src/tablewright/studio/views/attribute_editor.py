@@ -1,10 +1,10 @@
-"""Editors for attribute values, by their type: text, numbers, binary, booleans; maps, lists and sets as what they are.
+"""Editors for attribute values, by type: text, numbers, binary, booleans, maps, lists and sets.
 
     editor = ItemEditor(t, item, fixed=("pk", "sk"))
-    editor.value()         the item that was typed; ValueError names what is wrong
+    editor.value()         the edited item; ValueError names what is wrong
 
-What is edited is an ``EditedValue``; here it is drawn. Members are added and removed, and those of lists are moved;
-they are drawn anew then, since the labels of those behind them are others.
+This draws an ``EditedValue``. Members are added and removed, and those of lists are moved; all are redrawn then, since
+the labels of the following members change.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ class ValueEditor:
 
 
 class ItemEditor:
-    """The attributes of an item; those that are ``fixed`` are shown and not changed."""
+    """The attributes of an item; those that are ``fixed`` are read-only."""
 
     def __init__(self, t: Texts, item: Item, fixed: Collection[str]) -> None:
         self._t = t
@@ -152,7 +152,7 @@ class ItemEditor:
         button(t("studio.add_attribute"), lambda: self._add("", {"S": ""}), icon_name="plus", small=True)
 
     def value(self) -> Item:
-        """The item that was typed; ValueError says what is wrong."""
+        """The edited item; ValueError says what is wrong."""
         return item_of(self._members)
 
     def _add(self, name: str, value: AttributeValue, *, is_fixed: bool = False) -> None:
@@ -182,7 +182,7 @@ class ItemEditor:
 
 
 class AttributeEditor:
-    """One attribute by itself: its name, its type, its value."""
+    """A single attribute: its name, its type, its value."""
 
     def __init__(self, t: Texts) -> None:
         self._member = EditedMember("", EditedValue({"S": ""}))
@@ -195,12 +195,12 @@ class AttributeEditor:
         return self._member.name
 
     def value(self) -> AttributeValue:
-        """The value that was typed; ValueError says what is wrong."""
+        """The edited value; ValueError says what is wrong."""
         return self._member.value.value(self.name)
 
 
 def name_input(t: Texts, member: EditedMember) -> None:
-    """Where the name of an attribute is typed."""
+    """The input for the name of an attribute."""
     made = ui.input(value=member.name, placeholder=t("studio.name")).classes("tw-input st-edit-name")
     made.props("borderless dense")
     made.props["aria-label"] = t("studio.name")

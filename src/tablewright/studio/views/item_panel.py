@@ -1,4 +1,4 @@
-"""One item beside the grid: its values, where else it is, what can be read from it, copies; and its editor."""
+"""One item next to the grid: its values, its index entries and guards, related patterns, copies; and its editor."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ __all__ = ["ItemPanel"]
 
 
 class ItemPanel:
-    """The panel of the item that is open."""
+    """The panel of the open item."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class ItemPanel:
         return self._places[0].key
 
     async def show(self, token: str) -> None:
-        """Read an item and draw it; nothing for no item."""
+        """Read an item and draw it; without an item, clear the panel."""
         if not token:
             if not self.is_new:
                 self._token = ""
@@ -206,7 +206,7 @@ class ItemPanel:
             self._draw_foot(save, lambda: self.show(self._token))
 
     def new(self) -> None:
-        """An empty item, with the key of the table."""
+        """An empty item, with the key attributes of the table."""
         types = {each["AttributeName"]: each["AttributeType"] for each in self._description["AttributeDefinitions"]}
         self._draw_new({name: {types[name]: ""} for name in self._key})
 

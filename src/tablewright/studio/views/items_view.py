@@ -1,9 +1,9 @@
-"""Items: a page of a table or an index, found by what somebody typed; and one item beside it.
+"""Items: a page of a table or an index, found by typed conditions; and one item next to it.
 
     /items/{table}?where=status = open&index=...&entity=Task&after=...&item=...
 
-What is typed is planned as it is typed: whether it is a query or a scan, on which index, and what it will cost. Nothing
-is read before somebody says so, but for the first page of a table.
+Conditions are planned while they are typed: whether it is a query or a scan, on which index, and its cost. Except for
+the first page of a table, nothing is read until the user runs it.
 """
 
 from __future__ import annotations

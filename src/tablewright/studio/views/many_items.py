@@ -1,7 +1,7 @@
-"""Items that were chosen in the grid, and what is done with all of them at once: an attribute is set, or they go.
+"""The items selected in the grid, and actions on all of them: set an attribute, or delete them.
 
-Each item is a request of its own, or a part of a batch, so that some may be refused: what was done is said with what
-was not and why, and what was not done stays chosen.
+Each item is a request of its own, or a part of a batch, so some may be refused: the result lists what was done, and
+what was not done and why; the latter stays selected.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tablewright.ui.feedback import dialog, toast
 __all__ = ["ALL", "ChosenItems"]
 
 ALL = "*"
-"""What the grid says of the box that chooses all items of the page."""
+"""What the grid reports for the checkbox that selects all items of the page."""
 
 _ROUNDS = 8
 _KEYS_READ = 100
@@ -35,7 +35,7 @@ _REASONS = 5
 
 
 class ChosenItems:
-    """Which items of a page are chosen."""
+    """The selected items of a page."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class ChosenItems:
         self._failed: dict[str, str] = {}
 
     def forget(self) -> None:
-        """Forget what was chosen, but for what could not be done: the page is drawn again after it."""
+        """Clear the selection, except for items that could not be changed; the page is redrawn afterwards."""
         self._chosen = dict.fromkeys(self._failed)
 
     def changed(self, event: GenericEventArguments) -> None:
@@ -72,7 +72,7 @@ class ChosenItems:
 
     @property
     def chosen(self) -> list[str]:
-        """The names of the items that are chosen and on the page."""
+        """The names of the selected items that are on the page."""
         return [token for token in self._chosen if token in self._items()]
 
     def draw(self) -> None:

@@ -1,4 +1,4 @@
-"""What a search is before it runs: a query or a scan, of which index, and what it will cost."""
+"""The plan of a search before it runs: a query or a scan, on which index, and its cost."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _read_price() -> Decimal:
 
 
 def draw_verdict(t: Texts, place: ui.element, planned: Callable[[], ItemPlan]) -> None:
-    """Say what a plan is; or, if it raises ValueError, what was not understood."""
+    """Show a plan; or, if it raises ValueError, what was not understood."""
     place.clear()
     with place:
         try:

@@ -2,8 +2,8 @@
 
     /picture/{table}?index=...&of=samples&after=...
 
-Of real items it is one page of a Scan of the table or the index, and costs what a page costs; of samples it needs
-no table at all, and shows what the design means.
+For stored items, it reads one page of a Scan of the table or the index; for samples it needs no table, and shows what
+the design declares.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""What can be done with a table, where the studio may write: create, change, back up, restore, delete.
+"""Actions on tables, in a studio that may write: create, change, back up, restore, delete.
 
-Each is the request of DynamoDB's API that it names, shown before it is sent; what is refused is said in the service's
-words.
+Each is one request of DynamoDB's API, shown before it is sent; errors are the service's own.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ class Described(Protocol):
 
 
 def create_request(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The CreateTable request of what was typed in the form."""
+    """The CreateTable request, from the values of the form."""
     key = [(values["partition"].strip(), values["partition_type"], "HASH")]
     if values["sort"].strip():
         key.append((values["sort"].strip(), values["sort_type"], "RANGE"))
@@ -54,7 +53,7 @@ def create_request(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 async def new_table_dialog(page: StudioPage) -> None:
-    """Create a table, of what is typed, or as a design has it."""
+    """Create a table, from a form, or as a design declares it."""
     t = page.t
     missing = [
         table
@@ -130,7 +129,7 @@ def draw_table_actions(page: StudioPage, found: Described) -> None:
 
 
 def index_request(values: Mapping[str, Any], description: Mapping[str, Any]) -> dict[str, Any]:
-    """The UpdateTable request, without the table, that adds the index of what was typed in the form."""
+    """The UpdateTable request, without the table, that adds an index, from the values of the form."""
     types = {each["AttributeName"]: each["AttributeType"] for each in description["AttributeDefinitions"]}
     key = [(values["partition"].strip(), values["partition_type"], "HASH")]
     if values["sort"].strip():

@@ -1,8 +1,7 @@
-"""Tables: what there is, and each table with its keys, indexes, settings, and what of the design lies in it.
+"""Tables: the list of tables, and each table with its keys, indexes, settings, and the entities of the design in it.
 
 /tables            all of them, with keys, items and size
-/tables/{table}    one: settings, backups, and a picture of the whole: which entity lies where, which index serves
-                   which pattern
+/tables/{table}    one: settings, backups, and a map of its entities, indexes and the patterns that these serve
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ _DESCRIBED = 60
 
 @dataclass(slots=True)
 class TableFacts:
-    """What several requests say about a table; what may not be asked is in ``refused``, in the service's words."""
+    """The results of several requests about a table; ``refused`` has the errors of those that are not allowed."""
 
     name: str
     description: dict[str, Any] = field(default_factory=dict)
@@ -81,7 +80,7 @@ class TableFacts:
 
 
 async def table_facts(page: StudioPage, name: str) -> TableFacts:
-    """Everything that is shown of a table; only that it is not there is an error."""
+    """Everything that is shown of a table; raises an error only if the table does not exist."""
     found = TableFacts(name, await page.describe(name))
 
     async def ask(operation: str, **body: Any) -> dict[str, Any]:
@@ -328,7 +327,7 @@ def _picture(page: StudioPage, found: TableFacts) -> None:
 
 
 def entities_in(table: Table, index: str | None) -> list[str]:
-    """The entities that lie in a table, or have entries in an index of it."""
+    """The entities of a table, or with entries in one of its indexes."""
     schemas = schemas_of(table)
     if index is None:
         return [schema.entity.__name__ for schema in schemas]
@@ -337,7 +336,7 @@ def entities_in(table: Table, index: str | None) -> list[str]:
 
 
 def table_of(owner: Schema | type[Collection]) -> Table:
-    """The table that an entity or a collection is of."""
+    """The table of an entity or a collection."""
     return owner.table if isinstance(owner, Schema) else owner.members_[0].schemas[0].table
 
 

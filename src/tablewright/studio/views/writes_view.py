@@ -1,4 +1,4 @@
-"""What this studio has written since it was started: who, when and what, without values."""
+"""The writes of this studio since it was started: who, when and what, without values."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class ItemChanges:
         }
         self._pseudonyms, self._drop_unknown = pseudonyms, drop_unknown
         if pseudonyms is not None and not self._tables:
-            raise TransferError("--pseudonymize needs the model, which says what is personal; name it with --design")
+            raise TransferError("--pseudonymize needs the model, which says what is personal; give it with --design")
 
     def modelled(self, table: str) -> Table | None:
         """The table of the design with this name."""

@@ -337,7 +337,7 @@ class Relocation:
         if state.phase == "reversing":
             for name, definition in state.definitions.items():
                 for each in await self._target.tables.finish(name, replace(definition, stream=None)):
-                    self._step(f"{name}: not turned on, since the target refuses it: {each}")
+                    self._step(f"{name}: not enabled, because the target refuses it: {each}")
 
     async def _move(self, here: _Place, there: _Place, follower: StreamFollower, comparison: LiveComparison) -> bool:
         """The cut: hold, read the rest, compare, move; whether the tables have moved."""

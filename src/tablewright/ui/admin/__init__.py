@@ -1,1 +1,1 @@
-"""The application Admin: what ``/runtime`` has, as screens."""
+"""The application Admin: screens for the calls of ``/runtime``."""

@@ -1,4 +1,4 @@
-"""Admin (``app``): the screens of those who run the systems."""
+"""Admin (``app``): the screens for administrators."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ app.view("/privacy", title="admin.privacy", tab=True, needs=["find_personal_data
 
 
 async def waiting(page: Page) -> Sequence[Waiting]:
-    """What fails, and what nobody has looked at."""
+    """What is failing, and what needs attention."""
     t, api = page.t, page.api_of("runtime")
     found = (await api.call("consumers")).body
     path = page.path_in("runtime", "/consumers")

@@ -1,4 +1,4 @@
-"""Consumers: how far each is behind, what it waits for or fails with, and what it could not handle."""
+"""Consumers: how far each is behind, what it waits for or fails with, and its dead letters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""People: who has signed in or was invited, with which roles in which system; deactivated and activated again."""
+"""People: who has signed in or was invited, and their roles in each system; deactivating and reactivating them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Health: whether the process is ready, what fails, what waits to be looked at, and how far the search is."""
+"""Health: whether the process is ready, what is failing, what needs attention, and the state of the search indexes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Body = dict[str, Any]
 
 
 async def health(page: Page) -> None:
-    """Draw how the process does."""
+    """Draw the health of the process."""
     view = _Health(page)
     with page.actions:
         button(page.t("admin.refresh"), view.load, icon_name="refresh", key="r")

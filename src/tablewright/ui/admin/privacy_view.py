@@ -1,4 +1,4 @@
-"""Personal data: what is stored of somebody in which system, exported as a file, erased for good."""
+"""Personal data: what each system stores about a person, exporting it as a file, and erasing it."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ Body = dict[str, Any]
 
 
 def system_title(page: Page, name: str) -> str:
-    """A system as people know it."""
+    """The title of a system."""
     system = page.shell.systems.get(name)
     if system is not None:
         return system.title
@@ -68,7 +68,7 @@ async def events(page: Page) -> None:
 
 
 async def refused_mail(page: Page) -> None:
-    """Mail that a server has refused for good; it can be sent again."""
+    """Mail that a server has permanently refused; it can be sent again."""
     t = page.t
     body = box("tw-body")
     cursor = page.query.get("cursor")
@@ -101,7 +101,7 @@ async def refused_mail(page: Page) -> None:
 
 
 async def unreadable_items(page: Page) -> None:
-    """Items of all systems that do not fit their entity, as far as this process has met them."""
+    """Items of all systems that are not valid as their entity, as far as this process has read them."""
     t = page.t
     found = (await page.api.call("unreadable")).body
     with box("tw-body"):

@@ -1,1 +1,1 @@
-"""Charts: what is counted, drawn."""
+"""Charts."""

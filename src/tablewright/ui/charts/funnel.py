@@ -1,4 +1,4 @@
-"""A funnel: how many come through each step of something, as bars.
+"""A funnel: how many pass each step of a process, as bars.
 
 funnel([Step("Read", 292), Step("Eligibility", 116, note="-176 the rule is not met"), Step("E-mail", 116, "good")])
 """
@@ -19,7 +19,7 @@ __all__ = ["Step", "funnel"]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A step: how many are left behind it, and what there is to say about that."""
+    """A step: how many are left after it, and a note."""
 
     label: str
     count: int
@@ -28,7 +28,7 @@ class Step:
 
 
 def funnel(t: Texts, steps: Sequence[Step]) -> ui.element:
-    """Bars as long as what is left of the largest; the number and the note are text."""
+    """Bars in proportion to the largest step; the number and the note are text."""
     most = max((step.count for step in steps), default=0) or 1
     with box("tw-funnel", "dl") as made:
         for step in steps:

@@ -1,10 +1,10 @@
-"""Charts as plain SVG, in the colours of the design: lines over time, and bars that lead somewhere.
+"""Charts as plain SVG, in the colours of the design: lines over time, and bars with links.
 
     line_chart(label, ["9:00", "10:00"], [Series(t("..."), "accent", [4, 7])])
     bar_list(label, [Bar("NEW", 12, "12", "info", path)])
 
-Each is drawn from numbers alone. For screen readers a chart is an image with what it shows in words (``label``), and
-the same numbers are in a table that opens below it; bars are a list of texts and links.
+Each is drawn from numbers alone. For screen readers, a chart is an image with a description (``label``), and the same
+numbers are in a table that opens below it; bars are a list of texts and links.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A bar: its name, how long it is, what is written behind it, and where a click leads."""
+    """A bar: its name, its length, the text after it, and the target of a click."""
 
     name: str
     value: float
@@ -48,7 +48,7 @@ class Bar:
 
 
 def nice_maximum(value: float) -> int:
-    """A round number that is no less: the top of a scale whose lines are whole numbers."""
+    """A round number that is at least as large: the top of a scale whose lines are whole numbers."""
     wanted = max(float(_LINES), value)
     size = 1
     while True:
@@ -61,7 +61,7 @@ def nice_maximum(value: float) -> int:
 def line_chart(
     label: str, places: Sequence[str], series: Sequence[Series], *, table_label: str, every: int = 1
 ) -> None:
-    """Lines over the same places; every so many of them is named below."""
+    """Lines over the same places; every few places have a label below."""
     top = nice_maximum(max((value for each in series for value in each.values), default=0))
     with box("tw-legend"):
         for each in series:
@@ -114,7 +114,7 @@ def _svg(label: str, places: Sequence[str], series: Sequence[Series], top: int) 
 
 
 def bar_list(label: str, bars: Sequence[Bar]) -> None:
-    """Bars below each other, each as long as its share of the longest."""
+    """Bars below each other, in proportion to the longest."""
     longest = max((bar.value for bar in bars), default=0) or 1
     with box("tw-bars", "ul", aria_label=label):
         for bar in bars:

@@ -1,4 +1,4 @@
-"""The gallery: every part of the design language in every state, for whoever writes screens, and for tests."""
+"""The gallery: every part of the design language in every state, for authors of screens, and for tests."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def _buttons() -> None:
             button("Refused", refuse, small=True)
             button("Broken", break_, small=True)
             button("Dialog", open_dialog, small=True)
-        banner("Somebody changed it meanwhile. What you see now is the latest.")
+        banner("Someone else changed it meanwhile. You now see the latest version.")
         banner("The mail server does not accept messages.", "warn")
 
 
@@ -218,7 +218,7 @@ def _charts() -> None:
 
 def _states() -> None:
     with _card("States"), box("tw-grid"):
-        empty("No tasks yet", "Create the first one, and assign it to somebody.", "tasks", _action)
+        empty("No tasks yet", "Create the first one, and assign it to someone.", "tasks", _action)
         failed("This could not be shown", "The database cannot be reached.", ("Try again", lambda: toast("Trying")))
         loading(3)
 

@@ -1,14 +1,14 @@
-"""The bell in the bar at the top: what waits for somebody in all applications, and which of it is new.
+"""The bell in the bar at the top: what needs the user's attention in all applications, and what of it is new.
 
     streams ──▶ does it concern whoever looks? ──▶ application.waiting and notices, with their rights ──▶ notices, less
                                                    those read ──▶ count
 
-A notice is a thing that waits for somebody, as an application says for the start page (``Waiting`` that ``notifies``);
-or one that somebody else wrote about (``StoredNotices``), which the application reads (``Application.thing_of``). It is
-new until somebody reads it: opens it from here, or marks all as read. What was read is stored (``ReadNotices``), so
-that it holds in all browsers, and after a restart.
+A notice is a thing that needs attention, as an application reports for the start page (``Waiting`` that ``notifies``);
+or one that another person wrote about (``StoredNotices``), which the application reads (``Application.thing_of``). It
+is new until the user reads it: opens it from here, or marks all as read. Read notices are stored (``ReadNotices``), so
+they are known in all browsers, and after a restart.
 
-Nothing of this keeps a view from being drawn: it begins once the page is there, and the list is drawn when it is open.
+None of this delays a view: it starts once the page is shown, and the list is drawn when it is opened.
 """
 
 from __future__ import annotations

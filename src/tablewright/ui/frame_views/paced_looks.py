@@ -1,10 +1,10 @@
-"""Looks of many open pages at what has changed: paced, so that one change does not have all of them read at once.
+"""Paced reads of many open pages after a change, so that one change does not make all of them read at once.
 
     change ──▶ PacedLooks of each page: one look at an application at a time ──▶ Turns of the process ──▶ look
 
-However many pages are open, and however much changes, a process looks at most once in ``APART`` seconds, and a page at
-an application once in ``PAUSE``. Changes that come before a look begins are seen by it; those that come later have
-another one. So nothing is missed, and what follows from a change is bounded by time, not by pages times changes.
+A process looks at most once in ``APART`` seconds, and a page at an application once in ``PAUSE``, however many pages
+are open and however much changes. A look sees all changes that came before it started; later ones cause another look.
+So nothing is missed, and the work is bounded by time, not by pages times changes.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ PAUSE = 2.0
 
 
 class Turns:
-    """Who may look when, in a process."""
+    """Schedules the looks of a process."""
 
     def __init__(self, apart: float = APART) -> None:
         self._apart = apart
         self._next = 0.0
 
     async def take(self) -> None:
-        """Wait for a turn; at once if nobody had one just before."""
+        """Wait for a turn; returns at once if there was none just before."""
         now = asyncio.get_running_loop().time()
         at = max(now, self._next)
         self._next = at + self._apart
@@ -35,7 +35,7 @@ class Turns:
 
 
 class PacedLooks:
-    """The looks of one page, by what it looks at."""
+    """The looks of one page, by what is looked at."""
 
     def __init__(self, turns: Turns, pause: float = PAUSE) -> None:
         self._turns = turns
@@ -44,7 +44,7 @@ class PacedLooks:
         self._looked: dict[str, float] = {}
 
     async def ask(self, name: str, look: Callable[[], Awaitable[None]]) -> None:
-        """Look at something that has changed, unless a look that has not begun yet will see it."""
+        """Look at something that has changed, unless a look that has not started yet will see it."""
         if name in self._waiting:
             return
         loop = asyncio.get_running_loop()

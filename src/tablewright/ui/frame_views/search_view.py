@@ -1,4 +1,4 @@
-"""The results of a search: what each application finds that somebody may read, with the words that were found."""
+"""The results of a search: what each application finds that the user may read, with the words that were found."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BEHIND = 5.0
 
 
 async def search_results(page: Page) -> None:
-    """What is found, application by application."""
+    """Draw the results, application by application."""
     t, query = page.t, page.query.get("q", "").strip()[:200]
     searched = [each for each in page.applications if each.search and page.api_of(each.name).may("search")]
     answers = await asyncio.gather(*(_search(page, each, query) for each in searched)) if query else []

@@ -1,4 +1,4 @@
-"""The views of the frame itself: what waits for somebody in each application; the gallery, and results of a search."""
+"""The views of the frame itself: what needs attention in each application; the gallery, and search results."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ frame_views.view("/search", title="shell.search_title")(search_results)
 
 @frame_views.view("/", title="shell.start")
 async def start(page: Page) -> None:
-    """What waits for somebody, application by application; it changes as they do."""
+    """What needs the user's attention, application by application; updated live."""
     t = page.t
     with box("tw-body"):
         text(t("shell.hello", name=page.session.name), "tw-h1", "h2")

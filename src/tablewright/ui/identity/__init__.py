@@ -1,1 +1,1 @@
-"""Who looks at the screens: signing in and out, sessions, and which pages may talk to them."""
+"""The users of the screens: signing in and out, sessions, and which origins may use the screens."""

@@ -1,11 +1,11 @@
-"""The guard of the screens: which browser pages may talk to them, and for whom.
+"""The guard of the screens: which browser pages may use them, and for which user.
 
     request, web socket ──▶ from another origin?   refused
-                       ──▶ nobody signed in?      led to the sign-in page; a web socket is refused
+                       ──▶ not signed in?         redirected to the sign-in page; a web socket is refused
                        ──▶ screens                 with the session in the scope
 
-A browser sends cookies along whoever made the page, so a request that changes something, and every web socket, has to
-be from a page of ours: by its ``Origin``, or by ``Sec-Fetch-Site`` where a browser sends no origin.
+A browser sends cookies whichever site made the page, so a request that changes something, and every web socket, must
+come from a page of ours: by its ``Origin``, or by ``Sec-Fetch-Site`` where a browser sends no origin.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _RAW_HEADERS = [(name.encode(), value.encode()) for name, value in _HEADERS.item
 
 
 class BrowserGuard:
-    """The ASGI layer around the screens."""
+    """The ASGI middleware around the screens."""
 
     def __init__(self, app: ASGIApp, sessions: Sessions, public_url: str | None) -> None:
         self._app = app
@@ -62,7 +62,7 @@ class BrowserGuard:
             return
         if is_socket:
             if session is None:
-                await send({"type": "websocket.close", "code": 4401, "reason": "nobody is signed in"})
+                await send({"type": "websocket.close", "code": 4401, "reason": "not signed in"})
                 return
             await self._app(scope, receive, send)
             return
@@ -78,7 +78,7 @@ class BrowserGuard:
         await self._app(scope, receive, send_guarded)
 
     def cookie_name(self, headers: dict[str, str]) -> str:
-        """The name of the cookie that has the session."""
+        """The name of the session cookie."""
         return SESSION_COOKIE
 
     def _is_ours(self, headers: dict[str, str], *, is_strict: bool) -> bool:
@@ -108,6 +108,6 @@ def cookies_in(headers: dict[str, str]) -> dict[str, str]:
 
 
 def session_in(scope: Scope) -> Session | None:
-    """The session of whoever sends a request; None if nobody has signed in."""
+    """The session of a request; None if its user has not signed in."""
     session: Session | None = scope.get(_SESSION)
     return session

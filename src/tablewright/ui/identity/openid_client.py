@@ -1,9 +1,9 @@
-"""Sign-in by OpenID Connect: the authorization code flow with PKCE, against any issuer.
+"""Sign-in with OpenID Connect: the authorization code flow with PKCE, with any issuer.
 
     begin  ──▶ the issuer's page, with state, nonce and code challenge; what belongs to them is sealed in a cookie
     finish ──▶ code ──▶ token endpoint (with the code verifier) ──▶ ID token ──▶ verified as all tokens are; nonce
 
-Where the endpoints are is read from the issuer's ``/.well-known/openid-configuration``, when somebody first signs in.
+The endpoints are read from the issuer's ``/.well-known/openid-configuration``, at the first sign-in.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ ATTEMPT_SECONDS = 600
 
 @dataclass(frozen=True, slots=True)
 class SignedIn:
-    """Somebody whom the issuer vouches for, and where they wanted to go."""
+    """A user whom the issuer has authenticated, and the page they wanted."""
 
     caller: Caller
     name: str
@@ -70,7 +70,7 @@ class OpenIdClient:
         self._describing = asyncio.Lock()
 
     async def begin(self, to: str) -> tuple[str, str]:
-        """Where to send the browser, and the cookie that it has to come back with."""
+        """Where to send the browser, and the cookie that it must return with."""
         endpoint = await self._endpoint("authorization_endpoint")
         state, nonce, code_verifier = (secrets.token_urlsafe(32) for _ in range(3))
         challenge = urlsafe_b64encode(sha256(code_verifier.encode()).digest()).rstrip(b"=").decode()
@@ -89,15 +89,15 @@ class OpenIdClient:
         return f"{endpoint}{'&' if '?' in endpoint else '?'}{urlencode(query)}", cookie
 
     async def finish(self, query: Mapping[str, str], cookie: str | None) -> SignedIn:
-        """Who came back from the issuer's page; Unauthenticated if anything about it is not as it was begun."""
+        """The user who returned from the issuer's page; Unauthenticated if the response is not valid."""
         begun = self._signer.unseal(cookie)
         if begun is None:
-            raise Unauthenticated("this sign-in was begun elsewhere, or too long ago; begin again")
+            raise Unauthenticated("this sign-in was started elsewhere, or too long ago; start again")
         if not hmac.compare_digest(query.get("state", "").encode(), begun["state"].encode()):
-            raise Unauthenticated("the response does not belong to this sign-in; begin again")
+            raise Unauthenticated("the response does not belong to this sign-in; start again")
         # RFC 9207: a response of another issuer is not for us.
         if query.get("iss", self._issuer) != self._issuer:
-            raise Unauthenticated("the response is of another issuer")
+            raise Unauthenticated("the response is from another issuer")
         if "error" in query:
             raise Unauthenticated(f"the issuer refused: {query.get('error_description') or query['error']}"[:300])
         if not query.get("code"):
@@ -108,12 +108,12 @@ class OpenIdClient:
         if not isinstance(nonce, str) or not hmac.compare_digest(nonce.encode(), begun["nonce"].encode()):
             raise Unauthenticated("the token was issued for another sign-in")
         if claims.get("token_use", "id") != "id":
-            raise Unauthenticated("the issuer gave no ID token")
+            raise Unauthenticated("the issuer returned no ID token")
         given = claims.get("name") or claims.get("preferred_username") or caller.email or caller.user_id
         return SignedIn(caller, str(given)[:100], begun["to"])
 
     async def sign_out_url(self, back_to: str) -> str | None:
-        """Where the issuer's own session ends, if it says so."""
+        """The issuer's sign-out address, if it has one."""
         try:
             endpoint = (await self._described()).get("end_session_endpoint")
         except ServiceUnavailable:
@@ -136,14 +136,14 @@ class OpenIdClient:
         token = response.get("id_token")
         if not isinstance(token, str):
             raise Unauthenticated(
-                f"the issuer gave no ID token: {response.get('error', 'its response has none')}"[:300]
+                f"the issuer returned no ID token: {response.get('error', 'its response has none')}"[:300]
             )
         return token
 
     async def _endpoint(self, name: str) -> str:
         found = (await self._described()).get(name)
         if not isinstance(found, str) or not found.startswith(("https://", "http://")):
-            raise ServiceUnavailable(f"the issuer's description has no {name}")
+            raise ServiceUnavailable(f"the issuer's discovery document has no {name}")
         return found
 
     async def _described(self) -> Mapping[str, Any]:
@@ -152,7 +152,7 @@ class OpenIdClient:
                 url = self._issuer.rstrip("/") + "/.well-known/openid-configuration"
                 found = await _exchange("GET", url)
                 if found.get("issuer") != self._issuer:
-                    raise ServiceUnavailable("the issuer's description is of another issuer")
+                    raise ServiceUnavailable("the issuer's discovery document is of another issuer")
                 self._description, self._described_at = found, self._clock()
         return self._description
 
@@ -174,5 +174,5 @@ async def _exchange(method: str, url: str, **options: Any) -> dict[str, Any]:
         if not isinstance(found, dict) or response.status_code >= 500:
             raise ValueError("no object")
     except (httpx.HTTPError, httpx.InvalidURL, TimeoutError, ValueError) as error:
-        raise ServiceUnavailable("the issuer cannot be reached, or does not respond as it should; try again") from error
+        raise ServiceUnavailable("the issuer cannot be reached, or its response is not valid; try again") from error
     return found

@@ -1,12 +1,12 @@
-"""Sessions: who signed in, in a cookie that is signed, http-only, same-site and good for some hours.
+"""Sessions: who signed in, in a cookie that is signed, http-only, same-site and valid for some hours.
 
     sign-in ──▶ Session(id, caller, name, expires) ──▶ cookie, signed with the session secret
     request ──▶ cookie ──▶ signature, time, not signed out ──▶ Session
-    sign-out ──▶ noted in the database (``EndedSessions``)
+    sign-out ──▶ recorded in the database (``EndedSessions``)
 
-The cookie has the roles that the issuer gave, not its token: nothing in the browser opens the API. What somebody may do
-is decided with each call, so that a person who is deactivated, or loses a group in Tasks, is refused at once. A session
-that was signed out is refused by this process from then on, and by others on the same endpoint after five seconds.
+The cookie has the roles from the issuer, not its token: nothing in the browser gives access to the API. Permissions are
+checked at each call, so a person who is deactivated, or loses a group in Tasks, is refused at once. A session that was
+signed out is refused by this process from then on, and by others on the same endpoint after five seconds.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _log = logging.getLogger(__name__)
 
 
 class Signer:
-    """Signs what a browser keeps for us, for one purpose and some time."""
+    """Signs values that a browser stores, for one purpose and a limited time."""
 
     def __init__(self, secret: bytes, purpose: str, clock: Callable[[], float] = time.time) -> None:
         self._secret = secret
@@ -48,7 +48,7 @@ class Signer:
         return jwt.encode({**content, "aud": self._purpose, "exp": int(until)}, self._secret, _ALGORITHM)
 
     def unseal(self, text: str | None) -> dict[str, Any] | None:
-        """What was sealed; None if it was changed, is for another purpose, or too old."""
+        """The sealed value; None if it was changed, is for another purpose, or is too old."""
         if not text or len(text) > _MAX_COOKIE:
             return None
         try:
@@ -62,7 +62,7 @@ class Signer:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """Somebody who signed in."""
+    """The session of a signed-in user."""
 
     id: str
     caller: Caller
@@ -74,11 +74,11 @@ class Session:
 
 
 class SessionTooLarge(Exception):
-    """More roles than a cookie has room for."""
+    """A user has more roles than fit into a cookie."""
 
 
 class Sessions:
-    """The sessions that are signed with a secret, in this process and in others."""
+    """The sessions signed with a secret, in this process and in others."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class Sessions:
         clock: Callable[[], float] = time.time,
         shared: EndedSessions | None = None,
     ) -> None:
-        """``shared`` is where processes tell each other who signed out; without it, this is the only one."""
+        """``shared`` is where processes record who signed out; without it, this is the only process."""
         self._signer = Signer(secret, "session", clock)
         self._seconds = hours * 3600
         self._clock = clock
@@ -108,11 +108,11 @@ class Sessions:
         }
         cookie = self._signer.seal(content, session.expires)
         if len(cookie) > _MAX_COOKIE:
-            raise SessionTooLarge(f"{caller.user_id} has {len(caller.roles)} roles, more than a cookie has room for")
+            raise SessionTooLarge(f"{caller.user_id} has {len(caller.roles)} roles, which do not fit into a cookie")
         return session, cookie
 
     def read(self, cookie: str | None) -> Session | None:
-        """The session of a cookie; None if there is none, or it is known here that it has ended."""
+        """The session of a cookie; None if there is none, or this process knows that it has ended."""
         found = self._signer.unseal(cookie)
         if found is None or found["id"] in self._ended:
             return None
@@ -136,7 +136,7 @@ class Sessions:
         return True
 
     async def end(self, session: Session) -> None:
-        """Sign out: neither the cookie nor a page that is open is good for anything more. StoreError: it still is."""
+        """Sign out: the cookie and open pages are no longer valid. On a StoreError, they still are."""
         if self._shared is not None:
             await self._shared.add(session.id, session.expires)
         self._forget(session)
@@ -150,7 +150,7 @@ class Sessions:
             on_end()
 
     def watch(self, session: Session, on_end: Callable[[], None]) -> Callable[[], None]:
-        """Call something when a session is signed out; what is returned ends that."""
+        """Register a callback for the sign-out of a session; the returned function removes it."""
         watching = self._watching.setdefault(session.id, set())
         watching.add(on_end)
 

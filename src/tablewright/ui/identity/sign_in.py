@@ -1,13 +1,13 @@
 """Signing in and out.
 
-    GET  /sign-in             in development the demo people, with their roles; otherwise the way to the issuer
-    POST /sign-in             development: be one of them
+    GET  /sign-in             in development the demo people, with their roles; otherwise a link to the issuer
+    POST /sign-in             development: sign in as one of them
     GET  /sign-in/begin       to the issuer's page (``openid_client``)
     GET  /sign-in/callback    back from it
     POST /sign-out
 
-Demo people are offered by the rules that tokens are given out by (``html_pages.is_private``): in development, at a
-loopback address, not through a proxy. Pages are plain HTML: whoever has not signed in has nothing running here.
+Demo people are offered by the same rules as tokens (``html_pages.is_private``): in development, at a loopback address,
+not through a proxy. Pages are plain HTML: users who have not signed in have nothing running here.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _log = logging.getLogger(__name__)
 
 
 class SignIn:
-    """The routes of signing in and out."""
+    """The routes for signing in and out."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class SignIn:
         head: Callable[[str], str],
         root: str,
     ) -> None:
-        """``head`` is the head of an HTML page, given its language."""
+        """``head`` returns the head of an HTML page in a language."""
         self._runtime = runtime
         self._sessions = sessions
         self._texts = texts
@@ -149,7 +149,7 @@ class SignIn:
             try:
                 await self._sessions.end(session)
             except StoreError as error:
-                _log.warning("somebody could not be signed out", exc_info=error)
+                _log.warning("sign-out failed", exc_info=error)
                 t = self._texts_of(request)
                 return self._failed(t, t("shell.sign_out_failed"), 503)
         elsewhere = None
@@ -191,7 +191,7 @@ class SignIn:
             await self._runtime.people.signed_in(caller)
         except StoreError as error:
             # Nobody has to wait outside for that.
-            _log.warning("a sign-in was not noted", exc_info=error)
+            _log.warning("a sign-in was not recorded", exc_info=error)
         return caller
 
     async def _signed_in(self, request: Request, caller: Caller, name: str, to: str) -> Response:
@@ -204,7 +204,7 @@ class SignIn:
             try:
                 await self._sessions.end(before)
             except StoreError as error:
-                _log.warning("somebody could not be signed out", exc_info=error)
+                _log.warning("sign-out failed", exc_info=error)
         response = RedirectResponse(self._root + _inside(to), 303)
         response.set_cookie(
             SESSION_COOKIE,

@@ -1,1 +1,1 @@
-"""A list beside the thing of it that is open: what most views of the applications are."""
+"""A list next to its open item: the form of most views of the applications."""

@@ -4,8 +4,9 @@
     composer(Kind(send, hint=t("tasks.write_comment"), action=t("tasks.comment")), most=10_000, after=self.load)
     activity(t, t("tasks.activity"), entries, in_words)
 
-A message is sent once, however often the button is pressed or the connection breaks: ``send`` is given the text and an
-idempotency key, which stays the same until the message was accepted. What is refused is said, and the text stays.
+A message is sent once, however often the button is pressed or the connection breaks: ``send`` gets the text and an
+idempotency key, which stays the same until the message is accepted. If it is refused, the error is shown and the text
+stays.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ __all__ = ["Kind", "activity", "composer", "message"]
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of message that somebody can write: a reply, or a note."""
+    """A kind of message that a user can write: a reply, or a note."""
 
     send: Callable[[str, str], Awaitable[object]]
     hint: str
@@ -40,7 +41,7 @@ class Kind:
 def message(
     t: Texts, by: str, at: datetime | None, content: Callable[[], object], *, mine: bool, note: str = ""
 ) -> None:
-    """A message; those of one's own side are at the end of the line. ``note`` says that it is not for everybody."""
+    """A message; those of the user's own side are aligned to the end. ``note`` marks it as internal."""
     kind = "tw-message-note tw-message-end" if note else "tw-message-mine" if mine else ""
     with box(f"tw-message tw-stack-tight {kind}", "article"):
         with box("tw-row"):
@@ -54,7 +55,7 @@ def message(
 
 
 def composer(*kinds: Kind, most: int, after: Callable[[], Awaitable[object]], name: str = "text") -> None:
-    """Where a message is written, of the first of some kinds until another is chosen; Ctrl-Enter sends it.
+    """The field for a new message, of the first kind unless another is chosen; Ctrl-Enter sends it.
 
     ``after`` shows what was sent.
     """
@@ -110,7 +111,7 @@ def activity(
     in_words: Callable[[Mapping[str, Any]], str],
     nothing: str = "",
 ) -> None:
-    """The audit of a thing, an entry in a line."""
+    """The audit of a thing, one entry per line."""
     with section(title):
         for entry in entries:
             with box("tw-row tw-small"):

@@ -1,4 +1,4 @@
-"""``DetailPanel``: one thing that is open, such as a ticket; what it is and what is written stays while it changes.
+"""``DetailPanel``: one open thing, such as a ticket; its place and text being written stay while it changes.
 
     ┌ thing ──────────────┐┌ context ┐
     │ head: name, actions ││         │     class Ticket(DetailPanel):
@@ -6,9 +6,9 @@
     │ foot: a composer    ││ history │         def _draw_head(self) -> None: ...          _draw_body, _draw_context
     └─────────────────────┘└─────────┘
 
-``load`` reads it, one read after the other (``OrderedReads``), and draws the parts that show something else than
-before: somebody's own change comes by the stream as well, and a button that is drawn again between the press and the
-release of the mouse loses the click. Changes are made under the version that was seen (``_change``).
+``load`` reads it, one read after the other (``OrderedReads``), and redraws only the parts that have changed: a user's
+own change arrives through the stream as well, and a button that is redrawn between the press and the release of the
+mouse loses the click. Changes are conditional on the version that was seen (``_change``).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MISSING = (400, 404, 422)
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What each part of a thing shows; one that shows the same as before is not drawn again."""
+    """What each part of a thing shows; an unchanged part is not redrawn."""
 
     head: object
     body: object
@@ -42,15 +42,15 @@ class Parts:
 
 
 class DetailPanel(ABC):
-    """A thing in two elements: itself, and its context."""
+    """A thing in two elements: the thing and its context."""
 
     ID: ClassVar[str]
-    """The parameter of calls that names the thing."""
+    """The parameter of calls that identifies the thing."""
 
     def __init__(
         self, page: Page, key: str, thing: ui.element, context: ui.element, close: Callable[[], object]
     ) -> None:
-        """``close`` draws the way back to where the thing was opened from."""
+        """``close`` draws the button that goes back to where the thing was opened from."""
         self._page = page
         self.key = key
         self._thing = thing
@@ -124,11 +124,11 @@ class DetailPanel(ABC):
             self._draw_foot()
 
     def end(self) -> None:
-        """Something else is open in its place: a read that is on its way draws nothing any more."""
+        """Something else is open in its place: a pending read draws nothing."""
         self._is_closed = True
 
     def clear(self) -> None:
-        """Take it off the screen; the next ``load`` draws all of it."""
+        """Remove it from the screen; the next ``load`` draws all of it."""
         self._head = self._body = self._drawn = None
         self._thing.clear()
         self._context.clear()

@@ -1,4 +1,4 @@
-"""``ListScreen``: lists of things, and the one that is open beside them; on a phone one or the other.
+"""``ListScreen``: lists of things, and the open one next to them; on a phone one or the other.
 
     class Queue(ListScreen):
         PATH, LISTS, ID, TEXTS, ICON = "/queue", ("all", "mine"), "ticket_id", "desk", "phone"
@@ -11,8 +11,8 @@
         await Queue(page).begin([tickets], ticket_id=ticket_id)
 
 The list is in the query of the address (``/queue?list=mine``), the thing in its path (``/queue/t-1``), so that each has
-a link. A change of the stream draws rows again where they are; where only the service knows what is in the list and in
-which order, the list is read again. The thing is a ``DetailPanel``.
+a link. A change from the stream redraws rows in place; if only the service knows what is in the list and in which
+order, the list is read again. The thing is a ``DetailPanel``.
 """
 
 from __future__ import annotations
@@ -40,21 +40,21 @@ _MOST = 50
 
 
 class ListScreen(ABC):
-    """Lists, and a thing; subclasses say what is particular to them."""
+    """Lists, and a thing; subclasses define what differs."""
 
     PATH: ClassVar[str]
     """The address of the view."""
     LISTS: ClassVar[tuple[str, ...]]
     """The names of the lists; the first is shown unless the address names another."""
     QUERY: ClassVar[str] = "list"
-    """What names the list in the address."""
+    """The query parameter with the list, in the address."""
     ID: ClassVar[str]
-    """What names a thing: in the path of the view, and in its entities."""
+    """The name of a thing's id: in the path of the view, and in its entities."""
     LISTED: ClassVar[tuple[type[Entity], ...]]
     SHOWN: ClassVar[tuple[type[Entity], ...]]
     """Entities whose changes concern a row of the list; those that concern the thing that is open."""
     TEXTS: ClassVar[str]
-    """What the keys of the texts begin with."""
+    """The prefix of the keys of the texts."""
     ICON: ClassVar[str]
 
     def __init__(self, page: Page) -> None:
@@ -115,7 +115,7 @@ class ListScreen(ABC):
     # -- addresses ----------------------------------------------------------------------------------------------------
 
     async def begin(self, tables: Sequence[Table], **values: str) -> None:
-        """Follow some tables, and draw what the address says."""
+        """Follow some tables, and draw what the address names."""
         page = self._page
         for table in tables:
             await page.live(table, self._changed)
@@ -128,7 +128,7 @@ class ListScreen(ABC):
         await self._open(**values)
 
     async def show(self, **values: str) -> None:
-        """Another list, or another thing."""
+        """Go to another list, or another thing."""
         asked = self._asked_for()
         if asked != self._shown:
             self._shown = asked

@@ -1,8 +1,8 @@
-"""``OrderedReads``: of several reads of the same thing, what is shown is of the one that began last.
+"""``OrderedReads``: of several reads of the same thing, the one that started last is shown.
 
-A view reads a thing when it is opened, when the stream tells of a change, and after a change of its own. Two such reads
-at once may end in the other order, and the older state would stay until something changes again. So a read begins when
-the one before it has ended, and whoever asks meanwhile is served by one read that begins after that:
+A view reads a thing when it is opened, when the stream reports a change, and after a change of its own. Two concurrent
+reads may finish in the opposite order, and the older state would stay until something changes again. So a read starts
+when the previous one has ended, and all requests made meanwhile share one read that starts after that:
 
     ask ──▶ read ─────────▶ drawn
        ask ──▶ (waits) ────▶ read ──▶ drawn
@@ -32,7 +32,7 @@ class OrderedReads(Generic[T]):
         self._found: list[T] = []
 
     async def __call__(self) -> T:
-        """What a read finds that begins after this was called; the error of that read, for whoever made it."""
+        """The result of a read that starts after this call; a caller that started the read gets its error."""
         self._asked += 1
         number = self._asked
         async with self._lock:

@@ -239,7 +239,9 @@ def test_a_path_into_another_model_than_is_stored_is_refused(owner: Store) -> No
     with pytest.raises(ConditionFailed, match=r"others\[1\] is dog, which has no lives"):
         owner.update(ADA, attr(cast("Cat", Owner.others[1]).lives).add(1))
     pet: Any = Owner.pet
-    with pytest.raises(ModelError, match="pet is Cat or Dog, and kind belongs to which one it is; set pet as a whole"):
+    with pytest.raises(
+        ModelError, match="pet may be Cat or Dog, and kind depends on which of them it is; set pet as a whole"
+    ):
         attr(pet.kind)
     with pytest.raises(ModelError, match="Cat or Dog has no field 'tail'"):
         attr(pet.tail)

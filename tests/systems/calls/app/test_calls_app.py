@@ -219,7 +219,7 @@ def test_customers_see_and_book_their_own_and_ask_before_they_cancel(screens: Sc
     expect(event(page, f"ada with {provider}, cancelled")).to_have_count(1)
     # A call of somebody else is not there, by its address either.
     page.goto("/app/calls/call/demo-3")
-    page.wait_for_selector("text=There is nothing here")
+    page.wait_for_selector("text=Page not found")
 
 
 @pytest.mark.slow

@@ -205,7 +205,7 @@ def test_a_viewer_looks_and_is_offered_nothing_else(screens: Screens) -> None:
         expect(page.locator(f":is(a, button):has-text('{label}')")).to_have_count(0)
     for address in ("new", "edit/EU/coffee"):
         page.goto(f"/app/engagement/{address}")
-        expect(page.locator(".tw-state")).to_contain_text("This is not open to you")
+        expect(page.locator(".tw-state")).to_contain_text("You do not have access to this page")
 
 
 SCREENS = {

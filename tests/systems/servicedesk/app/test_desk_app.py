@@ -159,7 +159,7 @@ def test_a_long_text_is_shown_and_a_comment_that_does_not_fit_is_refused(screens
 
 def test_the_voice_agent_has_no_screen(screens: Screens) -> None:
     page = screens.sign_in("voice-agent", "/servicedesk/queue")
-    page.wait_for_selector("text=There is nothing here")
+    page.wait_for_selector("text=Page not found")
     expect(page.locator(".tw-item")).to_have_count(0)
     expect(page.locator(".tw-rail a[href*=servicedesk]")).to_have_count(0)
 

@@ -99,10 +99,10 @@ def test_a_customer_sees_their_own_writes_is_answered_and_rates_the_help(screens
     expect(operator.locator(".tw-stars[aria-label='4 of 5']")).to_be_visible()
     # Another customer has none of it, by address either; and customers have no inbox.
     stranger = screens.sign_in("cust_2", f"/support/mine/{ticket}")
-    expect(stranger.locator("text=There is nothing here")).to_be_visible()
+    expect(stranger.locator("text=Page not found")).to_be_visible()
     assert symptom not in stranger.content()
     stranger.goto(f"/app/support/inbox/{ticket}")
-    expect(stranger.locator("text=This is not open to you")).to_be_visible()
+    expect(stranger.locator("text=You do not have access to this page")).to_be_visible()
     assert symptom not in stranger.content()
 
 

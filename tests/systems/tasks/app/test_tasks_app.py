@@ -120,7 +120,7 @@ def test_members_see_all_and_move_their_own(screens: Screens) -> None:
     expect(page.locator(".tw-drawer button:has-text('Start')")).to_have_count(0)
     # Not by its address either.
     page.goto("/app/tasks/people")
-    page.wait_for_selector("text=This is not open to you")
+    page.wait_for_selector("text=You do not have access to this page")
 
 
 @pytest.mark.slow
@@ -290,5 +290,5 @@ def test_an_edit_of_what_somebody_changed_meanwhile_is_refused_and_kept(screens:
     other.click("[role=dialog] [data-submit]")
     other.wait_for_selector("[role=dialog]", state="detached")
     page.click("[role=dialog] [data-submit]")
-    page.wait_for_selector("[role=dialog] .tw-banner-bad:has-text('Somebody changed it meanwhile')")
+    page.wait_for_selector("[role=dialog] .tw-banner-bad:has-text('Someone else changed it meanwhile')")
     expect(page.locator("[role=dialog] textarea[name=description]")).to_have_value("by Ada")

@@ -44,7 +44,7 @@ class TlsLayer:
             except ssl.SSLWantReadError:
                 self._take(data := (yield self._outgoing.read()))
                 if not data:
-                    raise TunnelError("the connection was closed while TLS was being agreed on") from None
+                    raise TunnelError("the connection was closed during the TLS handshake") from None
             else:
                 # What is left to be sent goes with the first request.
                 return
@@ -144,7 +144,7 @@ def _tunnel(destination: Destination) -> Opening:
         data = b""
         received += piece
         if not piece or len(received) > _MAX_TUNNEL_RESPONSE:
-            raise TunnelError("the proxy gave no response to CONNECT")
+            raise TunnelError("the proxy did not respond to CONNECT")
     status = re.match(rb"HTTP/1\.[01] (\d{3})([^\r\n]*)", received)
     if status is None or status[1] != b"200":
         line = received.partition(b"\r\n")[0].decode("latin-1")

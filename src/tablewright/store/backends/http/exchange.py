@@ -93,12 +93,12 @@ def not_connected(destination: Destination, reason: object) -> ServiceError:
 
 
 def no_response(destination: Destination, reason: object) -> ServiceError:
-    return ServiceError(NO_RESPONSE, f"{destination} gave no response: {_words(reason)}")
+    return ServiceError(NO_RESPONSE, f"{destination} did not respond: {_words(reason)}")
 
 
 def _words(reason: object) -> str:
     if isinstance(reason, TimeoutError):
-        return "it took too long"
+        return "timed out"
     if isinstance(reason, ConnectionError) and reason.errno:
         # The address is said already, and the number helps nobody.
         return os.strerror(reason.errno)

@@ -119,7 +119,7 @@ class LoopConnection(asyncio.Protocol):
                 if not data:
                     return
             if self._waiter is None:
-                raise BrokenResponseError("there is a response that nobody asked for")
+                raise BrokenResponseError("the endpoint sent a response without a request")
             response = self._reader.feed(data)
         except (OSError, BrokenResponseError) as error:
             self._fail(error)
@@ -279,7 +279,7 @@ class LoopPool:
             return await self._connected_to(found[0])
         waiting = list(found)
         trying: set[asyncio.Task[LoopConnection]] = set()
-        refused: BaseException = OSError("its name has no address")
+        refused: BaseException = OSError("the host name has no address")
         try:
             while waiting or trying:
                 if waiting:

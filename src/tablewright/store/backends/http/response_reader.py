@@ -40,7 +40,9 @@ class HttpResponse:
         if not self.content_encoding or self.content_encoding == b"identity":
             return
         if self.content_encoding != b"gzip":
-            raise BrokenResponseError(f"the response is encoded as {self.content_encoding.decode('latin-1')}")
+            raise BrokenResponseError(
+                f"the response has an unsupported Content-Encoding, {self.content_encoding.decode('latin-1')}"
+            )
         decompressor = zlib.decompressobj(wbits=31)
         try:
             self.body = decompressor.decompress(self.body, MAX_BODY_BYTES)
@@ -71,7 +73,7 @@ class ResponseReader:
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade:
-            raise BrokenResponseError("the endpoint speaks another protocol") from None
+            raise BrokenResponseError("the endpoint does not speak HTTP/1.1") from None
         except httptools.HttpParserError as error:
             raise BrokenResponseError(str(error.__context__ or error)) from None
         complete = self._complete
@@ -102,7 +104,7 @@ class ResponseReader:
 
     def on_message_begin(self) -> None:
         if self._complete is not None:
-            raise BrokenResponseError("there is more than one response")
+            raise BrokenResponseError("the endpoint sent more than one response")
 
     def on_header(self, name: bytes, value: bytes) -> None:
         name = name.lower()

@@ -121,7 +121,7 @@ def _connect(address: tuple[str, int], until: float) -> socket.socket:
     waiting: Sequence[Address] = _resolve(address, until)
     connecting: dict[int, socket.socket] = {}
     poll = select.poll()
-    refused: OSError = OSError("its name has no address")
+    refused: OSError = OSError("the host name has no address")
     try:
         while waiting or connecting:
             if waiting:

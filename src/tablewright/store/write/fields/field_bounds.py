@@ -133,7 +133,7 @@ def _is_in(schema: Schema, key: Item, path: str, around: str, stored: str) -> Pr
     """What a path leads into is there."""
 
     def refusal(_: Item) -> StoreError:
-        return _failed(schema, key, f"{path} cannot be set, because {around} is not there; set {around} as a whole")
+        return _failed(schema, key, f"{path} cannot be set, because {around} does not exist; set {around} as a whole")
 
     return Precondition(exists(stored), refusal)
 

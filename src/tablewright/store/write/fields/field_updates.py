@@ -95,7 +95,9 @@ def _change_paths(schema: Schema, updates: FieldUpdates, actions: UpdateActions)
         place = place_of(schema.entity, path)
         if not place.removable:
             name = schema.entity.__name__
-            raise ModelError(f"{name}: {path} cannot be removed: no {name} can be read without {path}; set it instead")
+            raise ModelError(
+                f"{name}: {path} cannot be removed: a {name} without {path} could not be read; set it instead"
+            )
         actions.removes.append(place.path)
     for path, operand in updates.compute.items():
         actions.computed[place_of(schema.entity, path).path] = operand
@@ -159,7 +161,7 @@ def _put(actions: UpdateActions, path: str, value: AttributeValue | None) -> Non
 
 def _operand(path: str, value: AttributeValue | None, *types: str) -> AttributeValue:
     if value is None or not value.keys() & set(types):
-        raise ModelError(f"{path}: there is nothing to add or take away; it takes a value of type {' or '.join(types)}")
+        raise ModelError(f"{path}: expected a value of type {' or '.join(types)}")
     return value
 
 
@@ -174,10 +176,10 @@ def to_operand(schema: Schema, path: str, value: Any) -> AttributeValue:
         return operand
     if not place.types & {expected, None}:
         kind = "a number" if tag == "N" else "a set"
-        raise ModelError(f"{path}: {kind} can be added to {kind} only, which is not what {schema.entity.__name__} has")
+        raise ModelError(f"{path}: {kind} can be added only to {kind}, and it is not one")
     if tag == "N":
         if place.whole and Decimal(content) % 1:
-            raise ModelError(f"{path}: a whole number takes no {value}")
+            raise ModelError(f"{path}: {value} cannot be added to an integer")
     elif place.member is not None:
         try:
             members = {place.member.validate_python(each) for each in value}

@@ -149,7 +149,7 @@ def _commit_all(
 
 def _other_reason(code: str, message: str) -> StoreError:
     if code == _CONFLICT_REASON:
-        return Conflict("other transactions keep writing the item; it was not written")
+        return Conflict("the item was not written: other transactions kept writing it at the same time; try again")
     return in_words(ServiceError("ValidationException" if code == "ValidationError" else code, message))
 
 

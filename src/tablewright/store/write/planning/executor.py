@@ -145,8 +145,8 @@ def _check_once(operations: Sequence[Operation], plans: Sequence[WritePlan]) -> 
             other = known.setdefault((body["TableName"], *values), number)
             if other != number:
                 raise LimitExceeded(
-                    f"a transaction touches an item once, but actions {other} and {number} are of the same "
-                    f"{operation.schema.entity.__name__}; make one of them"
+                    f"a transaction can write an item only once, but actions {other} and {number} are of the same "
+                    f"{operation.schema.entity.__name__}; combine them into one"
                 )
 
 
@@ -297,4 +297,6 @@ def _reason(refused: Refused, attempt: Attempt) -> StoreError:
 def _as_conflict(operation: Operation, reason: StoreError | None) -> StoreError | None:
     if not isinstance(reason, _OutOfDate):
         return reason
-    return Conflict(f"{operation.schema.entity.__name__}: others keep changing the item; it was not written")
+    return Conflict(
+        f"{operation.schema.entity.__name__}: the item was not written: it kept changing at the same time; try again"
+    )

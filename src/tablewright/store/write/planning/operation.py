@@ -151,8 +151,8 @@ class EntityOperation(Operation):
         object.__setattr__(self, "then", then)
         if then is not None and not self.schema.numbered:
             raise ModelError(
-                f"{self.schema.entity.__name__} is not numbered, so nothing has to wait for its number; leave then "
-                "out, and give transact all operations"
+                f"{self.schema.entity.__name__} is not numbered, so nothing has to wait for its number; omit "
+                "then, and pass all operations to transact"
             )
 
     def followers(self, numbers: Mapping[str, int]) -> Sequence[Operation]:
