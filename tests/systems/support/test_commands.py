@@ -140,7 +140,7 @@ def test_verify_reads_every_payload(data: Path, capsys: pytest.CaptureFixture[st
         store.create(Ticket(ticket_id="large", customer_id="c", symptom_text="s", data="x" * 400_000))
     command = ["support", "verify", "--data", str(data)]
     assert main(command) == 0
-    assert "items are as they should be, with their payloads" in capsys.readouterr().out
+    assert "items and their payloads are correct" in capsys.readouterr().out
     (payload,) = (path for path in (data / "blobs").rglob("*") if path.is_file())
     payload.write_bytes(payload.read_bytes()[:-1])
     assert main(command) == 1

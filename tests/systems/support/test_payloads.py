@@ -228,7 +228,7 @@ def test_payloads_are_kept_in_a_bucket_when_there_is_one(
             assert (state["failed"], len(keys())) == (None, left)
             assert f": {removed} (" in state["outcome"]
         assert admin.post("/maintenance/verify").status_code == 202
-        assert "are as they should be, with their payloads" in finished(admin, "verify")["outcome"]
+        assert "items and their payloads are correct" in finished(admin, "verify")["outcome"]
         s3.delete_object(Bucket=bucket, Key=name)
         lost_payload(served, ticket["ticket_id"], admin)
 

@@ -45,7 +45,7 @@ Admin = Annotated[Caller, allow(ADMINS)]
 # Enough for anything that is said on the phone; 400 KB hold several.
 Text = Annotated[Said, Field(max_length=50_000)]
 CallerId = Annotated[Said, Field(max_length=200, examples=["poc-user-001"])]
-# ISO 8601 in UTC with microseconds. What writes the JSON of an answer writes times as well, in a fifth of the time.
+# ISO 8601 in UTC with microseconds. The JSON encoder formats datetimes itself, in a fifth of the time.
 Time = Annotated[datetime | str, WithJsonSchema({"type": "string"})]
 
 _EXAMPLE: dict[str, Any] = {
@@ -71,7 +71,7 @@ class Strict(ApiModel):
 
 
 class NewTicket(Strict):
-    caller_id: CallerId = Field(description="a session's id, or a phone number, of which only a keyed hash is stored")
+    caller_id: CallerId = Field(description="a session id, or a phone number; only a keyed hash of a number is stored")
     issue_description: Text = Field(examples=["My laptop won't turn on"])
 
 
@@ -83,12 +83,14 @@ class StatusChange(Strict):
     model_config = ConfigDict(json_schema_extra={"examples": [{"status": "in_progress"}]})
 
     status: Status
-    expected: Status | None = Field(None, description="the status that the change is based on; 409 if it is another")
+    expected: Status | None = Field(
+        None, description="the status that the change is based on; 409 if the current one differs"
+    )
 
 
 class Assignment(Strict):
     assignee: Annotated[Said, Field(max_length=200, examples=["sam"])] | None = Field(
-        description="the `sub` of whoever gets it; null for nobody"
+        description="the `sub` of the new assignee; null for none"
     )
 
 
@@ -97,11 +99,11 @@ class PriorityChange(Strict):
 
 
 class CommentView(TypedDict):
-    """What somebody added to a ticket."""
+    """A comment on a ticket."""
 
     comment_text: str
     added_at: Time
-    added_by: Annotated[str | None, Field(description="the `sub` of whoever added it", examples=["sam"])]
+    added_by: Annotated[str | None, Field(description="the `sub` of its author", examples=["sam"])]
 
 
 @with_config(ConfigDict(json_schema_extra={"examples": [_EXAMPLE]}))
@@ -115,14 +117,17 @@ class TicketView(TypedDict):
     created_at: Time
     updated_at: Time
     comments: list[CommentView]
-    created_by: Annotated[str | None, Field(description="the `sub` of whoever opened it")]
-    number: Annotated[str, Field(description="to be spoken; the last character is a check")]
+    created_by: Annotated[str | None, Field(description="the `sub` of the person or agent that opened it")]
+    number: Annotated[str, Field(description="can be spoken; the last character is a check character")]
     priority: Priority
-    assignee: Annotated[str | None, Field(description="the `sub` of whoever has it")]
+    assignee: Annotated[str | None, Field(description="the `sub` of the assignee")]
     first_answered_at: Annotated[Time | None, Field(description="when a person first added a comment")]
-    answer_due: Annotated[Time | None, Field(description="by when a person has to answer, until somebody has")]
+    answer_due: Annotated[
+        Time | None,
+        Field(description="deadline of the first answer by a person; null once given, or if the ticket is done"),
+    ]
     masked: NotRequired[
-        Annotated[list[str], Field(description="the kinds of secrets that were masked in the text that was just sent")]
+        Annotated[list[str], Field(description="the kinds of secrets that were masked in the text of this request")]
     ]
 
 
@@ -143,13 +148,13 @@ class QueuedView(TypedDict):
 
 class QueuePage(TypedDict):
     tickets: list[QueuedView]
-    cursor: NotRequired[Annotated[str | None, Field(description="for what comes later; null when there is no more")]]
+    cursor: NotRequired[Annotated[str | None, Field(description="for the next page; null on the last one")]]
     unreadable: list[UnreadableItem]
 
 
 class TicketPage(TypedDict):
     tickets: list[TicketView]
-    cursor: NotRequired[Annotated[str | None, Field(description="for older tickets; null when there are no more")]]
+    cursor: NotRequired[Annotated[str | None, Field(description="for older tickets; null on the last page")]]
     unreadable: list[UnreadableItem]
 
 
@@ -185,15 +190,15 @@ async def add_comment(
 
 @router.get("/tickets", responses=documented(400), tags=["tickets"])
 async def list_tickets(
-    caller: Annotated[Said, Query(max_length=200, description="as it was given: an id or a number")],
+    caller: Annotated[Said, Query(max_length=200, description="the caller as given: an id or a number")],
     desk: Desk,
     _: Agent,
-    open_only: Annotated[bool, Query(description="only those that are open or in progress")] = False,
+    open_only: Annotated[bool, Query(description="only tickets that are open or in progress")] = False,
     limit: Limit = 10,
     cursor: Cursor = None,
 ) -> TicketPage:
     """The newest tickets of a caller."""
-    # The plus of a number means a blank in an address, unless it is escaped.
+    # An unescaped plus in a URL is decoded as a space.
     if caller[0] == " " and caller[1:2].isdigit():
         caller = f"+{caller[1:]}"
     page = await desk.of_caller(caller, open_only=open_only, limit=limit, cursor=cursor)
@@ -205,7 +210,7 @@ async def list_tickets(
 async def change_status(ticket_id: UUID, body: StatusChange, desk: Desk, _: Person, changing: Changing) -> TicketView:
     """Change the status of a ticket: open, in_progress, resolved, closed; and back to open.
 
-    Say which status you saw, by `expected` or `If-Match`: of two who saw the same one, the second is refused.
+    Send the status that you saw as `expected`, or `If-Match`: of two requests based on the same state, one is refused.
     """
     ticket = await desk.change_status(ticket_id, body.status, expected=body.expected, seen=changing.seen)
     return _view(changing.of(ticket))
@@ -215,9 +220,9 @@ async def change_status(ticket_id: UUID, body: StatusChange, desk: Desk, _: Pers
 async def get_by_number(
     number: Annotated[Said, Path(max_length=50, examples=["TK-4F7-K9Q-2"])], desk: Desk, _: Agent, reading: Reading
 ) -> TicketView:
-    """The ticket with a number, as a caller says it: blanks, dashes and small letters do not matter.
+    """The ticket with a number, as a caller says it: spaces, dashes and case do not matter.
 
-    A number whose check character is wrong was misheard, and is refused with 400.
+    A number with a wrong check character was misheard, and is refused with 400.
     """
     return _view(reading.of(await desk.by_number(number)))
 
@@ -226,43 +231,45 @@ async def get_by_number(
 async def queue(
     desk: Desk,
     person: Person,
-    assignee: Annotated[Said | None, Query(max_length=200, description="only what this person has")] = None,
-    unassigned: Annotated[bool, Query(description="only what nobody has")] = False,
+    assignee: Annotated[
+        Said | None, Query(max_length=200, description="only tickets that are assigned to this person")
+    ] = None,
+    unassigned: Annotated[bool, Query(description="only unassigned tickets")] = False,
     limit: Limit = 25,
     cursor: Cursor = None,
 ) -> QueuePage:
-    """Tickets that are open or in progress: the most urgent first, and the oldest of them."""
+    """Tickets that are open or in progress: the most urgent first, and of those the oldest."""
     page = await desk.queue(assignee=assignee, unassigned=unassigned, limit=limit, cursor=cursor)
     return {"tickets": [_queued(ticket) for ticket in page.items], **page_end(page)}
 
 
 @router.post("/tickets/{ticket_id}/take", responses=documented(404, 409), tags=["queue"])
 async def take(ticket_id: UUID, desk: Desk, _: Person, changing: Changing) -> TicketView:
-    """Take a ticket that nobody has; it is in progress from then on."""
+    """Take an unassigned ticket: it is assigned to you, and set in progress."""
     return _view(changing.of(await desk.take(ticket_id, changing.seen)))
 
 
 @router.put("/tickets/{ticket_id}/assignee", responses=documented(404, 409), tags=["queue"])
 async def assign(ticket_id: UUID, body: Assignment, desk: Desk, _: Person, changing: Changing) -> TicketView:
-    """Give a ticket to somebody, or to nobody."""
+    """Assign a ticket to a person, or to nobody."""
     return _view(changing.of(await desk.assign(ticket_id, body.assignee, changing.seen)))
 
 
 @router.put("/tickets/{ticket_id}/priority", responses=documented(404, 409), tags=["queue"])
 async def set_priority(ticket_id: UUID, body: PriorityChange, desk: Desk, _: Person, changing: Changing) -> TicketView:
-    """Say how soon a ticket needs an answer: P1 within 15 minutes, P2 an hour, P3 four hours, P4 a day."""
+    """Set how soon a ticket needs an answer: P1 within 15 minutes, P2 an hour, P3 four hours, P4 a day."""
     return _view(changing.of(await desk.set_priority(ticket_id, body.priority, changing.seen)))
 
 
 @router.get("/tickets/{ticket_id}/audit", responses=documented(400, 404), tags=["tickets"])
 async def audit(ticket_id: UUID, desk: Desk, _: Admin, limit: Limit = 50, cursor: Cursor = None) -> AuditPage:
-    """Who changed what of a ticket, when and by which call, newest first. Admins only."""
+    """The audit of a ticket, newest first: who changed what, when and how. Admins only."""
     return await desk.audit(ticket_id, limit=limit, cursor=cursor)
 
 
 @router.get("/unreadable", tags=["maintenance"])
 async def unreadable(desk: Desk, _: Admin) -> UnreadableList:
-    """Items that could not be read since this process started, the latest first: which, what is wrong, how often."""
+    """Items that could not be read since this process started, the latest first: their keys, reasons and counts."""
     return UnreadableList.of(desk.unreadable_log)
 
 
@@ -305,7 +312,7 @@ def _queued(ticket: QueuedTicket) -> QueuedView:
 
 
 def _number(ticket: Ticket | QueuedTicket) -> str:
-    # One that another program wrote has none of its own.
+    # A ticket that another program wrote stores no number.
     return ticket.number or number_of(ticket.ticket_id)
 
 
@@ -317,11 +324,11 @@ def _comment(comment: Comment) -> CommentView:
 def _time(value: datetime | None) -> Time:
     if value is None:
         return ""
-    # Microseconds would be left out where there are none, and another offset kept.
+    # The encoder would omit zero microseconds, and keep an offset other than UTC.
     try:
         return value if value.microsecond and not value.utcoffset() else time_text(value)
     except ValueError:
-        # Within a day of the first or the last time there is, which another program wrote, there is no other offset.
+        # Another program wrote a time within a day of the first or last possible one: it cannot be converted to UTC.
         return value.isoformat()
 
 

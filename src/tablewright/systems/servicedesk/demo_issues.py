@@ -1,4 +1,4 @@
-"""Demo data: tickets of the last hours, as the voice agent opened them and the desk went on with them."""
+"""Demo data: tickets of the last few hours, opened by the voice agent and handled at the desk."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tablewright.systems.servicedesk.service import ServiceDesk, Written
 
 __all__ = ["fill"]
 
-# Nobody signs in as the agent, so that the demo person at the desk begins with nothing.
+# Nobody signs in as this agent, so the demo user at the desk starts without tickets.
 _VOICE_AGENT, _AGENT = "voice-agent", "alex"
 
 
@@ -66,7 +66,7 @@ _ISSUES = (
         answer="I have unlocked it. Please sign in once with the new password.",
         taken=True,
     ),
-    _Issue("poc-user-006", "A licence for the drawing program is needed", Priority.P4, 420),
+    _Issue("poc-user-006", "I need a licence for the drawing program", Priority.P4, 420),
     _Issue(
         "poc-user-002",
         "No sound in calls since this morning",
@@ -89,7 +89,7 @@ _ISSUES = (
 
 
 async def fill(desk_at: Callable[[float], ServiceDesk], now: float, on_progress: OnProgress) -> None:
-    """What is there already, after a fill that was cut short, stays as it is. ``desk_at`` is the desk at a time."""
+    """Fill in the demo data; what an interrupted fill has left stays unchanged. ``desk_at`` is the desk at a time."""
     for number, issue in enumerate(_ISSUES, 1):
         await _fill_one(desk_at(now - 60 * issue.minutes_ago), number, issue)
         on_progress("tickets", number, len(_ISSUES))

@@ -1,6 +1,6 @@
-"""What can be found in Service Desk: tickets with their comments, by people at the desk.
+"""The search of Service Desk: people at the desk find tickets with their comments.
 
-Not by the voice agent, which reads the tickets of the caller who is on the phone, and no others.
+The voice agent cannot search: it only reads the tickets of the caller on the phone.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
 """Service Desk: the tickets of an AI voice service desk.
 
-One table, ``poc-itsm-tickets``; the prefix marks it as no production system. A ticket is found by its id, and the
-tickets of a caller newest first. Comments lie inside their ticket, which bounds a ticket at 400 KB of them.
+One table, ``poc-itsm-tickets``; the prefix marks it as a non-production system. Tickets are read by id, and those of a
+caller newest first. Comments are stored inside their ticket, which limits a ticket to 400 KB.
 
-The document has seven attributes. What people at the desk need comes beside them: number, priority, assignee, and when
-a person answered first. Tickets that are open or in progress are in the queue, by priority and age:
+The document has seven attributes. People at the desk need more: number, priority, assignee, and the time of the first
+answer by a person. Tickets that are open or in progress are in the queue, by priority and age:
 
     CallerIdIndex    tickets of a caller, newest first
     QueueIndex       the queue, spread over shards
-    AssigneeIndex    of the queue, what somebody has
-    NumberIndex      the ticket that a caller names by its number
+    AssigneeIndex    the tickets of the queue, by assignee
+    NumberIndex      tickets by number, as callers name them
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from tablewright.runtime.identity.deny_list import CHECK_CALLER
 from tablewright.runtime.identity.stored_notices import NOTIFIED
 from tablewright.runtime.internal_tables import internal_table
 
-# What a list of the queue shows. Comments are not among it: each would be a write to two more indexes.
+# What the queue shows. Comments are left out: each would cost a write to two more indexes.
 _LISTED = [
     "number",
     "caller_id",
@@ -85,7 +85,7 @@ class Status(StrEnum):
     CLOSED = "closed"
 
 
-# From each status, those that may follow; what was resolved or closed can be opened again.
+# The allowed transitions; resolved and closed tickets can be reopened.
 FOLLOWING = {
     Status.OPEN: frozenset({Status.IN_PROGRESS}),
     Status.IN_PROGRESS: frozenset({Status.RESOLVED}),
@@ -99,7 +99,7 @@ QUEUE_SHARDS = 4
 
 
 class Priority(StrEnum):
-    """How soon a ticket needs an answer; in the order of their names."""
+    """How soon a ticket needs an answer; ordered by name."""
 
     P1 = "P1"
     P2 = "P2"
@@ -113,15 +113,15 @@ FIRST_ANSWER = {
     Priority.P3: timedelta(hours=4),
     Priority.P4: timedelta(days=1),
 }
-"""How long a caller waits for the first answer of a person, at most."""
+"""The longest time until the first answer by a person."""
 
 
 class Comment(BaseModel):
-    """What somebody added to a ticket."""
+    """A comment on a ticket."""
 
     comment_text: Annotated[str, Personal()]
     added_at: datetime
-    # The sub of the token; None in what another program wrote.
+    # The sub of the token; None if another program wrote it.
     added_by: Annotated[str | None, Personal("author")] = None
 
 
@@ -140,7 +140,7 @@ class Ticket(Entity, table=tickets):
     created_by: Annotated[str | None, Personal("reference")] = None
     number: str | None = None
     priority: Priority = Priority.P3
-    # The sub of whoever has it.
+    # The sub of the assignee.
     assignee: Annotated[str | None, Personal("reference")] = None
     first_answered_at: datetime | None = None
 
@@ -186,16 +186,16 @@ class QueuedTicket(Projection[Ticket]):
 
     @Query("QueueIndex", expected=25)
     def in_queue(self) -> None:
-        """The queue: the most urgent first, and the oldest of them."""
+        """The queue: the most urgent first, and of those the oldest."""
 
     @Query("QueueIndex", expected=25)
     def unassigned(self) -> FieldCondition:
-        """Of the queue, what nobody has."""
+        """The unassigned tickets of the queue."""
         return attr(self.assignee).absent()
 
     @Query("AssigneeIndex", expected=10)
     def of_agent(self, assignee: str) -> None:
-        """Of the queue, what somebody has."""
+        """The tickets of the queue that are assigned to a person."""
 
 
 class TicketId(Projection[Ticket]):
@@ -209,7 +209,7 @@ class TicketId(Projection[Ticket]):
 
 
 def answer_due(ticket: Ticket | QueuedTicket) -> datetime | None:
-    """By when a person has to answer; None once somebody has, or if the ticket is done."""
+    """The deadline of the first answer by a person; None once it is given, or if the ticket is done."""
     if ticket.first_answered_at is not None or ticket.status not in IN_QUEUE or ticket.created_at is None:
         return None
     try:
@@ -255,7 +255,7 @@ design = Design(
     ],
     reactions=[Reaction("find ticket", Ticket, effect="index", consumer="search")],
     roles={
-        # What the document allows, and what people at the desk need beside it: changes that are audited, too.
+        # What the document allows; and what people at the desk need beyond it, such as audited changes.
         "api": [
             "Ticket.by_id",
             "Ticket.of_caller",
@@ -291,12 +291,12 @@ design = Design(
         AcceptedFinding(
             "unbounded-list",
             "Ticket.comments",
-            "the document keeps comments inside their ticket; a comment that would take it past 400 KB is refused",
+            "the document stores comments inside their ticket; a comment that would exceed 400 KB is refused",
         ),
         AcceptedFinding(
             "filter-reads-most",
             "QueuedTicket.unassigned",
-            "the queue has what waits for an answer, of which most has nobody yet; what is done has left it",
+            "the queue has only tickets that are not done, and most of them are unassigned",
         ),
     ],
 )

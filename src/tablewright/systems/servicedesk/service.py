@@ -1,4 +1,4 @@
-"""The use cases of the service desk. What cannot be read is left out of lists, and is changed by nobody."""
+"""The use cases of the service desk. Unreadable tickets are left out of lists, and cannot be changed."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ from tablewright.systems.unreadable_log import UnreadableLog
 
 R = TypeVar("R")
 
-# Longer texts are looked through beside other requests: the longest can take half a second.
+# Longer texts are masked in a thread, beside other requests: the longest can take half a second.
 _SHORT = 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A ticket as it was written, and what kinds of secrets were taken out of the text."""
+    """A ticket as it was written, and the kinds of secrets that were masked in the text."""
 
     ticket: Ticket
     masked: tuple[str, ...] = ()
@@ -73,7 +73,7 @@ class ServiceDesk:
         self._audit = Audit("servicedesk", clock)
 
     async def create(self, caller: str, issue: str, responder: Responder[Written, R]) -> R:
-        """Open a ticket; the response to it."""
+        """Open a ticket; returns the response."""
         cleaned = await _cleaned(issue)
         ticket_id = uuid4()
         ticket = Ticket(
@@ -90,7 +90,7 @@ class ServiceDesk:
             ticket.created_at = ticket.updated_at = now = self._now()
             return Outcome(responder.view(Written(ticket, cleaned.kinds)), Create(ticket), at=now)
 
-        # Neither a phone number nor a secret: a digest of few digits can be found by trying.
+        # Contains no phone number and no secret: few digits can be recovered from a digest by brute force.
         request = {"caller_id": ticket.caller_id, "issue_description": ticket.issue_description}
         return await self._idempotency.execute(self._store, "ticket", request, responder, work)
 
@@ -101,10 +101,10 @@ class ServiceDesk:
         return ticket
 
     async def by_number(self, text: str) -> Ticket:
-        """The ticket that somebody names by its number."""
+        """The ticket with a number, as it was typed or said."""
         number = parse_number(text)
         if number is None:
-            raise Invalid(f"{text} is no ticket number: a character was misheard or left out; ask for it again")
+            raise Invalid(f"{text} is not a valid ticket number: a character is wrong or missing; ask for it again")
         async for found in self._store.iterate(TicketId.by_number(number)):
             return await self.get(found.ticket_id)
         raise ResourceNotFound(f"there is no ticket {number}")
@@ -112,7 +112,7 @@ class ServiceDesk:
     async def queue(
         self, *, assignee: str | None = None, unassigned: bool = False, limit: int = 25, cursor: str | None = None
     ) -> TolerantPage[QueuedTicket]:
-        """Tickets that are open or in progress, by priority and age: all, what somebody has, or what nobody has."""
+        """Tickets that are open or in progress, by priority and age: all, those of an assignee, or unassigned ones."""
         if assignee is not None:
             selection = QueuedTicket.of_agent(assignee)
         else:
@@ -128,11 +128,11 @@ class ServiceDesk:
         *,
         is_answer: bool = False,
     ) -> R:
-        """Append a comment to a ticket that is there; the response to both. The first answer of a person is noted.
+        """Append a comment to a ticket; returns the response. The time of a person's first answer is stored.
 
-        Whoever has the ticket is notified of comments of others.
+        The assignee is notified of comments by others.
 
-        Under a key, the response has the comments that were there a moment before, and this one.
+        With an idempotency key, the response has the comments that were read just before, and this one.
         """
         cleaned = await _cleaned(text)
         lookup = Ticket.by_id(ticket_id)
@@ -149,7 +149,7 @@ class ServiceDesk:
 
         try:
             if responder.key is None:
-                # An update would find out that a ticket cannot be read when it is done.
+                # An update would detect an unreadable ticket only after writing it.
                 found = await self.get(ticket_id, consistent=True)
                 seen.require(found)
                 comment = self._comment(cleaned)
@@ -165,12 +165,12 @@ class ServiceDesk:
             request = {"ticket_id": ticket_id, "comment_text": cleaned.text}
             return await self._idempotency.execute(self._store, "comment", request, responder, work)
         except ConditionFailed:
-            raise seen.outrun(f"somebody else changed ticket {ticket_id}; read it again") from None
+            raise seen.outrun(f"another request changed ticket {ticket_id}; read it again") from None
         except NotFound:
             raise ResourceNotFound(f"there is no ticket {ticket_id}") from None
         except LimitExceeded:
             raise TooLarge(
-                f"ticket {ticket_id} is full: with this comment it would have more than 400 KB; "
+                f"ticket {ticket_id} is full: with this comment it would exceed 400 KB; "
                 "open another ticket and refer to this one"
             ) from None
 
@@ -190,7 +190,7 @@ class ServiceDesk:
     async def change_status(
         self, ticket_id: UUID, status: Status, *, expected: Status | None = None, seen: Seen = UNSEEN
     ) -> Ticket:
-        """Move a ticket on, if it is as it was seen, and its status allows that; of several at once, one wins."""
+        """Change the status, if the ticket is as it was seen, and that is allowed; of concurrent changes, one wins."""
         ticket = await self.get(ticket_id, consistent=True)
         seen.require(ticket)
         if expected not in (None, ticket.status):
@@ -202,17 +202,19 @@ class ServiceDesk:
         return await self._write(ticket, seen, same, attr(Ticket.status).set(status), status=status)
 
     async def take(self, ticket_id: UUID, seen: Seen = UNSEEN) -> Ticket:
-        """Give a ticket that nobody has to the caller, who works on it from then on; of several at once, one wins."""
+        """Assign an unassigned ticket to the acting agent, and set it in progress; of concurrent calls, one wins."""
         agent = acting.get().user_id
         ticket = await self._queued(ticket_id, seen)
         if ticket.assignee not in (None, agent):
-            raise StateConflict(f"ticket {ticket_id} is with {ticket.assignee}; assign it if it has to change hands")
+            raise StateConflict(
+                f"ticket {ticket_id} is assigned to {ticket.assignee}; assign it to yourself to take it over"
+            )
         same = [attr(Ticket.status) == ticket.status, attr(Ticket.assignee).is_(ticket.assignee)]
         changes = [attr(Ticket.assignee).set(agent), attr(Ticket.status).set(Status.IN_PROGRESS)]
         return await self._write(ticket, seen, same, *changes, assignee=agent, status=Status.IN_PROGRESS)
 
     async def assign(self, ticket_id: UUID, assignee: str | None, seen: Seen = UNSEEN) -> Ticket:
-        """Give a ticket to somebody, or to nobody."""
+        """Assign a ticket to a person, or to nobody."""
         ticket = await self._queued(ticket_id, seen)
         same = [attr(Ticket.status) == ticket.status, attr(Ticket.assignee).is_(ticket.assignee)]
         field = attr(Ticket.assignee)
@@ -226,17 +228,17 @@ class ServiceDesk:
         return await self._write(ticket, seen, same, attr(Ticket.priority).set(priority), priority=priority)
 
     async def _queued(self, ticket_id: UUID, seen: Seen) -> Ticket:
-        """A ticket as it was seen, that is in the queue."""
+        """A ticket of the queue, as it was seen."""
         ticket = await self.get(ticket_id, consistent=True)
         seen.require(ticket)
         if ticket.status not in IN_QUEUE:
-            raise StateConflict(f"ticket {ticket_id} is {ticket.status}; open it again first")
+            raise StateConflict(f"ticket {ticket_id} is {ticket.status}; reopen it first")
         return ticket
 
     async def _write(
         self, ticket: Ticket, seen: Seen, same: list[FieldCondition], *changes: FieldChange, **audited: Any
     ) -> Ticket:
-        """Change a ticket that is the same as it was read, with its audit entry; the ticket as it is then."""
+        """Change a ticket if it is still as it was read, with its audit entry; returns the changed ticket."""
         ticket_id = ticket.ticket_id
         change = Update(ticket, *changes, expect=[*same, *seen.unchanged(ticket)])
         try:
@@ -244,12 +246,12 @@ class ServiceDesk:
                 await self._store.transact(change, self._audit.changed(_thing(ticket_id), ticket, **audited))
             return await self.get(ticket_id, consistent=True)
         except ConditionFailed:
-            raise seen.outrun(f"somebody else changed ticket {ticket_id}; read it again") from None
+            raise seen.outrun(f"another request changed ticket {ticket_id}; read it again") from None
         except NotFound:
             raise ResourceNotFound(f"there is no ticket {ticket_id}") from None
 
     async def audit(self, ticket_id: UUID, *, limit: int, cursor: str | None) -> AuditPage:
-        """Who changed what of a ticket, newest first."""
+        """The audit of a ticket, newest first."""
         ticket = await self._reader.one(Ticket.by_id(ticket_id), consistent=True)
         recorded: list[Recorded] | None = [] if ticket is not None else None
         if isinstance(ticket, Ticket):
@@ -261,7 +263,7 @@ class ServiceDesk:
 
 
 def _commented(comment: Comment, is_answer: bool) -> list[FieldChange]:
-    """What a comment changes."""
+    """The field changes of a comment."""
     changes = [attr(Ticket.comments).append(comment)]
     if is_answer:
         changes.append(attr(Ticket.first_answered_at).set_if_absent(comment.added_at))
@@ -269,7 +271,7 @@ def _commented(comment: Comment, is_answer: bool) -> list[FieldChange]:
 
 
 def _notices(ticket: Ticket, comment: Comment) -> list[Create]:
-    """The notice of a comment, for whoever has the ticket."""
+    """The notice of a comment, for the assignee."""
     return notify("servicedesk", str(ticket.ticket_id), [ticket.assignee], by=acting.get().user_id, at=comment.added_at)
 
 

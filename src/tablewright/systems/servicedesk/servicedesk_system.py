@@ -25,7 +25,7 @@ def _caller_ids(runtime: Runtime) -> CallerIds:
 
 
 def _identities(runtime: Runtime, person: str) -> list[str]:
-    """A caller is known by a hash of the phone number, or of the mail address."""
+    """A caller is identified by a hash of the phone number, or of the mail address."""
     return [_caller_ids(runtime).of(person)]
 
 
@@ -49,7 +49,7 @@ system = System(
     demo=_demo,
     demo_users=(
         DemoUser("voice-agent", (VOICE_AGENTS,), "the voice agent that opens tickets"),
-        DemoUser("sam", (AGENTS,), "somebody at the desk", "sam@example.org"),
+        DemoUser("sam", (AGENTS,), "an agent at the desk", "sam@example.org"),
         DemoUser("dora", (ADMINS,), "looks after the desk", "dora@example.org"),
     ),
     identities=_identities,

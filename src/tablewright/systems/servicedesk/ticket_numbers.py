@@ -1,8 +1,8 @@
 """Ticket numbers that can be spoken: six characters and a check character, such as TK-4F7-K9Q-2.
 
-A number follows from the id of its ticket, so every ticket has one. The alphabet leaves out what is taken for something
-else on the phone (I, L, O, U, V), and has 31 characters, a prime: with weights that are all different, no character
-that was misheard and no two that changed places give another valid number.
+A number is derived from the id of its ticket, so every ticket has one. The alphabet leaves out letters that are easily
+confused on the phone (I, L, O, U, V), and has 31 characters, a prime: as all weights differ, one misheard character or
+two swapped ones never give another valid number.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ __all__ = ["number_of", "parse_number"]
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTWXYZ"
 _LENGTH = 6
 _BASE = len(_ALPHABET)
-# What people say and write instead.
+# Letters that people say and write for others.
 _MEANT = str.maketrans({"O": "0", "I": "1", "L": "1"})
 
 
@@ -29,7 +29,7 @@ def number_of(ticket_id: UUID) -> str:
 
 
 def parse_number(text: str) -> str | None:
-    """The number that somebody typed or said, as it is written; None if it cannot be one."""
+    """The number that was typed or said, in its written form; None if it is not valid."""
     typed = "".join(char for char in text.upper() if char.isalnum())
     characters = typed.removeprefix("TK").translate(_MEANT)
     if len(characters) != _LENGTH + 1 or not set(characters) <= set(_ALPHABET):

@@ -1,10 +1,10 @@
 """Support over HTTP.
 
-Customers see and open their own tickets, write about them, and say what they think of the help; another customer's
-ticket is as if it were not there, and so are internal notes. Operators, Engineers, Services and Admins work on all of
-them. Feedback on somebody's help is given by the ticket's customer (or by a Service that asked), and feedback on the
-help that a ticket got by Operators and Engineers. It is shown to who gave it, to whom it is about, to Services and to
-Admins. Metrics are rebuilt by Admins.
+Customers see and open their own tickets, write about them, and give feedback on the help; for them, tickets of other
+customers and internal notes do not exist. Operators, Engineers, Services and Admins work on all tickets. Feedback on a
+person's help is given by the ticket's customer (or by a Service that asked), feedback on the help that a ticket got by
+Operators and Engineers. It is visible to its author, to the person it is about, to Services and to Admins. Admins
+rebuild the metrics.
 """
 
 from __future__ import annotations
@@ -58,16 +58,16 @@ Here = Annotated[SupportFacade, Depends(service_of)]
 Anyone = Annotated[Caller, allow(CUSTOMERS.own, *STAFF)]
 Customer = Annotated[Caller, allow(CUSTOMERS.own)]
 Staff = Annotated[Caller, allow(*STAFF)]
-# Who was helped, or a program that asks them; and who looks at the help that others got.
+# Customers who were helped, or a program that asks them; and staff who review the help that a ticket got.
 Reviewer = Annotated[Caller, allow(CUSTOMERS.own, SERVICES, OPERATORS, ENGINEERS)]
-# Of feedback on one's own work.
+# For feedback on the caller's own work.
 Reviewed = Annotated[Caller, allow(OPERATORS.own, ENGINEERS.own, SERVICES, ADMINS)]
 Machine = Annotated[Caller, allow(SERVICES, ADMINS)]
 Admin = Annotated[Caller, allow(ADMINS)]
 CachedData = Annotated[Shown, Field(examples=[{"pump": "P-7", "pressure": 4.2}])]
 Since = Annotated[date | None, Query(description="first day")]
-Until = Annotated[date | None, Query(description="last day, the whole of it")]
-Consistent = Annotated[bool, Query(description="strongly consistent: see what was written just before")]
+Until = Annotated[date | None, Query(description="last day, inclusive")]
+Consistent = Annotated[bool, Query(description="strongly consistent read")]
 
 
 async def _visible(support: Support, ticket_id: str, caller: Caller, *, consistent: bool = False) -> Ticket:
@@ -77,7 +77,7 @@ async def _visible(support: Support, ticket_id: str, caller: Caller, *, consiste
     except Unreadable:
         if caller.has(*STAFF):
             raise
-        # Whose it is, is not known.
+        # Its customer is unknown.
         raise ResourceNotFound(f"there is no ticket {ticket_id}") from None
     if not caller.has(*STAFF) and ticket.customer_id != caller.user_id:
         raise ResourceNotFound(f"there is no ticket {ticket_id}")
@@ -85,15 +85,15 @@ async def _visible(support: Support, ticket_id: str, caller: Caller, *, consiste
 
 
 def _is_outside(caller: Caller) -> bool:
-    """Whether somebody sees what customers see."""
+    """Whether the caller sees only what customers see."""
     return not caller.has(*STAFF)
 
 
 def _customer(caller: Caller, given: str | None) -> str:
-    """Whose tickets are meant: a customer's own, or those that staff name."""
+    """The customer whose tickets are requested: the caller, or the one that staff name."""
     if caller.has(*STAFF):
         if given is None:
-            raise Invalid("customer_id is missing: say whose ticket it is", field="customer_id")
+            raise Invalid("customer_id is missing: pass the id of the ticket's customer", field="customer_id")
         return given
     if given not in (None, caller.user_id):
         raise Forbidden("customers can only use their own tickets")
@@ -101,9 +101,9 @@ def _customer(caller: Caller, given: str | None) -> str:
 
 
 def _own_id(caller: Caller) -> str:
-    """The id of a caller, as a step of addresses."""
+    """The id of a caller, as a segment of paths."""
     if not is_id(caller.user_id):
-        raise Forbidden("the sub of your token cannot be used here: it has a / or a control character")
+        raise Forbidden("the sub of your token cannot be used here: it contains a / or a control character")
     return caller.user_id
 
 
@@ -145,7 +145,7 @@ async def get_tickets(
     found = await here.support.tickets(body.ticket_ids, consistent=consistent)
     if caller.has(*STAFF):
         return views.ticket_page(found.items, found.unreadable)
-    # Whose an unreadable item is, is not known.
+    # The customer of an unreadable item is unknown.
     own = [each for each in found.items if each.customer_id == caller.user_id]
     return views.ticket_page(own, [], for_customer=True)
 
@@ -169,7 +169,7 @@ async def of_customer(
 async def my_tickets(
     here: Here, caller: Customer, status: Status | None = None, limit: Limit = 20, cursor: Cursor = None
 ) -> views.TicketPage:
-    """The caller's own tickets, newest first: those that a customer's portal shows."""
+    """The caller's own tickets, newest first, as the customers' portal shows them."""
     page = await here.support.of_customer(_own_id(caller), status=status, limit=limit, cursor=cursor)
     return views.ticket_page(page.items, page.unreadable, page.cursor, for_customer=True)
 
@@ -178,17 +178,19 @@ async def my_tickets(
 async def tickets(
     here: Here,
     _: Staff,
-    status: Annotated[Status | None, Query(description="of this status only; without it, of any")] = None,
+    status: Annotated[Status | None, Query(description="only tickets with this status; any if omitted")] = None,
     assigned_to: Annotated[
-        Id | None, Query(description="those that somebody has to work on: assigned, and not READY")
+        Id | None, Query(description="only tickets assigned to this person that are not READY")
     ] = None,
-    unanswered: Annotated[bool, Query(description="those whose customer wrote last, the longest wait first")] = False,
+    unanswered: Annotated[
+        bool, Query(description="only tickets whose customer wrote last, longest wait first")
+    ] = False,
     since: Since = None,
     until: Until = None,
     limit: Limit = 100,
     cursor: Cursor = None,
 ) -> views.TicketPage:
-    """Recent tickets, newest first: of any status, of one, or of one person; or those that wait for an answer."""
+    """Recent tickets, newest first: all, with one status, or of one assignee; or those waiting for an answer."""
     _require_one_list(status, assigned_to, unanswered or None, since or until)
     if assigned_to is not None:
         page = await here.support.of_assignee(assigned_to, limit=limit, cursor=cursor)
@@ -204,10 +206,10 @@ async def tickets(
 def _require_one_list(
     status: Status | None, assigned_to: str | None, unanswered: bool | None, day: date | None
 ) -> None:
-    """There is an index for each list, and none for what is in two of them."""
+    """Each list has an index, but combinations of them have none."""
     others = [each for each in (status, day) if each is not None]
     if (assigned_to is not None and (unanswered or others)) or (unanswered and others):
-        raise Invalid("assigned_to and unanswered are lists of their own: leave the others out")
+        raise Invalid("assigned_to and unanswered cannot be combined with other filters: send only one of them")
 
 
 @router.post("/tickets/{ticket_id}/status", tags=["tickets"], responses=documented(400, 404, 409))
@@ -232,7 +234,7 @@ async def get_data(
 
 @router.put("/tickets/{ticket_id}/data", tags=["tickets"], responses=documented(404, 409))
 async def put_data(ticket_id: Id, body: views.Data, here: Here, caller: Anyone, changing: Changing) -> views.TicketView:
-    """Logs and traces of a ticket, in place of those that it has. Large ones are kept in the object store."""
+    """Replace the logs and traces of a ticket. Large ones are stored in the object store."""
     await _visible(here.support, ticket_id, caller, consistent=True)
     ticket = changing.of(await here.support.attach(ticket_id, body.data, changing.seen))
     return views.ticket_view(ticket, for_customer=_is_outside(caller))
@@ -242,20 +244,20 @@ async def put_data(ticket_id: Id, body: views.Data, here: Here, caller: Anyone, 
 async def get_case(
     ticket_id: Id, here: Here, caller: Anyone, reading: Reading, consistent: Consistent = False
 ) -> views.CaseView:
-    """A ticket with its events and its feedback, by one query; operators see feedback of and about themselves."""
+    """A ticket with its events and its feedback, by one query; operators see feedback by and about themselves."""
     await _visible(here.support, ticket_id, caller, consistent=consistent)
     case, unreadable = await here.support.case(ticket_id, consistent=consistent)
     shown = [each for each in case.feedback if _may_see(caller, each)]
     is_outside = _is_outside(caller)
     events = [each for each in case.events if not is_outside or each.event_type not in INTERNAL_EVENTS]
     reading.of(case.ticket, [*events, *shown])
-    # What an unreadable item says is not known, nor whether it may be shown.
+    # It is unknown whether an unreadable item may be shown.
     return views.CaseView.of(case, shown, [] if is_outside else unreadable, for_customer=is_outside)
 
 
 @router.get("/tickets/{ticket_id}/audit", tags=["tickets"], responses=documented(400, 404))
 async def audit(ticket_id: Id, here: Here, _: Admin, limit: Limit = 50, cursor: Cursor = None) -> AuditPage:
-    """Who changed what of a ticket, when and by which call, newest first. Events and feedback name their authors."""
+    """The audit of a ticket, newest first: who changed what, when and how. Events and feedback name their authors."""
     return await here.support.audit(ticket_id, limit=limit, cursor=cursor)
 
 
@@ -266,7 +268,7 @@ async def audit(ticket_id: Id, here: Here, _: Admin, limit: Limit = 50, cursor: 
 async def escalate(
     ticket_id: Id, body: views.Escalation, here: Here, caller: Staff, changing: Changing
 ) -> views.TicketView:
-    """Hand a ticket to an engineer; one that is escalated already is reassigned to another engineer."""
+    """Escalate a ticket to an engineer; one that is already escalated is reassigned to another engineer."""
     ticket = await here.support.escalate(
         ticket_id,
         reason=body.reason,
@@ -283,7 +285,7 @@ async def escalate(
 async def assign(
     ticket_id: Id, body: views.Assignment, here: Here, caller: Staff, changing: Changing
 ) -> views.TicketView:
-    """Say who works on a ticket, and write an event about it; an escalation stays one."""
+    """Assign a ticket, and write an event about it; an escalated ticket stays escalated."""
     ticket = await here.support.assign(ticket_id, body.assignee, by=caller.user_id, seen=changing.seen)
     return views.ticket_view(changing.of(ticket))
 
@@ -292,7 +294,7 @@ async def assign(
 async def set_priority(
     ticket_id: Id, body: views.PriorityChange, here: Here, caller: Staff, changing: Changing
 ) -> views.TicketView:
-    """Say how urgent a ticket is, and write an event about it."""
+    """Set the priority of a ticket, and write an event about it."""
     ticket = await here.support.set_priority(ticket_id, body.priority, by=caller.user_id, seen=changing.seen)
     return views.ticket_view(changing.of(ticket))
 
@@ -305,7 +307,7 @@ async def escalations(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> views.EscalationPage:
-    """Tickets that are escalated, newest first: all of them, or an engineer's."""
+    """Escalated tickets, newest first: all of them, or an engineer's."""
     page = await here.support.escalations(engineer=engineer, limit=limit, cursor=cursor)
     found = [views.EscalationView.of(each) for each in page.items]
     return views.EscalationPage(escalations=found, **page_end(page))
@@ -316,7 +318,7 @@ async def escalations(
 
 @router.post("/tickets/{ticket_id}/events", status_code=201, tags=["events"], responses=documented(404, 409))
 async def add_event(ticket_id: Id, body: views.NewEvent, here: Here, caller: Staff) -> views.EventView:
-    """Add to the timeline of a ticket."""
+    """Add an event to the timeline of a ticket."""
     event = await here.support.add_event(ticket_id, body.event_type, body.details, by=caller.user_id)
     return views.EventView.of(event)
 
@@ -331,7 +333,7 @@ async def events(
     limit: Limit = 10,
     cursor: Cursor = None,
 ) -> views.EventPage:
-    """The latest events of a ticket; with a range of days, the events of those days in their order."""
+    """The latest events of a ticket; with a range of days, the events of those days in chronological order."""
     await _visible(here.support, ticket_id, caller)
     is_outside = _is_outside(caller)
     page = await here.support.events(
@@ -348,7 +350,7 @@ async def events(
 async def send_message(
     ticket_id: Id, body: views.NewMessage, here: Here, caller: Anyone, idempotency_key: IdempotencyKey = None
 ) -> views.MessageView:
-    """Write to the ticket's customer; or as the customer, to those who help. It is an event of the ticket."""
+    """Send a message to the ticket's customer, or as the customer to staff. It is an event of the ticket."""
     ticket = await _visible(here.support, ticket_id, caller)
     return await here.support.send_message(
         ticket_id,
@@ -363,7 +365,7 @@ async def send_message(
 async def add_note(
     ticket_id: Id, body: views.NewMessage, here: Here, caller: Staff, idempotency_key: IdempotencyKey = None
 ) -> views.MessageView:
-    """Write a note for those who help: an event of the ticket that its customer never sees."""
+    """Write an internal note for staff: an event of the ticket that its customer never sees."""
     return await here.support.add_note(
         ticket_id,
         body.text,
@@ -376,22 +378,22 @@ async def add_note(
 async def give_feedback(
     ticket_id: Id, body: views.NewFeedback, here: Here, caller: Reviewer, idempotency_key: IdempotencyKey = None
 ) -> views.FeedbackView:
-    """Feedback of the ticket's customer on the help of somebody who worked on it, once on each of them.
+    """Give feedback as the ticket's customer on the help of a person who worked on it, once for each of them.
 
-    Or of an Operator or an Engineer, on the help that the ticket got.
+    Or as an Operator or an Engineer, on the help that the ticket got.
     """
     ticket = await _visible(here.support, ticket_id, caller)
     about = body.operator_id
     if caller.has(OPERATORS, ENGINEERS) and about in (None, caller.user_id):
         by, about = _own_id(caller), None
     elif about is None:
-        raise Invalid("operator_id is missing: say whose help it is about", field="operator_id")
+        raise Invalid("operator_id is missing: pass the id of the person whose help it is about", field="operator_id")
     elif caller.has(SERVICES):
         by = ticket.customer_id
     elif caller.has(CUSTOMERS):
         by = caller.user_id
     else:
-        raise Forbidden("operators give feedback of their own: leave operator_id out")
+        raise Forbidden("operators give feedback in their own name: omit operator_id")
     return await here.support.feedback.give(
         ticket_id,
         Responder(views.FeedbackView.of, caller.user_id, idempotency_key, views.FeedbackView.model_validate),
@@ -404,7 +406,7 @@ async def give_feedback(
 
 
 def _may_see(caller: Caller, feedback: Feedback) -> bool:
-    """Feedback is shown to who gave it, to whom it is about, to Services and Admins."""
+    """Feedback is visible to its author, to the person it is about, to Services and Admins."""
     return caller.has(SERVICES, ADMINS) or caller.user_id in (feedback.given_by, feedback.operator_id)
 
 
@@ -412,7 +414,7 @@ def _may_see(caller: Caller, feedback: Feedback) -> bool:
 async def feedback(
     ticket_id: Id, here: Here, caller: Anyone, limit: Limit = 50, cursor: Cursor = None
 ) -> views.FeedbackPage:
-    """Feedback on a ticket, newest first; operators see what they gave and what is about themselves."""
+    """Feedback on a ticket, newest first; operators see what they gave and what is about them."""
     await _visible(here.support, ticket_id, caller)
     page = await here.support.feedback.of_ticket(
         ticket_id, limit=limit, cursor=cursor, wanted=partial(_may_see, caller)
@@ -490,10 +492,10 @@ async def metrics(here: Here, _: Staff, consistent: Consistent = False) -> views
 async def trends(
     here: Here,
     _: Staff,
-    hours: Annotated[int, Query(ge=1, le=168, description="how many hours, this one included")] = 24,
-    days: Annotated[int, Query(ge=1, le=92, description="how many days, today included")] = 30,
+    hours: Annotated[int, Query(ge=1, le=168, description="number of hours, including the current one")] = 24,
+    days: Annotated[int, Query(ge=1, le=92, description="number of days, including today")] = 30,
 ) -> views.Trends:
-    """What was opened, resolved and rated in each of the last hours and days: two queries."""
+    """Tickets opened, resolved and rated in each of the last hours and days: two queries."""
     reports = here.support.reports
     return views.Trends(
         hours=[views.TrendView.of(each) for each in await reports.hours(hours)],
@@ -503,9 +505,9 @@ async def trends(
 
 @router.get("/metrics/operators", tags=["metrics"], responses=documented(400))
 async def operator_metrics(here: Here, caller: Reviewed, since: Since = None, until: Until = None) -> views.Operators:
-    """What each operator resolved and how their help was rated, in the last seven days or others.
+    """Tickets that each operator resolved, and ratings of their help; of the last seven days by default.
 
-    Operators and Engineers see themselves.
+    Operators and Engineers see only their own.
     """
     found = await here.support.reports.operators(since, until)
     if not caller.has(SERVICES, ADMINS):
@@ -528,7 +530,7 @@ async def _changes(support: Support, runtime: Runtime, caller: Caller) -> AsyncI
         except Forbidden:
             return
         now = views.Metrics.of(await support.metrics.dashboard()).model_dump_json()
-        # A comment keeps the connection open, and finds out whether anybody still listens.
+        # A comment keeps the connection open, and detects whether the client is still there.
         yield f"event: metrics\ndata: {now}\n\n" if now != shown else ": nothing new\n\n"
         shown = now
         with suppress(TimeoutError):
@@ -538,13 +540,13 @@ async def _changes(support: Support, runtime: Runtime, caller: Caller) -> AsyncI
 
 @router.post("/metrics/rebuild", status_code=202, tags=["metrics"], responses=documented(409))
 async def rebuild(here: Here, _: Admin) -> views.JobView:
-    """Rebuild the metrics from the table, while writes go on."""
+    """Rebuild the metrics from the table, while writes continue."""
     return views.JobView.of(here.begin("rebuild-metrics"))
 
 
 @router.get("/metrics/rebuild", tags=["metrics"])
 async def rebuild_state(here: Here, _: Admin) -> views.JobView:
-    """How far the rebuild is."""
+    """The progress or the result of the rebuild."""
     return views.JobView.of(here.state("rebuild-metrics"))
 
 
@@ -555,19 +557,19 @@ MaintenanceJob = Literal["verify", "verify-metrics", "migrate-shards", "collect-
 
 @router.post("/maintenance/{job}", status_code=202, tags=["maintenance"], responses=documented(409))
 async def start_maintenance(job: MaintenanceJob, here: Here, _: Admin) -> views.JobView:
-    """Begin a job: verify all that is stored, or the metrics; move tickets to their shards; remove or count orphans."""
+    """Start a job: verify all stored items, or the metrics; move tickets to their shards; remove or count orphans."""
     return views.JobView.of(here.begin(job))
 
 
 @router.get("/maintenance/{job}", tags=["maintenance"])
 async def maintenance_state(job: MaintenanceJob, here: Here, _: Admin) -> views.JobView:
-    """How far a maintenance job is, or what it came to."""
+    """The progress or the result of a maintenance job."""
     return views.JobView.of(here.state(job))
 
 
 @router.get("/unreadable", tags=["maintenance"])
 async def unreadable(here: Here, _: Admin) -> UnreadableList:
-    """Items that could not be read since this process started, the latest first: which, what is wrong, how often."""
+    """Items that could not be read since this process started, the latest first: their keys, reasons and counts."""
     return UnreadableList.of(here.unreadable_log)
 
 

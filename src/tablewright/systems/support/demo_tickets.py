@@ -1,4 +1,4 @@
-"""Demo data: tickets of three customers as they are now, with conversations, and two weeks of what came before."""
+"""Demo data: current tickets of three customers, with conversations, and tickets of the two weeks before."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PAST = (
     "Water pressure is too low",
     "The door contact reports open",
     "Invoices show the wrong address",
-    "The battery lasts two hours only",
+    "The battery lasts only two hours",
     "No alarm when the tank is full",
     "The update ends with error 17",
 )
@@ -42,7 +42,7 @@ def _ticket_id(ticket: Ticket) -> str:
 
 
 async def fill(runtime: Runtime, support: Support, on_progress: OnProgress) -> None:
-    """What is there already, after a fill that was cut short, stays as it is."""
+    """Fill in the demo data; what an interrupted fill has left stays unchanged."""
     total = len(_SYMPTOMS) + 2 * _PAST_DAYS
     token = acting.set(Actor("answers", ""))
     try:
@@ -65,7 +65,7 @@ async def _fill_present(support: Support, number: int) -> None:
     await support.change_status(made, Status.PROCESSING, expected=Status.NEW, by="op_9")
     if number == 1:
         await support.send_message(made, "Does it stop at once, or slowly?", UNKEYED, customer_id=customer, by="op_9")
-        await support.send_message(made, "Slowly, and it is hot then.", UNKEYED, customer_id=customer, by=customer)
+        await support.send_message(made, "Slowly, and then it is hot.", UNKEYED, customer_id=customer, by=customer)
         await support.send_message(
             made,
             "Then the filter is full. Clean it, and press Reset for ten seconds.",
@@ -77,9 +77,9 @@ async def _fill_present(support: Support, number: int) -> None:
         await support.feedback.give(made, UNKEYED, about="op_9", rating=5, was_helpful=True, by=customer)
         await support.feedback.give(made, UNKEYED, about=None, rating=4, was_helpful=True, by="op_9")
     if number == 2:
-        await support.add_note(made, "E42 is known since 4.2; the fix is in test.", UNKEYED, by="op_9")
+        await support.add_note(made, "E42 has been known since 4.2; the fix is being tested.", UNKEYED, by="op_9")
         await support.send_message(
-            made, "It happens with the new firmware only. Can I go back?", UNKEYED, customer_id=customer, by=customer
+            made, "It only happens with the new firmware. Can I go back?", UNKEYED, customer_id=customer, by=customer
         )
         log = "\n".join(
             f"2026-11-16T0{hour}:{minute:02}:00Z controller E42 retry {minute}"
@@ -92,7 +92,7 @@ async def _fill_present(support: Support, number: int) -> None:
 
 
 async def _fill_past(runtime: Runtime, support: Support, on_done: Callable[[int], None]) -> None:
-    """Tickets of the last two weeks, each at its time: the same use cases, with a clock that is late."""
+    """Tickets of the last two weeks, each at its time: the same use cases, with a clock in the past."""
     if (await support.of_customer(_PAST_CUSTOMER, limit=1)).items:
         return
     chance, now = Random(19), runtime.clock()

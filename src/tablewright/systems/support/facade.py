@@ -1,4 +1,4 @@
-"""What the API of support stands on: the use cases, and the jobs that go through all of the data."""
+"""The service behind the API of Support: the use cases, and the jobs that process all data."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tablewright.systems.unreadable_log import UnreadableLog
 
 
 class SupportFacade:
-    """The service that routes are given."""
+    """The service that is passed to routes."""
 
     def __init__(
         self,
@@ -28,9 +28,9 @@ class SupportFacade:
         export: Export | None = None,
         has_background: bool = True,
     ) -> None:
-        """``settle`` is how many seconds the stream may be behind the table; ``export`` goes on in the background.
+        """``settle`` is how many seconds the stream may be behind the table; ``export`` runs in the background.
 
-        Without ``has_background`` nothing goes on once a request is answered, as in a function.
+        Without ``has_background`` nothing runs after the response to a request, as in a function.
         """
         self._has_background = has_background
         self.support = support
@@ -50,17 +50,19 @@ class SupportFacade:
         self._jobs = {name: Job(name) for name in self._work}
 
     def start(self) -> None:
-        """Begin a rebuild again that another process was killed in; leases of the dead have been ended by then."""
+        """Restart a rebuild that a killed process left unfinished; by then, the leases of dead processes have ended."""
         if maintenance_jobs.is_rebuild_unfinished(self._store, self.support.now()):
             self.begin("rebuild-metrics")
 
     def stop(self) -> None:
-        """Jobs end with the process; each can be begun again."""
+        """Jobs end with the process; each can be started again."""
 
     def begin(self, name: str) -> JobState:
         """Start a job; StateConflict if it is running."""
         if not self._has_background:
-            raise ServiceUnavailable(f"a function cannot go on with it: run `tablewright support {name}` instead")
+            raise ServiceUnavailable(
+                f"a function cannot run jobs in the background: run `tablewright support {name}` instead"
+            )
         self._jobs[name].begin(self._work[name])
         return self._jobs[name].state
 

@@ -1,7 +1,7 @@
-"""Work on all of the data: count the metrics again, spread tickets over their shards, collect what nothing refers to.
+"""Jobs on all of the data: rebuild the metrics, move tickets to their shards, collect orphans.
 
-Each is a function of a store that tells how far it is, and gives a sentence about what it came to. The table is in use
-meanwhile. Commands call them, and so does a process that serves (``Job``), as nobody else has its data folder.
+Each is a function of a store that reports its progress, and returns its result as a sentence. The table is in use
+meanwhile. Commands call them, and so does a server (``Job``), as no other process can open its data folder.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tablewright.systems.support.model import Ticket, tickets
 from tablewright.systems.support.readable_filter import ReadableFilter
 from tablewright.systems.unreadable_log import UnreadableLog
 
-# Requests need none of it; what a job needs is imported when it runs.
+# Not needed by requests; jobs import what they need when they run.
 if TYPE_CHECKING:
     from tablewright.store import BlobUsage, Finding, RebuildProgress
 
@@ -38,9 +38,9 @@ CONSUMER = "support.metrics"
 # Called with progress: how much is done, of how much, if that is known.
 ReportProgress = Callable[[int, int | None], None]
 
-# How often tickets are gone through: others may keep changing one while it is looked at.
+# The most passes over all tickets, as concurrent changes may prevent a move.
 _PASSES = 5
-# How long after the start blobs are looked through for the first time, and how long after that again, in seconds.
+# Seconds from the start until the first collection of orphans, and between collections.
 _FIRST_COLLECTION = 60.0
 _COLLECT_EVERY = 6 * 3600.0
 _STOP_WITHIN = 20.0
@@ -62,8 +62,8 @@ def rebuild_metrics(
 ) -> str:
     """Count everything again from the table; ``settle`` is how many seconds the stream may be behind it.
 
-    ``alone``: nobody else can be at work, so that leases are those of the dead. What cannot be read counts for nothing,
-    and is reported.
+    ``alone``: no other process can be at work, so that all leases are those of dead ones. Unreadable items are not
+    counted, and are reported.
     """
     from tablewright.store import Consumer
 
@@ -81,7 +81,7 @@ def rebuild_metrics(
 
 
 def _total(done: int, estimated: int) -> int | None:
-    """How much there is, if that is known: an estimate of before is none once there has been more."""
+    """The total, if known: an estimate is dropped once there are more items."""
     return estimated if estimated >= done else None
 
 
@@ -95,7 +95,7 @@ def is_rebuild_unfinished(store: Store, now: datetime) -> bool:
 
 
 def migrate_shards(store: Store, report_progress: ReportProgress) -> str:
-    """Move every ticket to the shard that it belongs to by the model; Unfinished if one cannot be moved."""
+    """Move every ticket to the shard that the model assigns it to; Unfinished if one cannot be moved."""
     from tablewright.store import Remedy
 
     moved = 0
@@ -121,7 +121,7 @@ def verify(store: Store, report_progress: ReportProgress) -> str:
         tickets, on_progress=lambda progress: report_progress(progress.done, _total(progress.done, progress.total))
     )
     if found.is_clean:
-        return f"{found.progress.done} items are as they should be, with their payloads"
+        return f"{found.progress.done} items and their payloads are correct"
     wrong, done = found.progress.found, found.progress.done
     needing = "1 finding needs" if wrong == 1 else f"{wrong} findings need"
     raise Unfinished(f"{needing} attention among {done} items, such as {found.findings[0]}")
@@ -137,8 +137,8 @@ def collect_orphans(store: Store, report: ReportProgress, *, dry_run: bool = Fal
     done = "would be removed" if dry_run else "removed"
     removed = BlobUsage(found.orphans.blobs - found.kept.blobs, found.orphans.bytes - found.kept.bytes)
     kept = f"; {_usage_text(found.kept)} are kept, as a restore may need them" if found.kept.blobs else ""
-    unreadable = f"; {found.unreadable} of them do not say whose they are" if found.unreadable else ""
-    return f"orphans {done}: {_usage_text(removed)}{kept}; payloads in all: {_usage_text(found.total)}{unreadable}"
+    unreadable = f"; the owners of {found.unreadable} of them are unknown" if found.unreadable else ""
+    return f"orphans {done}: {_usage_text(removed)}{kept}; payloads in total: {_usage_text(found.total)}{unreadable}"
 
 
 def _usage_text(usage: BlobUsage) -> str:
@@ -147,7 +147,7 @@ def _usage_text(usage: BlobUsage) -> str:
 
 @dataclass(frozen=True, slots=True)
 class JobState:
-    """How far a job is, or what it came to."""
+    """The progress or the result of a job."""
 
     running: bool = False
     done: int = 0
@@ -195,11 +195,11 @@ class Job:
 
 
 class Stopped(Exception):
-    """The process is stopping; what is not done is begun again by the next one."""
+    """The process is stopping; the next one starts unfinished work again."""
 
 
 class BackgroundThread(ABC):
-    """Work in a thread of its own; when the process stops, it ends where it reports how far it is."""
+    """Work in a thread of its own; when the process stops, it ends at its next report of progress."""
 
     def __init__(self, name: str) -> None:
         self._stop = threading.Event()
@@ -222,14 +222,14 @@ class BackgroundThread(ABC):
 
 
 class OrphanCollector(PeriodicThread):
-    """Collects orphans in the background, now and then: items that expire leave theirs, and so does a crash."""
+    """Collects orphans in the background from time to time: expired items and crashes leave them."""
 
     def __init__(self, store: Store, *, first: float = _FIRST_COLLECTION, every: float = _COLLECT_EVERY) -> None:
         super().__init__("support.orphans", role="maintenance", every=every, first=first)
         self._store = store
 
     def turn(self, is_stopped: Callable[[], bool]) -> None:
-        """Collect them once; Stopped if it is to end before that is done."""
+        """Collect them once; Stopped if the process stops before that is done."""
 
         def report(done: int, total: int | None) -> None:
             if is_stopped():

@@ -1,10 +1,10 @@
 """Metrics from the stream.
 
-What an item adds to the metrics is a function of the item alone (``contribution``), and a change adds what the item is
-worth afterwards less what it was worth before. So inserts, changes and removals all count, and counting every item of
-the table from nothing gives the same numbers: that is the rebuild.
+What an item adds to the metrics is a function of the item alone (``contribution``), and a change adds what the new item
+contributes minus what the old one did. So inserts, updates and deletes are all counted, and counting every item of the
+table from zero gives the same numbers: that is the rebuild.
 
-The additions are committed with the consumer's place in the stream, so each change counts once.
+The additions are committed with the consumer's checkpoint, so each change counts exactly once.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def resolution_of(priority: Priority) -> str:
     return f"resolution_by_priority#{priority}"
 
 
-# Every metric that there is.
+# All metrics.
 NAMES = (
     *(by_status(status) for status in Status),
     RESOLUTION,
@@ -71,9 +71,9 @@ NAMES = (
     OPERATOR_RATING,
     *(name(priority) for priority in Priority for name in (open_of, resolution_of)),
 )
-# What the consumer writes, and a rebuild writes again.
+# The entities that the consumer writes, and a rebuild writes again.
 WRITTEN = (Metric, Trend, OperatorDay)
-# What they count.
+# The changes that are counted.
 COUNTED = entity_filter(Ticket, Feedback)
 
 

@@ -1,25 +1,25 @@
-"""Support: the tickets of an AI technical support, in one table.
+"""Support: the tickets of an AI technical support service, in one table.
 
     TICKET#<id>       METADATA                        Ticket
                       EVENT#<day>#<number>            Event, numbered without gaps for each ticket
-                      FEEDBACK#<time>#<id>            Feedback of the customer, one on each helper, or of an operator
+                      FEEDBACK#<time>#<id>            Feedback by the customer, one on each helper, or by an operator
                       HELPER#<person>                 Helper, who worked on it and may be given feedback
                       CONVERSATION                    Conversation, who wrote last
     SESSION#<id>      METADATA                        Session, for 24 hours
     IDEMPOTENCY#<key> METADATA                        TicketIdempotency, for 24 hours
     CACHE#<key>       DATA                            CacheEntry, for 15 minutes
 
-    GSI1-customer-index      a customer's tickets of one status, newest first
-    customer-time-index      a customer's tickets of any status, newest first
-    GSI2-status-index        tickets of a status, newest first; spread over shards
-    recent-tickets-index     tickets of any status, newest first; spread over shards, keys only
-    GSI3-operator-index      feedback on an operator's help, and feedback that an operator gave
+    GSI1-customer-index      a customer's tickets with one status, newest first
+    customer-time-index      a customer's tickets with any status, newest first
+    GSI2-status-index        tickets with a status, newest first; spread over shards
+    recent-tickets-index     tickets with any status, newest first; spread over shards, keys only
+    GSI3-operator-index      feedback on an operator's help, and feedback by an operator
     escalated-tickets-index  tickets that are escalated, newest first: all of them, spread over shards
     engineer-index           and those of one engineer
-    assignee-index           tickets that are not READY, of whoever they are assigned to; keys only
+    assignee-index           tickets that are not READY, by assignee; keys only
     unanswered-index         tickets whose customer wrote last, the longest wait first; spread over shards
 
-A second table, ``prod-metrics``, has what is counted from the stream, and a third one the same over time
+A second table, ``prod-metrics``, has the metrics, counted from the stream, and a third one the same over time
 (``trend_entities``).
 """
 
@@ -123,14 +123,14 @@ class Metric(Entity, table=metrics):
         """A metric."""
 
 
-# What a search finds.
+# The entities that a search finds.
 _FOUND: tuple[tuple[str, type[Entity]], ...] = (
     ("ticket", Ticket),
     ("message", Event),
     ("feedback", Feedback),
 )
 
-# What a change of a ticket reads: the ticket, its large values where they are in the item, and the ticket after it.
+# The reads of a ticket change: the ticket, its large values if they are in the item, and the changed ticket.
 CHANGED = [Ticket.summary, Ticket.by_id, Ticket.summary]
 
 design = Design(
@@ -220,7 +220,7 @@ design = Design(
         Write("end session", ItemWrite(Session, "delete")),
         Write("cache", ItemWrite(CacheEntry, "put")),
         Write("forget", ItemWrite(CacheEntry, "delete")),
-        # A ticket that changes its status is counted down in one metric and up in another.
+        # A change of status decrements one metric and increments another.
         # Its hour, its day and its operator are counted with it.
         Write(
             "count",
@@ -241,7 +241,7 @@ design = Design(
     reactions=[
         Reaction("metrics", Ticket, effect="count", consumer="metrics", write="count"),
         Reaction("satisfaction", Feedback, effect="count", consumer="metrics", write="count"),
-        # A ticket that is exported again changes nothing, as its latest record counts.
+        # Exporting a ticket again changes nothing, as its latest record counts.
         *(
             Reaction("training export", kind, effect="export", consumer="training export")
             for kind in (Ticket, Event, Feedback)

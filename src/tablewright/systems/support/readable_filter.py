@@ -1,7 +1,7 @@
 """Changes of a table that is read from its beginning: those that are wanted and can be read.
 
 A consumer stores what it cannot read as dead letters, one record at a time. A rebuild has no such place, and would end
-at the first unreadable item with nothing counted at all. So it leaves such items out, and says so.
+at the first unreadable item with nothing counted at all. So it leaves such items out, and reports them.
 """
 
 from __future__ import annotations

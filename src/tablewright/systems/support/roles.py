@@ -8,7 +8,7 @@ CUSTOMERS = Role("support:Customers", "customers, who have tickets of their own 
 OPERATORS = Role("support:Operators", "operators, who work on all tickets")
 ENGINEERS = Role("support:Engineers", "engineers, who get escalations")
 SERVICES = Role("support:Services", "programs: the one that answers tickets, or asks customers for feedback")
-ADMINS = Role("support:Admins", "those who look after the system")
+ADMINS = Role("support:Admins", "administrators of the system")
 
 ROLES = (CUSTOMERS, OPERATORS, ENGINEERS, SERVICES, ADMINS)
 STAFF = (OPERATORS, ENGINEERS, SERVICES, ADMINS)

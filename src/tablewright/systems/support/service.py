@@ -1,4 +1,4 @@
-"""The use cases of support."""
+"""The use cases of Support."""
 
 from __future__ import annotations
 
@@ -64,10 +64,10 @@ from tablewright.systems.support.trends.live_metrics import LiveMetrics
 from tablewright.systems.support.trends.trend_reports import TrendReports
 from tablewright.systems.unreadable_log import UnreadableLog
 
-# How often an event is tried that others keep crowding out; the store tries each time for a while.
+# Attempts to write an event that loses against concurrent ones; in each, the store itself retries for a while.
 _ATTEMPTS = 5
 
-# Beside the status, what a change of it says.
+# Fields that the audit entry of a status change has beside the status.
 _AUDITED = ("assigned_to", "escalation_reason")
 
 R = TypeVar("R")
@@ -75,17 +75,17 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class _Basis:
-    """What a change of a ticket is based on: its status, and all that has to hold of it still."""
+    """The basis of a ticket change: its status, and the conditions that must still hold."""
 
     status: Status
     expect: Sequence[FieldCondition]
     seen: Seen
-    # As it was read, where it had to be.
+    # As it was read, if it had to be.
     ticket: Ticket | None = None
 
 
 class Support(ShortLivedItems):
-    """Tickets and what happened to them; with them, what was thought of the help, and what was counted."""
+    """Tickets and their events; with them, feedback on the help, and metrics."""
 
     def __init__(
         self, store: AsyncStore, clock: Callable[[], float], unreadable_log: UnreadableLog | None = None
@@ -110,7 +110,7 @@ class Support(ShortLivedItems):
         priority: Priority = Priority.MEDIUM,
         data: str = "",
     ) -> R:
-        """Open a ticket and write its first event, in one transaction; the response to it."""
+        """Open a ticket and write its first event, in one transaction; returns the response."""
         now = self.now()
         ticket = Ticket(
             ticket_id=f"tkt_{uuid4()}",
@@ -134,21 +134,21 @@ class Support(ShortLivedItems):
         return await self._idempotency.execute(self._store, "ticket", request, responder, work)
 
     async def ticket(self, ticket_id: str, *, consistent: bool = False) -> Ticket:
-        """A ticket, without data that is outside of its item."""
+        """A ticket, without data that is stored outside of its item."""
         found = await self._store.get(Ticket.summary(ticket_id), consistent=consistent)
         if found is None:
             raise ResourceNotFound(f"there is no ticket {ticket_id}")
         return found
 
     async def with_data(self, ticket_id: str, *, consistent: bool = False) -> Ticket:
-        """A ticket with its logs and traces, wherever they are."""
+        """A ticket with its logs and traces, wherever they are stored."""
         found = await self._store.get(Ticket.by_id(ticket_id), consistent=consistent)
         if found is None:
             raise ResourceNotFound(f"there is no ticket {ticket_id}")
         return found
 
     async def tickets(self, ticket_ids: Iterable[str], *, consistent: bool = False) -> TolerantPage[Ticket]:
-        """Those of the tickets that there are, in the order they were asked for."""
+        """Those of the tickets that exist, in the requested order."""
         lookups = [Ticket.summary(each) for each in dict.fromkeys(ticket_ids)]
         found = await self._reader.each(lookups, consistent=consistent)
         return TolerantPage(
@@ -160,7 +160,7 @@ class Support(ShortLivedItems):
     async def of_customer(
         self, customer_id: str, *, status: Status | None = None, limit: int = 20, cursor: str | None = None
     ) -> TolerantPage[Ticket]:
-        """A customer's tickets, newest first, whether of one status or of all."""
+        """A customer's tickets, newest first, with one status or any."""
         if status is None:
             selection = Ticket.of_customer(customer_id)
         else:
@@ -176,20 +176,20 @@ class Support(ShortLivedItems):
         limit: int = 100,
         cursor: str | None = None,
     ) -> TolerantPage[Ticket]:
-        """Tickets of a status, newest first; both days of a range are part of it."""
+        """Tickets with a status, newest first; both days of a range are inclusive."""
         selection = Ticket.by_status(status, since=since, until=until)
         return await self._reader.page(selection, limit=limit, cursor=cursor)
 
     async def recent(
         self, *, since: date | None = None, until: date | None = None, limit: int = 100, cursor: str | None = None
     ) -> TolerantPage[Ticket]:
-        """Tickets of any status, newest first: their ids by an index, and then they themselves by one batch read."""
+        """Tickets with any status, newest first: their ids from an index, and the tickets by one batch read."""
         page = await self._reader.page(TicketId.recent(since=since, until=until), limit=limit, cursor=cursor)
         found = await self.tickets(each.ticket_id for each in page.items)
         return TolerantPage(found.items, [*page.unreadable, *found.unreadable], page.cursor)
 
     async def of_assignee(self, assignee: str, *, limit: int = 50, cursor: str | None = None) -> TolerantPage[Ticket]:
-        """Tickets that somebody has to work on, of any status but READY, newest first."""
+        """Tickets assigned to a person, with any status except READY, newest first."""
         page = await self._reader.page(TicketId.of_assignee(assignee), limit=limit, cursor=cursor)
         found = await self.tickets(each.ticket_id for each in page.items)
         return TolerantPage(found.items, [*page.unreadable, *found.unreadable], page.cursor)
@@ -203,7 +203,7 @@ class Support(ShortLivedItems):
     async def change_status(
         self, ticket_id: str, status: Status, *, expected: Status | None = None, by: str, seen: Seen = UNSEEN
     ) -> Ticket:
-        """A new status and the event of it, together; refused unless the status is still what was seen."""
+        """Write a new status and its event; refused unless the status is still the one that was seen."""
         if status is Status.ESCALATED:
             raise Invalid(
                 "escalate a ticket with POST /tickets/{ticket_id}/escalate, which takes a reason and an engineer"
@@ -227,13 +227,13 @@ class Support(ShortLivedItems):
         expected_engineer: str | None = None,
         seen: Seen = UNSEEN,
     ) -> Ticket:
-        """Hand a ticket to an engineer; one that is escalated already is reassigned, from its engineer to this one.
+        """Escalate a ticket to an engineer; one that is already escalated is reassigned to this engineer.
 
-        The status stays the same then: who says what they saw says the engineer.
+        The status stays the same then, so what the caller saw is identified by the engineer.
         """
         if expected is Status.ESCALATED and expected_engineer is None and seen.tags is None:
             raise Invalid(
-                "say who has the ticket, as it stays ESCALATED when somebody else is faster; or send If-Match",
+                "send expected_engineer (the current assignee) or If-Match: reassigning does not change the status",
                 field="expected_engineer",
             )
         reassigns = expected is Status.ESCALATED or expected_engineer is not None
@@ -241,7 +241,7 @@ class Support(ShortLivedItems):
         holder = None if basis.ticket is None else basis.ticket.assigned_to
         if expected_engineer not in (None, holder):
             raise StateConflict(
-                f"ticket {ticket_id} is with {holder or 'nobody'}, not {expected_engineer}; read it again"
+                f"ticket {ticket_id} is assigned to {holder or 'nobody'}, not to {expected_engineer}; read it again"
             )
         changes = [
             attr(Ticket.escalated_at).set(self.now()),
@@ -254,17 +254,15 @@ class Support(ShortLivedItems):
             return await self._move(ticket_id, basis, Status.ESCALATED, details, *changes, helpers=[by, engineer])
         before = basis.ticket.assigned_to
         if before == engineer:
-            raise StateConflict(f"ticket {ticket_id} is escalated to {engineer} already")
+            raise StateConflict(f"ticket {ticket_id} is already escalated to {engineer}")
         expect = [*basis.expect, attr(Ticket.assigned_to) == before]
         change = Update(Ticket.by_id(ticket_id), *changes, expect=expect)
         event = self._event(ticket_id, "reassigned", by=by, details={**details, "assigned_before": before})
         entry = self._audit.changed(_thing(ticket_id), basis.ticket, assigned_to=engineer, escalation_reason=reason)
-        return await self._commit(
-            ticket_id, basis, [change, entry], event, [by, engineer], f"assigned to {before} since it was escalated"
-        )
+        return await self._commit(ticket_id, basis, [change, entry], event, [by, engineer], f"escalated to {before}")
 
     async def assign(self, ticket_id: str, assignee: str | None, *, by: str, seen: Seen = UNSEEN) -> Ticket:
-        """Give a ticket to somebody, or to nobody, whatever its status is; who has it already keeps it."""
+        """Assign a ticket to a person, or to nobody, whatever its status is; the same assignee changes nothing."""
         basis = await self._basis(ticket_id, None, seen, read=True)
         assert basis.ticket is not None
         before = basis.ticket.assigned_to
@@ -284,7 +282,7 @@ class Support(ShortLivedItems):
         )
 
     async def set_priority(self, ticket_id: str, priority: Priority, *, by: str, seen: Seen = UNSEEN) -> Ticket:
-        """How urgent a ticket is, and the event of it; the same again changes nothing."""
+        """Set the priority of a ticket, and write its event; the same priority changes nothing."""
         basis = await self._basis(ticket_id, None, seen, read=True)
         assert basis.ticket is not None
         before = basis.ticket.priority
@@ -339,7 +337,7 @@ class Support(ShortLivedItems):
         helpers: Sequence[str],
         state: str,
     ) -> Ticket:
-        """Make a change of a ticket, its event and the records of its helpers, together; the ticket after it.
+        """Write a change of a ticket, its event and the records of its helpers; returns the changed ticket.
 
         Refused if the ticket is no longer in the state that the change is based on.
         """
@@ -356,24 +354,24 @@ class Support(ShortLivedItems):
         return await self.ticket(ticket_id, consistent=True)
 
     async def attach(self, ticket_id: str, data: str, seen: Seen = UNSEEN) -> Ticket:
-        """Logs and traces of a ticket, in place of those that it has."""
+        """Replace the logs and traces of a ticket."""
         unchanged = await seen.expected(partial(self.ticket, ticket_id, consistent=True))
         change = Update(Ticket.by_id(ticket_id), attr(Ticket.data).set(data), expect=unchanged)
-        # What was there may be far away; how much there is now is enough.
+        # The previous data may be in a blob; the audit only needs the new size.
         entry = self._audit.changed(_thing(ticket_id), {}, data=f"{len(data)} characters")
         try:
             with own_error():
                 await self._store.transact(change, entry)
             return await self.ticket(ticket_id, consistent=True)
         except ConditionFailed:
-            raise seen.outrun(f"somebody else changed ticket {ticket_id}; read it again") from None
+            raise seen.outrun(f"another request changed ticket {ticket_id}; read it again") from None
         except NotFound:
             raise ResourceNotFound(f"there is no ticket {ticket_id}") from None
 
     async def escalations(
         self, *, engineer: str | None = None, limit: int = 50, cursor: str | None = None
     ) -> TolerantPage[EscalatedTicket]:
-        """Tickets that are escalated, newest first: all of them, or an engineer's."""
+        """Escalated tickets, newest first: all of them, or an engineer's."""
         selection = EscalatedTicket.escalated() if engineer is None else EscalatedTicket.escalated_to(engineer)
         return await self._reader.page(selection, limit=limit, cursor=cursor)
 
@@ -386,7 +384,7 @@ class Support(ShortLivedItems):
     async def send_message(
         self, ticket_id: str, text: str, responder: Responder[Event, R], *, customer_id: str, by: str
     ) -> R:
-        """Write to the ticket's customer, or as the customer to those who help; the response to it."""
+        """Send a message to the ticket's customer, or as the customer to staff; returns the response."""
         from_customer = by == customer_id
         kind = CUSTOMER_MESSAGE if from_customer else STAFF_MESSAGE
         event = self._event(ticket_id, kind, by=by, details={"text": text})
@@ -398,12 +396,12 @@ class Support(ShortLivedItems):
         return await self._append(event, [Put(conversation), *helped, *notices], responder, expect=owner)
 
     async def add_note(self, ticket_id: str, text: str, responder: Responder[Event, R], *, by: str) -> R:
-        """Write something that the customer never sees; the response to it."""
+        """Write a note that the customer never sees; returns the response."""
         event = self._event(ticket_id, NOTE, by=by, details={"text": text})
         return await self._append(event, await self._notices(event), responder)
 
     async def _notices(self, event: Event, customer_id: str | None = None) -> list[Create]:
-        """The notices of what somebody wrote: for whoever has the ticket, and for its customer if they may see it."""
+        """The notices of a message or note: for the assignee, and for the customer if they may see it."""
         ticket = await self.ticket(event.ticket_id, consistent=True)
         people = [ticket.assigned_to, customer_id]
         return notify("support", event.ticket_id, people, by=event.author or "", at=event.timestamp)
@@ -416,7 +414,7 @@ class Support(ShortLivedItems):
         *,
         expect: Sequence[FieldCondition] = (),
     ) -> R:
-        """Write an event of a ticket that is there, with what belongs to it; the response to it."""
+        """Write an event of an existing ticket, with what belongs to it; returns the response."""
         ticket_id = event.ticket_id
         writes = Check(Ticket.by_id(ticket_id), *expect), Create(event), *others
 
@@ -435,7 +433,7 @@ class Support(ShortLivedItems):
             except Cancelled as cancelled:
                 if isinstance(cancelled.reasons[0], NotFound | ConditionFailed):
                     raise ResourceNotFound(f"there is no ticket {ticket_id}") from None
-                # Other processes write to it as well, and got through each time.
+                # Other processes also write to the ticket, and won each time.
                 if attempt == _ATTEMPTS or not any(isinstance(each, Conflict) for each in cancelled.reasons):
                     raise
         raise AssertionError("the last attempt succeeds or raises")
@@ -450,9 +448,9 @@ class Support(ShortLivedItems):
         cursor: str | None = None,
         with_internal: bool = True,
     ) -> TolerantPage[Event]:
-        """The latest events, newest first; with a range of days, the events of those days in their order.
+        """The latest events, newest first; with a range of days, the events of those days in chronological order.
 
-        Customers see none that are internal.
+        Customers do not see internal ones.
         """
         if since is None and until is None:
             selection = Event.latest(ticket_id)
@@ -466,7 +464,7 @@ class Support(ShortLivedItems):
         )
 
     async def case(self, ticket_id: str, *, consistent: bool = False) -> tuple[Case, list[Unreadable]]:
-        """A ticket, its events and its feedback, by one query; and what of it cannot be read."""
+        """A ticket, its events and its feedback, by one query; and those that cannot be read."""
         found, unreadable = await self._reader.collect(Case.of_ticket(ticket_id), consistent=consistent)
         if found is None:
             raise ResourceNotFound(f"there is no ticket {ticket_id}")
@@ -498,7 +496,7 @@ class Support(ShortLivedItems):
     # -- audit --------------------------------------------------------------------------------------------------
 
     async def audit(self, ticket_id: str, *, limit: int, cursor: str | None) -> AuditPage:
-        """Who changed what of a ticket, newest first; its first event says who opened it."""
+        """The audit of a ticket, newest first; its first event says who opened it."""
         ticket = await self._reader.one(Ticket.summary(ticket_id), consistent=True)
         recorded: list[Recorded] | None = None if ticket is None else []
         if isinstance(ticket, Ticket):

@@ -1,4 +1,4 @@
-"""What expires by itself: sessions, and results that are cached."""
+"""Items that expire: sessions and cached results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MAX_CACHED = timedelta(days=1)
 
 
 class ShortLivedItems:
-    """Sessions and cache entries: the part of ``Support`` that is about no ticket."""
+    """Sessions and cache entries: the part of ``Support`` that does not concern tickets."""
 
     def __init__(self, store: AsyncStore, reader: AsyncTolerantReader, clock: Callable[[], float]) -> None:
         self._store = store
@@ -46,7 +46,7 @@ class ShortLivedItems:
         return found
 
     async def end_session(self, session_id: str, seen: Seen = UNSEEN) -> None:
-        # A session does not change, so there is nothing to expect of it.
+        # A session never changes, so its deletion needs no condition.
         await seen.expected(partial(self.session, session_id, consistent=True))
         if not await self._store.delete(Session.by_id(session_id)):
             raise ResourceNotFound(f"there is no session {session_id}, or it has expired")
@@ -70,11 +70,11 @@ class ShortLivedItems:
                 lookup, attr(CacheEntry.value).set(entry.value), attr(CacheEntry.ttl).set(entry.ttl), expect=unchanged
             )
         except (ConditionFailed, NotFound):
-            raise seen.outrun(f"what is cached under {key} was changed; read it again") from None
+            raise seen.outrun(f"the cache entry {key} was changed; read it again") from None
 
     async def cached(self, key: str, *, consistent: bool = False) -> CacheEntry:
         found = await self._reader.one(CacheEntry.by_key(key), consistent=consistent)
-        # One that cannot be read is a miss, and is written again.
+        # An unreadable entry is a miss, and is written again.
         if not isinstance(found, CacheEntry):
             raise ResourceNotFound(f"nothing is cached under {key}")
         return found
@@ -84,6 +84,6 @@ class ShortLivedItems:
         try:
             was_there = await self._store.delete(CacheEntry.by_key(key), expect=unchanged)
         except (ConditionFailed, NotFound):
-            raise seen.outrun(f"what is cached under {key} was changed; read it again") from None
+            raise seen.outrun(f"the cache entry {key} was changed; read it again") from None
         if not was_there:
             raise ResourceNotFound(f"nothing is cached under {key}")

@@ -1,4 +1,4 @@
-"""What can be found in Support: tickets by staff and by the customers whose they are; feedback by whom it concerns."""
+"""The search of Support: staff and their customers find tickets; feedback is found by the people it concerns."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ SEARCH = (
         "ticket",
         Ticket.summary,
         title="symptom_text",
-        # Not by the reason of an escalation, which customers do not see.
+        # Without the reason of an escalation, which customers do not see.
         texts=["ticket_id", "customer_id", "assigned_to"],
         readers=[CUSTOMERS.own, *STAFF],
         owners=["customer_id"],
     ),
-    # Messages and notes; a note names no customer, and none finds it.
+    # Messages and notes; a note has no customer, so that customers do not find it.
     Searchable(
         Event,
         "message",

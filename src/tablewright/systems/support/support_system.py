@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["settle_of", "system"]
 
-# How far Amazon's streams may be behind their table.
+# How many seconds Amazon's streams may be behind their table.
 _SETTLE = 5.0
 
 
@@ -99,7 +99,7 @@ async def _demo(runtime: Runtime, facade: SupportFacade, on_progress: OnProgress
 system = System(
     "support",
     "Support",
-    "Tickets of an AI technical support, with their events, feedback and real-time metrics.",
+    "Tickets of an AI technical support service, with their events, feedback and real-time metrics.",
     design,
     router,
     service=_service,

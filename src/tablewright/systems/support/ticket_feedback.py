@@ -1,4 +1,4 @@
-"""What was thought of the help with a ticket: given once by its customer on each helper, or by an operator."""
+"""Feedback on the help with a ticket: by its customer, once on each helper, or by an operator."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ class TicketFeedback:
         comment: str | None = None,
         by: str,
     ) -> R:
-        """What the ticket's customer thinks of the help of somebody who worked on it, once of each of them.
+        """Feedback of the ticket's customer on the help of a person who worked on it, once for each of them.
 
-        Or, about nobody: what an operator thinks of the help that the ticket got, any number of times.
+        Or, if ``about`` is None: of an operator on the help that the ticket got, any number of times.
         """
         if about == by:
             raise Forbidden("you cannot give feedback on your own work")
@@ -74,7 +74,7 @@ class TicketFeedback:
         if about is None:
             ticket = await self._store.get(Ticket.summary(ticket_id))
             if ticket is not None and ticket.customer_id == by:
-                raise Forbidden("this is your own ticket: give feedback as its customer, on who worked on it")
+                raise Forbidden("this is your own ticket: give feedback as its customer, on a person who worked on it")
             checks = [Check(Ticket.by_id(ticket_id))]
         else:
             helper = Helper.by_id(ticket_id=ticket_id, helper_id=about)
@@ -107,19 +107,19 @@ class TicketFeedback:
         cursor: str | None = None,
         wanted: Callable[[Feedback], bool] = lambda feedback: True,
     ) -> TolerantPage[Feedback]:
-        """What was thought of the help with a ticket, newest first, as far as it is wanted."""
+        """The feedback on a ticket, newest first, as far as it is wanted."""
         selection = Feedback.of_ticket(ticket_id)
         return await self._reader.page(selection, limit=limit, cursor=cursor, include=wanted)
 
     async def by_operator(
         self, operator_id: str, *, limit: int = 50, cursor: str | None = None
     ) -> TolerantPage[FeedbackOfOperator]:
-        """What an operator was given and has given, newest first: ticket, rating, whether it helped, and by whom."""
+        """The feedback about and by an operator, newest first: ticket, rating, whether it helped, and its author."""
         return await self._reader.page(FeedbackOfOperator.by_operator(operator_id), limit=limit, cursor=cursor)
 
 
 def _why_no_feedback(cancelled: Cancelled, ticket_id: str, about: str | None) -> Exception:
-    """Why feedback was refused: on the ticket, on who is to have helped, or as it is there already."""
+    """Why feedback was refused: because of the ticket, of the helper, or as it already exists."""
     ticket, *others = cancelled.reasons
     if isinstance(ticket, NotFound):
         return ResourceNotFound(f"there is no ticket {ticket_id}")

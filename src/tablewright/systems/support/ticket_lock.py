@@ -1,8 +1,7 @@
-"""Locks of tickets: of the writers of one ticket in this process, one at a time writes.
+"""Locks of tickets: the writers of one ticket in this process write one at a time.
 
-Every event of a ticket raises the same counter, so of many concurrent writers one gets through, and all the others
-start again. One after the other, each gets through at the first attempt. Writers of other processes conflict as before,
-and try again.
+Every event of a ticket increments the same counter, so of many concurrent writers one succeeds, and all the others
+retry. One after the other, each succeeds at the first attempt. Writers in other processes still conflict, and retry.
 """
 
 from __future__ import annotations
@@ -18,14 +17,14 @@ _TIMEOUT = 20.0
 
 
 class TicketLocks:
-    """A lock for each ticket that somebody waits for; nothing is kept of the others."""
+    """A lock for each ticket that is being written; those of others are not kept."""
 
     def __init__(self) -> None:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     @asynccontextmanager
     async def of(self, ticket_id: str) -> AsyncIterator[None]:
-        """Hold the lock of a ticket; StateConflict if it cannot be had in time."""
+        """Hold the lock of a ticket; StateConflict if it cannot be acquired in time."""
         lock = self._locks.setdefault(ticket_id, asyncio.Lock())
         try:
             async with asyncio.timeout(_TIMEOUT):

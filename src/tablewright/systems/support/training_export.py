@@ -1,16 +1,16 @@
-"""The training export: tickets with their events and feedback, as files for those who train models on them.
+"""The training export: tickets with their events and feedback, as files for training models.
 
-    export.json                    what the folder has: its format, and the name of its place in the stream
-    part-000000000001.jsonl        tickets, one in a line; or part-….parquet
+    export.json                    describes the folder: its format, and the name of its consumer
+    part-000000000001.jsonl        tickets, one per line; or part-….parquet
 
-The first export goes through the table (``Consumer.rebuild``), later ones through the stream, and write tickets that
-have changed since. A part is on disk, whole and under its name, before the place in the stream is noted, so a crash can
-repeat tickets and lose none. **A ticket may be in several parts: the record with the latest ``as_of`` counts**; one
-that is gone has a record that says ``deleted``.
+The first export reads the table (``Consumer.rebuild``), later ones read the stream, and write tickets that have changed
+since. A part is on disk, complete and under its name, before the checkpoint is written, so a crash can repeat tickets
+but not lose any. **A ticket may be in several parts: the record with the latest ``as_of`` counts**; a deleted ticket
+has a record that says ``deleted``.
 
-Nobody is identified: the ids of customers, operators and engineers are keyed hashes, the same for the same
-person in every export of an installation, unless the export is to be ``identified``. Free text (symptoms, comments,
-reasons) is exported as it is. Payloads (``data``) are not part of it, only their sizes.
+People are pseudonymous: the ids of customers, operators and engineers are keyed hashes, the same for the same person in
+every export of an installation, unless the export is ``identified``. Free text (symptoms, comments, reasons) is
+exported as it is. Payloads (``data``) are not exported, only their sizes.
 """
 
 from __future__ import annotations
@@ -67,15 +67,15 @@ Format = Literal["jsonl", "parquet"]
 _log = logging.getLogger(__name__)
 
 BATCH_SIZE = 1000
-# What an export is made of.
+# The changes that an export consists of.
 EXPORTED = entity_filter(Ticket, Event, Feedback)
-# Longer than others wait, as every batch is a file.
+# Longer than for other consumers, as every batch is a file.
 WINDOW = timedelta(minutes=1)
 _AGAIN_AFTER = 10.0
 _NOTE = "export.json"
 # The largest line that is read back: a ticket with all its events.
 _LIMIT = "maximum_object_size=1073741824"
-# What of an event's details says who somebody is.
+# The details of events that identify a person.
 _PERSONS = ("changed_by", "assigned_to", "assigned_before")
 _COLUMNS = {
     "ticket_id": "VARCHAR",
@@ -109,17 +109,17 @@ class ExportError(SettingsError):
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What a folder has."""
+    """The description of a folder."""
 
     consumer: str
     format: Format
     identified: bool
-    # Whether all of the table has been exported once.
+    # Whether the whole table has been exported once.
     begun: bool = False
 
 
 class Export:
-    """An export to a folder, which goes on where it was."""
+    """An export to a folder, which continues where it stopped."""
 
     def __init__(
         self,
@@ -135,9 +135,9 @@ class Export:
         """ExportError if the folder has an export of another kind."""
         self._store = store
         self._unreadable_log = unreadable_log or UnreadableLog("support")
-        # Tickets that an export of the whole table has left out, as they, or something of theirs, cannot be read.
+        # Tickets that an export of the whole table has left out, as they, or their events or feedback, are unreadable.
         self.unreadable: set[str] = set()
-        # Changes that an export of what has changed since could not read; they are dead letters.
+        # Changes that a later export could not read; they are dead letters.
         self.dead_letters = 0
         self._is_whole = False
         self._filter = ReadableFilter(EXPORTED, self._unreadable_log)
@@ -160,7 +160,7 @@ class Export:
         except OSError as error:
             raise ExportError(f"{self._folder} cannot be used: {error.strerror}") from None
         except (ValueError, TypeError):
-            raise ExportError(f"{self._folder / _NOTE} is not what an export leaves; choose another folder") from None
+            raise ExportError(f"{self._folder / _NOTE} was not written by an export; choose another folder") from None
         if (found.format, found.identified) != (format, identified):
             kind = f"{found.format}, {'identified' if found.identified else 'not identified'}"
             raise ExportError(f"{self._folder} has an export of another kind ({kind}); choose another folder")
@@ -172,7 +172,7 @@ class Export:
 
     @property
     def is_begun(self) -> bool:
-        """Whether all of the table has been exported once, so that changes are enough from now on."""
+        """Whether the whole table has been exported once, so that only changes need to be exported."""
         return self._note.begun
 
     def consumer(self) -> Consumer:
@@ -190,7 +190,7 @@ class Export:
         )
 
     def _wanted(self, change: RawChange) -> bool:
-        """Whether a ticket is to be exported for a change; of the whole table, without what cannot be read."""
+        """Whether a change leads to an export of its ticket; for the whole table, not if it is unreadable."""
         if not self._is_whole or not EXPORTED(change) or self._filter(change):
             return EXPORTED(change)
         ticket_id = (change.after or change.before or {}).get("ticket_id", {}).get("S")
@@ -199,7 +199,7 @@ class Export:
         return False
 
     def run(self, report: ReportProgress, *, full: bool = False, alone: bool = False, settle: float = 0) -> int:
-        """Export what has changed since, or all; how many records were written. ``alone``: leases are of the dead."""
+        """Export changes, or everything; returns the number of records. ``alone``: leases are of dead processes."""
         before = self.written
         consumer = self.consumer()
         if alone:
@@ -210,7 +210,9 @@ class Export:
                 consumer.release()
                 self.dead_letters += done.dead_letters
                 if done.busy:
-                    raise ExportError(f"another process is exporting to {self._folder}; let it do so, or stop it")
+                    raise ExportError(
+                        f"another process is exporting to {self._folder}; wait until it is done, or stop it"
+                    )
                 return self.written - before
             except (RecordsLost, RebuildUnfinished):
                 # Nothing is missing from the table.
@@ -220,7 +222,7 @@ class Export:
 
     @property
     def left_out(self) -> str:
-        """What could not be exported, and what to do, in a sentence; none if there is nothing."""
+        """What could not be exported, and what to do, in a sentence; empty if nothing was left out."""
         number = len(self.unreadable) or self.dead_letters
         were, them = ("was", "it") if number == 1 else ("were", "them")
         if self.unreadable:
@@ -233,7 +235,7 @@ class Export:
         return f"{problem}; repair {them} in the table, and export with --full"
 
     def export_all(self, consumer: Consumer, report: ReportProgress, *, settle: float = 0) -> None:
-        """Export the whole table, and what changes meanwhile."""
+        """Export the whole table, and the changes made meanwhile."""
 
         def on_progress(progress: RebuildProgress) -> None:
             report(progress.items, progress.estimated or None)
@@ -248,7 +250,7 @@ class Export:
         self._save(replace(self._note, begun=True))
 
     def handle(self, changes: Sequence[AnyChange], effects: Effects) -> None:
-        """The consumer's handler: a part with every ticket that changes are about, as it is now."""
+        """The consumer's handler: writes a part with the current state of every changed ticket."""
         changed = [
             item.ticket_id
             for change in changes
@@ -263,19 +265,19 @@ class Export:
         try:
             self._write(records)
         except OSError as error:
-            # Not the records' fault: they are exported once there is room.
+            # Not because of the records: they are exported once the folder can be written.
             raise Unavailable(f"{self._folder} cannot be written: {error.strerror}") from error
         self.written += len(records)
 
     # -- records ------------------------------------------------------------------------------------------------
 
     def _readable(self, ticket_id: str) -> dict[str, Any] | None:
-        """The record of a ticket; None, in an export of the whole table, if something of it cannot be read."""
+        """The record of a ticket; None, in an export of the whole table, if a part of it is unreadable."""
         try:
             return self._record(ticket_id)
         except Unreadable as error:
             if not self._is_whole:
-                # The consumer puts the change aside.
+                # The change becomes a dead letter.
                 raise
             self._unreadable_log.add(error)
             self.unreadable.add(ticket_id)
@@ -328,7 +330,7 @@ class Export:
             "event_type": event.event_type,
             "old_status": event.old_status,
             "new_status": event.new_status,
-            # As text, because every type of event has others.
+            # As text, because they differ between types of events.
             "details": json.dumps(details, ensure_ascii=False, separators=(",", ":")),
         }
 
@@ -340,7 +342,7 @@ class Export:
     # -- files --------------------------------------------------------------------------------------------------
 
     def _write(self, records: Sequence[dict[str, Any]]) -> None:
-        """A part, under its name only when it is whole and on disk."""
+        """Write a part, which gets its name only when it is complete and on disk."""
         lines = b"".join(orjson.dumps(record) + b"\n" for record in records)
         draft = self._folder / f".{uuid4().hex}.draft"
         try:
@@ -355,7 +357,7 @@ class Export:
                     os.link(draft, self._folder / f"part-{self._parts:012d}.{self._note.format}")
                     break
                 except FileExistsError:
-                    # Somebody else exports to this folder too.
+                    # Another process also exports to this folder.
                     continue
         finally:
             draft.unlink(missing_ok=True)
@@ -374,7 +376,7 @@ class Export:
 
 
 class FirstExport(BackgroundThread):
-    """Exports the whole table in the background, where that has not been done yet; the consumer goes on from there."""
+    """Exports the whole table in the background, if that has not been done yet; the consumer continues from there."""
 
     def __init__(self, export: Export, *, settle: float = 0) -> None:
         super().__init__("support.export")
@@ -420,7 +422,7 @@ def _quoted(text: str) -> str:
 
 
 def _sync(path: Path) -> None:
-    """See to it that a file, or what a folder lists, is on disk."""
+    """Make a file, or the entries of a folder, durable."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -1,4 +1,4 @@
-"""What support takes and gives over HTTP."""
+"""The requests and responses of Support over HTTP."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ class Strict(ApiModel):
 
 class NewTicket(Strict):
     customer_id: Id | None = Field(
-        default=None, description="whose ticket it is; a customer's own, when it is left out", examples=["cust_456"]
+        default=None, description="the ticket's customer; customers may omit it", examples=["cust_456"]
     )
     symptom_text: Said = Field(max_length=10_000, examples=["The pump stops after ten minutes"])
     priority: Priority = Priority.MEDIUM
-    data: Text = Field(default="", description="logs and traces; as large as a request may be (the setting max_body)")
+    data: Text = Field(default="", description="logs and traces, up to the largest request (the setting max_body)")
 
 
 class TicketIds(Strict):
@@ -49,23 +49,25 @@ class TicketIds(Strict):
 class StatusChange(Strict):
     status: Status
     expected: Status | None = Field(
-        default=None, description="the status that the change is based on; 409 if it is another"
+        default=None, description="the status that the change is based on; 409 if the current one differs"
     )
 
 
 class Escalation(Strict):
     reason: Said = Field(max_length=2_000, examples=["Pressure above the safe range"])
     engineer: Id = Field(examples=["eng_7"])
-    expected: Status | None = Field(default=None, description="the status that this is based on; 409 if it is another")
+    expected: Status | None = Field(
+        default=None, description="the status that this is based on; 409 if the current one differs"
+    )
     expected_engineer: Id | None = Field(
         default=None,
-        description="who has the ticket that is handed on, as this is based on it; 409 if it is somebody else",
+        description="the current assignee of a ticket that is reassigned; 409 if it is another person",
         examples=["eng_3"],
     )
 
 
 class Assignment(Strict):
-    assignee: Id | None = Field(description="who works on it; null for nobody", examples=["eng_7"])
+    assignee: Id | None = Field(description="the new assignee; null for none", examples=["eng_7"])
 
 
 class PriorityChange(Strict):
@@ -77,12 +79,12 @@ class NewMessage(Strict):
 
 
 class Data(Strict):
-    data: Text = Field(description="logs and traces; as large as a request may be (the setting max_body)")
+    data: Text = Field(description="logs and traces, up to the largest request (the setting max_body)")
 
 
 def _of_a_client(event_type: str) -> str:
     if event_type in SYSTEM_EVENTS:
-        raise ValueError(f"{event_type} is written by the system, when it happens; choose another word")
+        raise ValueError(f"{event_type} is written by the system itself; choose another event_type")
     return event_type
 
 
@@ -90,8 +92,8 @@ class NewEvent(Strict):
     event_type: Annotated[str, AfterValidator(_of_a_client)] = Field(
         min_length=1,
         max_length=100,
-        pattern=matching(r"^[a-z0-9_.-]+$", "use small letters, digits and _ . - without spaces"),
-        description=f"any word but {', '.join(sorted(SYSTEM_EVENTS))}, which are written with what they tell of",
+        pattern=matching(r"^[a-z0-9_.-]+$", "use lowercase letters, digits and _ . -"),
+        description=f"any word except {', '.join(sorted(SYSTEM_EVENTS))}, which the system itself writes",
         examples=["customer_called"],
     )
     details: JsonObject = Field(default_factory=dict)
@@ -101,8 +103,8 @@ class NewFeedback(Strict):
     operator_id: Id | None = Field(
         default=None,
         examples=["op_9"],
-        description="of a customer: whose help it is about, somebody who worked on the ticket; "
-        "of an operator: her own id, or nothing",
+        description="from customers: the person whose help it is about, who worked on the ticket; "
+        "from operators: their own id, or omitted",
     )
     rating: int = Field(ge=1, le=5)
     was_helpful: bool | None = None
@@ -129,7 +131,7 @@ class TicketView(TypedDict):
     updated_at: datetime | None
     completed_at: datetime | None
     escalated_at: datetime | None
-    escalation_reason: Annotated[str | None, Field(description="for those who help; null for customers")]
+    escalation_reason: Annotated[str | None, Field(description="for staff; null for customers")]
     assigned_to: str | None
     data_size: Annotated[int, Field(description="bytes of logs and traces; /tickets/{ticket_id}/data has them")]
 
@@ -199,11 +201,11 @@ class EventView(EntityView):
     old_status: Status | None
     new_status: Status | None
     details: Shown
-    author: str | None = Field(description="the `sub` of whoever it is by", examples=["op_9"])
+    author: str | None = Field(description="the `sub` of its author", examples=["op_9"])
 
     @classmethod
     def shown(cls, event: Event, *, for_customer: bool) -> EventView | None:
-        """An event as somebody may see it: customers see neither notes, nor why something was escalated."""
+        """An event as a caller may see it: customers see neither notes nor reasons of escalations."""
         if not for_customer:
             return cls.of(event)
         if event.event_type in INTERNAL_EVENTS:
@@ -218,7 +220,7 @@ class MessageView(ApiModel):
     ticket_id: str
     event_type: str = Field(examples=["staff_message"])
     timestamp: datetime
-    author: str | None = Field(description="the `sub` of whoever wrote it", examples=["op_9"])
+    author: str | None = Field(description="the `sub` of its author", examples=["op_9"])
     text: str
 
     @classmethod
@@ -242,10 +244,12 @@ class FeedbackView(EntityView):
     feedback_id: str
     ticket_id: str
     given_by: str
-    about: str | None = Field(description="whose help a customer rated; null for feedback of an operator")
-    operator_id: str = Field(description="the operator whom it is about, or who gave it")
+    about: str | None = Field(description="the person whose help a customer rated; null for feedback by an operator")
+    operator_id: str = Field(description="the operator that it is about, or who gave it")
     submitted_at: datetime
-    submitted_by: str | None = Field(description="the `sub` of whoever sent it, which may be a program that asked")
+    submitted_by: str | None = Field(
+        description="the `sub` of the sender, which may be a program that asked the customer"
+    )
     rating: int
     was_helpful: bool | None
     comment: str | None
@@ -260,7 +264,7 @@ class FeedbackPage(ApiModel):
 class OperatorFeedback(ApiModel):
     ticket_id: str
     given_by: str
-    about: str | None = Field(description="the operator, where a customer gave it; null where the operator did")
+    about: str | None = Field(description="the operator, if a customer gave it; null if the operator did")
     rating: int
     was_helpful: bool | None
 
@@ -285,7 +289,7 @@ class CaseView(ApiModel):
     def of(
         cls, case: Case, feedback: Iterable[Feedback], unreadable: Iterable[Unreadable], *, for_customer: bool
     ) -> CaseView:
-        """With so much of its feedback."""
+        """With the given part of its feedback."""
         events = (EventView.shown(event, for_customer=for_customer) for event in case.events)
         return cls(
             ticket=ticket_view(case.ticket, for_customer=for_customer),
@@ -309,38 +313,38 @@ class PriorityView(EntityView):
 
 
 class TrendView(EntityView):
-    start: datetime = Field(description="when the hour or the day begins; days are those of UTC")
+    start: datetime = Field(description="start of the hour or the day; days are in UTC")
     opened: int
     resolved: int
-    average_resolution_seconds: float | None = Field(description="of those that were resolved in it")
+    average_resolution_seconds: float | None = Field(description="of tickets resolved in it")
     ratings: int
     average_rating: float | None
 
 
 class Trends(ApiModel):
-    hours: list[TrendView] = Field(description="in their order, this one last")
-    days: list[TrendView] = Field(description="in their order, today last")
+    hours: list[TrendView] = Field(description="oldest first, the current hour last")
+    days: list[TrendView] = Field(description="oldest first, today last")
 
 
 class OperatorView(EntityView):
     operator_id: str
     resolved: int = Field(description="tickets that this operator made READY, and that still are")
     average_resolution_seconds: float | None
-    ratings: int = Field(description="of customers, on this operator's help")
+    ratings: int = Field(description="by customers, on this operator's help")
     average_rating: float | None
 
 
 class Operators(ApiModel):
-    operators: list[OperatorView] = Field(description="those who resolved most first")
+    operators: list[OperatorView] = Field(description="most resolved tickets first")
 
 
 class Metrics(EntityView):
     tickets_by_status: dict[Status, int]
     average_resolution_seconds: float | None
     resolved: int
-    average_rating: float | None = Field(description="of customers, on the help that they got")
+    average_rating: float | None = Field(description="by customers, on the help that they got")
     ratings: int
-    average_operator_rating: float | None = Field(description="of operators, on the help that tickets got")
+    average_operator_rating: float | None = Field(description="by operators, on the help that tickets got")
     operator_ratings: int
     by_priority: dict[Priority, PriorityView]
 
@@ -353,7 +357,7 @@ class Metrics(EntityView):
 
 class JobView(EntityView):
     running: bool
-    done: int = Field(description="how much is done")
-    total: int | None = Field(description="of how much, as far as that is known")
+    done: int = Field(description="how much has been done")
+    total: int | None = Field(description="of how much, if known")
     outcome: str | None = Field(description="the result, once it has ended")
     failed: str | None = Field(description="the error that it ended with")

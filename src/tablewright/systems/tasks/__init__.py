@@ -1,1 +1,1 @@
-"""Tasks: what a team has to do, who does it, and how far it is (``tasks_system``)."""
+"""Tasks: what a team has to do, who does it, and its status (``tasks_system``)."""

@@ -38,14 +38,14 @@ additions_router = SystemRouter("tasks", tags=["comments and attachments"])
 
 Service = Annotated[Tasks, Depends(service_of)]
 Member = Annotated[Caller, allow(MEMBERS, ADMINS)]
-# Of one's own: what one added.
+# For callers' own attachments.
 Author = Annotated[Caller, allow(MEMBERS.own, ADMINS)]
 
 _TASK_ID = "7c2f0f0e-2d0e-4c5b-9a51-0f6d2c3b8f11"
 _ID = "9b1c7a52d7d94f5a8c4a0b8f6c0f4d1e"
-# As much as a request may have by default, in base64.
+# What fits into a request by default, in base64.
 MAX_CONTENT = 700_000
-# No path, and nothing that ends a line or controls something else.
+# No path separators, line breaks or other control characters.
 _NOT_IN_NAME = r"\x00-\x1f\x7f-\x9f/\\\u2028\u2029"
 _NAME = matching(
     rf"^[^{_NOT_IN_NAME}]*[^\s{_NOT_IN_NAME}][^{_NOT_IN_NAME}]*$",
@@ -58,7 +58,7 @@ _TYPE = matching(
 TaskId = Annotated[str, Path(alias="taskId", min_length=1, max_length=64, examples=[_TASK_ID])]
 AttachmentId = Annotated[str, Path(alias="attachmentId", min_length=1, max_length=64, examples=[_ID])]
 When = Annotated[str, Field(description="ISO 8601, UTC, with milliseconds", examples=["2026-01-01T09:00:00.000Z"])]
-_More = Annotated[str | None, Field(description="for the next page; null when there are no more")]
+_More = Annotated[str | None, Field(description="for the next page; null on the last one")]
 
 
 class Strict(ApiModel):
@@ -83,7 +83,7 @@ class NewAttachment(Strict):
 
 
 class CommentView(TypedDict):
-    """What somebody said about a task."""
+    """A comment on a task."""
 
     commentId: Annotated[str, Field(examples=[_ID])]
     taskId: Annotated[str, Field(examples=[_TASK_ID])]
@@ -93,7 +93,7 @@ class CommentView(TypedDict):
 
 
 class AttachmentView(TypedDict):
-    """A file of a task."""
+    """A file that is attached to a task."""
 
     attachmentId: Annotated[str, Field(examples=[_ID])]
     taskId: Annotated[str, Field(examples=[_TASK_ID])]
@@ -105,7 +105,7 @@ class AttachmentView(TypedDict):
 
 
 class AttachmentWithContent(AttachmentView):
-    """A file of a task, with what is in it."""
+    """A file that is attached to a task, with its content."""
 
     content: Annotated[str, Field(description="base64", examples=["aGVsbG8="])]
 
@@ -126,7 +126,7 @@ class AttachmentPage(TypedDict):
 async def add_comment(
     task_id: TaskId, body: NewComment, tasks: Service, caller: Member, idempotency_key: IdempotencyKey = None
 ) -> CommentView:
-    """Say something about a task."""
+    """Add a comment to a task."""
     responder = Responder(_comment, caller.user_id, idempotency_key)
     return await tasks.additions.add_comment(task_id, body.text, responder, caller=caller)
 
@@ -135,7 +135,7 @@ async def add_comment(
 async def list_comments(
     task_id: TaskId, tasks: Service, _: Member, limit: Limit = 25, cursor: Cursor = None
 ) -> CommentPage:
-    """The comments of a task, newest first."""
+    """The comments on a task, newest first."""
     page = await tasks.additions.comments(task_id, limit=limit, cursor=cursor)
     return {"comments": [_comment(each) for each in page.items], **page_end(page)}
 
@@ -144,7 +144,7 @@ async def list_comments(
 async def attach(
     task_id: TaskId, body: NewAttachment, tasks: Service, caller: Member, idempotency_key: IdempotencyKey = None
 ) -> AttachmentView:
-    """Add a file to a task."""
+    """Attach a file to a task."""
     responder = Responder(_attachment, caller.user_id, idempotency_key)
     return await tasks.additions.attach(task_id, body.name, body.content_type, body.content, responder, caller=caller)
 
@@ -172,7 +172,7 @@ async def get_attachment(
 async def detach(
     task_id: TaskId, attachment_id: AttachmentId, tasks: Service, caller: Author, changing: Changing
 ) -> None:
-    """Take an attachment away. For whoever added it, and for Admins."""
+    """Delete an attachment. For the user who added it, and for Admins."""
     await tasks.additions.detach(task_id, attachment_id, caller=caller, seen=changing.seen)
 
 
@@ -199,5 +199,5 @@ def _attachment(attachment: Attachment) -> AttachmentView:
 
 
 def _time(value: datetime | None) -> str:
-    # None where another program wrote no time.
+    # None if another program wrote no time.
     return "" if value is None else value.isoformat(timespec="milliseconds").replace("+00:00", "Z")

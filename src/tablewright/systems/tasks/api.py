@@ -48,16 +48,16 @@ Service = Annotated[Tasks, Depends(service_of)]
 
 Admin = Annotated[Caller, allow(ADMINS)]
 Member = Annotated[Caller, allow(MEMBERS, ADMINS)]
-# Of one's own: tasks that are assigned to one, one's profile.
+# For callers' own resources: tasks that are assigned to them, and their profile.
 Concerned = Annotated[Caller, allow(MEMBERS.own, ADMINS)]
 
 _TASK_ID = "7c2f0f0e-2d0e-4c5b-9a51-0f6d2c3b8f11"
-# What ends a line, or controls something else; and a line in which something can be seen.
+# Line breaks and other control characters; a ``_LINE`` has at least one visible character.
 _CONTROLS = r"\x00-\x1f\x7f-\x9f\u2028\u2029"
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _USER_ID = matching(
     r"^[^\s\x00-\x20\x7f-\x9f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff/]+$",
-    "use the id of a user as it is in tokens: no spaces, no / and nothing that cannot be seen",
+    "use the user id exactly as in tokens, without spaces, / or invisible characters",
 )
 _LINE = matching(
     rf"^[^{_CONTROLS}]*[^\s{_CONTROLS}][^{_CONTROLS}]*$", "write one line that is not blank, without control characters"
@@ -66,7 +66,7 @@ _LINE = matching(
 
 def _written_day(value: Any) -> Any:
     if not isinstance(value, str) or _DAY.fullmatch(value) is None:
-        raise ValueError("a day is written as 2026-01-31")
+        raise ValueError("write a date such as 2026-01-31")
     return date.fromisoformat(value)
 
 
@@ -84,9 +84,9 @@ Groups = Annotated[
     AfterValidator(each_once),
 ]
 When = Annotated[str, Field(description="ISO 8601, UTC, with milliseconds", examples=["2026-01-01T09:00:00.000Z"])]
-# As it is written: pydantic would take a number of days or seconds for a date as well.
+# In this format only: pydantic would also accept a number of days or seconds as a date.
 _Day = Annotated[date, BeforeValidator(_written_day)]
-Due = Annotated[_Day | None, Field(description="by which day it is to be done", examples=["2026-01-31"])]
+Due = Annotated[_Day | None, Field(description="due date", examples=["2026-01-31"])]
 
 
 class Strict(ApiModel):
@@ -101,7 +101,7 @@ class NewTask(Strict):
 
 
 class Changes(Strict):
-    """What is not given stays as it is."""
+    """Omitted fields stay unchanged."""
 
     @model_validator(mode="after")
     def _says_something(self) -> Changes:
@@ -110,7 +110,7 @@ class Changes(Strict):
         return self
 
     def given(self) -> dict[str, Any]:
-        """What is to be changed; null means nothing, but for what can be taken away by it."""
+        """The values to change; null is ignored, except for fields that it removes."""
         return self.model_dump(exclude_none=True)
 
 
@@ -131,7 +131,9 @@ class StatusChange(Strict):
     model_config = ConfigDict(json_schema_extra={"examples": [{"status": "IN_PROGRESS"}]})
 
     status: Status
-    expected: Status | None = Field(None, description="the status that the change is based on; 409 if it is another")
+    expected: Status | None = Field(
+        None, description="the status that the change is based on; 409 if the current one differs"
+    )
 
 
 class NewAssignment(Strict):
@@ -173,7 +175,7 @@ class TaskView(TypedDict):
     description: str
     status: Status
     priority: Priority
-    due: Annotated[str | None, Field(description="by which day it is to be done", examples=["2026-01-31"])]
+    due: Annotated[str | None, Field(description="due date", examples=["2026-01-31"])]
     createdBy: Annotated[str, Field(examples=["u-456"])]
     createdAt: When
     updatedBy: Annotated[str, Field(examples=["u-456"])]
@@ -181,13 +183,13 @@ class TaskView(TypedDict):
 
 
 class ListedTaskView(TaskView):
-    """A task as one of a list, with `assignees`."""
+    """A task in a list that was requested with `assignees`."""
 
-    assignedTo: Annotated[list[str], Field(description=f"the first {MOST_LISTED} users who have it")]
+    assignedTo: Annotated[list[str], Field(description=f"the first {MOST_LISTED} assignees")]
 
 
 class AssignmentView(TypedDict):
-    """That a task is assigned to a user."""
+    """The assignment of a task to a user."""
 
     taskId: Annotated[str, Field(examples=[_TASK_ID])]
     userId: Annotated[str, Field(examples=["u-789"])]
@@ -203,7 +205,7 @@ class FullTaskView(TaskView):
 
 
 class AssignedTaskView(TaskView):
-    """A task as one of somebody's."""
+    """A task in a user's list, with its assignment."""
 
     assignedBy: Annotated[str, Field(examples=["u-456"])]
     assignedAt: When
@@ -220,7 +222,7 @@ class UserView(TypedDict):
     updatedAt: When
 
 
-_More = Annotated[str | None, Field(description="for the next page; null when there are no more")]
+_More = Annotated[str | None, Field(description="for the next page; null on the last one")]
 
 
 class TaskPage(TypedDict):
@@ -252,22 +254,24 @@ class UserPage(TypedDict):
 
 @tasks_router.post("/tasks", status_code=201, responses=documented(409))
 async def create_task(body: NewTask, tasks: Service, admin: Admin, idempotency_key: IdempotencyKey = None) -> TaskView:
-    """Create a task. Admins only. Its status is OPEN, and it is assigned to nobody."""
+    """Create a task with status OPEN, assigned to nobody. Admins only."""
     responder = Responder(_task, admin.user_id, idempotency_key)
     return await tasks.create(body.title, body.description, body.priority, responder, admin=admin, due=body.due)
 
 
 @tasks_router.get("/tasks", responses=documented(400))
 async def list_tasks(
-    status: Annotated[Status, Query(description="the status to look for")],
+    status: Annotated[Status, Query(description="only tasks with this status")],
     tasks: Service,
     _: Member,
-    newest_first: Annotated[bool, Query(alias="newestFirst", description="newest first, not oldest")] = False,
-    assignees: Annotated[bool, Query(description="with the users who have each of them")] = False,
+    newest_first: Annotated[
+        bool, Query(alias="newestFirst", description="newest first instead of oldest first")
+    ] = False,
+    assignees: Annotated[bool, Query(description="include the assignees of each task")] = False,
     limit: Limit = 25,
     cursor: Cursor = None,
 ) -> TaskPage:
-    """The tasks of a status, in the order of their creation."""
+    """The tasks with a status, by creation time."""
     page = await tasks.by_status(status, newest_first=newest_first, limit=limit, cursor=cursor)
     found: list[ListedTaskView | TaskView] = [_task(task) for task in page.items]
     if assignees:
@@ -295,7 +299,7 @@ async def get_full_task(task_id: TaskId, tasks: Service, _: Member, reading: Rea
 async def change_task(task_id: TaskId, body: TaskChanges, tasks: Service, admin: Admin, changing: Changing) -> TaskView:
     """Change a task that is not CLOSED: its title, description, priority or due date. Admins only.
 
-    `"due": null` takes the date away.
+    `"due": null` removes the date.
     """
     changes = [attr(getattr(Task, name)).set(value) for name, value in body.given().items()]
     return _task(changing.of(await tasks.change(task_id, changes, admin=admin, seen=changing.seen)))
@@ -312,9 +316,9 @@ async def change_status(
     | OPEN | IN_PROGRESS, CLOSED |
     | IN_PROGRESS | COMPLETED, OPEN, CLOSED |
     | COMPLETED | CLOSED, IN_PROGRESS |
-    | CLOSED | nothing |
+    | CLOSED | none |
 
-    409 if it cannot follow, if it is not the `expected` one, or if somebody else changed the status at the same time.
+    409 if the transition is not allowed, or if the status is not the `expected` one or was changed concurrently.
     """
     task = await tasks.change_status(task_id, body.status, caller=caller, expected=body.expected, seen=changing.seen)
     return _task(changing.of(task))
@@ -322,7 +326,7 @@ async def change_status(
 
 @tasks_router.get("/tasks/{taskId}/audit", responses=documented(400, 404))
 async def audit(task_id: TaskId, tasks: Service, _: Admin, limit: Limit = 50, cursor: Cursor = None) -> AuditPage:
-    """Who changed what of a task and its assignments, when and by which call, newest first. Admins only."""
+    """The audit of a task and its assignments, newest first: who changed what, when and how. Admins only."""
     return await tasks.audit(task_id, limit=limit, cursor=cursor)
 
 
@@ -333,10 +337,10 @@ async def audit(task_id: TaskId, tasks: Service, _: Admin, limit: Limit = 50, cu
 async def assign_task(
     task_id: TaskId, body: NewAssignment, tasks: Service, admin: Admin, idempotency_key: IdempotencyKey = None
 ) -> AssignmentView:
-    """Assign a task to an active user, who gets mail about it. Admins only.
+    """Assign a task to an active user, who is notified by mail. Admins only.
 
-    404 without the task, 400 if there is no such user or a deactivated one, 409 if the user has the task already, or
-    if it is CLOSED.
+    404 if the task does not exist, 400 if the user does not exist or is deactivated, 409 if the task is already
+    assigned to the user, or is CLOSED.
     """
     responder = Responder(_assignment, admin.user_id, idempotency_key)
     return await tasks.assign(task_id, body.user_id, responder, admin=admin)
@@ -377,9 +381,9 @@ async def list_my_tasks(tasks: Service, caller: Member, limit: Limit = 25, curso
 
 @users_router.post("/users", status_code=201, responses=documented(409))
 async def create_user(body: NewUser, tasks: Service, admin: Admin, idempotency_key: IdempotencyKey = None) -> UserView:
-    """Create a user, who gets mail with a link to the applications, unless they have got it already. Admins only.
+    """Create a user, who gets mail with a link to the applications, unless they already got it. Admins only.
 
-    What a user may do needs a group in the token and in the profile: taking it away here takes effect at once.
+    A group counts only if both the token and the profile have it, so removing it here takes effect at once.
     """
     responder = Responder(_user, admin.user_id, idempotency_key)
     groups, language = frozenset(body.groups), body.language
@@ -390,11 +394,11 @@ async def create_user(body: NewUser, tasks: Service, admin: Admin, idempotency_k
 async def list_users(
     tasks: Service,
     _: Admin,
-    status: Annotated[UserStatus, Query(description="the status to look for")] = UserStatus.ACTIVE,
+    status: Annotated[UserStatus, Query(description="only users with this status")] = UserStatus.ACTIVE,
     limit: Limit = 25,
     cursor: Cursor = None,
 ) -> UserPage:
-    """The users, by their ids. Admins only."""
+    """The users with a status, ordered by id. Admins only."""
     page = await tasks.users(status, limit=limit, cursor=cursor)
     found = [_user(user) for user in page.items]
     return {"users": found, **page_end(page)}
@@ -408,13 +412,13 @@ async def get_user(user_id: UserId, tasks: Service, caller: Concerned, reading: 
 
 @users_router.get("/users/{userId}/audit", responses=documented(400, 404))
 async def user_audit(user_id: UserId, tasks: Service, _: Admin, limit: Limit = 50, cursor: Cursor = None) -> AuditPage:
-    """Who changed what of a user, when and by which call, newest first. Admins only."""
+    """The audit of a user, newest first: who changed what, when and how. Admins only."""
     return await tasks.user_audit(user_id, limit=limit, cursor=cursor)
 
 
 @users_router.patch("/users/{userId}", responses=documented(404, 409))
 async def change_user(user_id: UserId, body: UserChanges, tasks: Service, admin: Admin, changing: Changing) -> UserView:
-    """Change the address or the groups of a user. Admins only; nobody leaves the admins, or takes the last one away."""
+    """Change the address or the groups of a user. Admins only; they cannot demote themselves, or the last admin."""
     changes = []
     if body.email is not None:
         changes.append(attr(User.email).set(body.email))
@@ -428,9 +432,9 @@ async def change_user(user_id: UserId, body: UserChanges, tasks: Service, admin:
 async def deactivate_user(
     user_id: UserId, tasks: Service, admin: Admin, changing: Changing, idempotency_key: IdempotencyKey = None
 ) -> UserView:
-    """Deactivate a user, whose tokens are refused from now on, and who gets no more tasks and no more mail.
+    """Deactivate a user: their tokens are refused from now on, and they get no more tasks or mail.
 
-    Admins only; not themselves, and not the last one. Tasks that are assigned to the user stay so.
+    Admins only; they cannot deactivate themselves, or the last admin. Tasks that are assigned to the user stay so.
     """
     changes = [attr(User.user_status).set(UserStatus.DEACTIVATED)]
     responder = Responder(_user, admin.user_id, idempotency_key)
@@ -449,7 +453,7 @@ async def reactivate_user(
 
 @maintenance_router.get("/unreadable")
 async def unreadable(tasks: Service, _: Admin) -> UnreadableList:
-    """Items that could not be read since this process started, the latest first: which, what is wrong, how often."""
+    """Items that could not be read since this process started, the latest first: their keys, reasons and counts."""
     return UnreadableList.of(tasks.unreadable_log)
 
 
@@ -492,7 +496,7 @@ def _task(task: Task) -> TaskView:
         "createdBy": task.created_by,
         "createdAt": created,
         "updatedBy": task.updated_by,
-        # To tell that a time is the same takes a tenth of writing it once more.
+        # Comparing two times takes a tenth of the time of formatting one.
         "updatedAt": created if task.updated_at == task.created_at else _time(task.updated_at),
     }
 
@@ -522,5 +526,5 @@ def _user(user: User) -> UserView:
 
 
 def _time(value: datetime | None) -> str:
-    # None where another program wrote no time.
+    # None if another program wrote no time.
     return "" if value is None else value.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,4 +1,4 @@
-"""Demo data: what a team of three has to do, in every status."""
+"""Demo data: the tasks of a team of three, in every status."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _STATUSES = (Status.OPEN, Status.IN_PROGRESS, Status.COMPLETED, Status.CLOSED)
 
 @dataclass(frozen=True)
 class _ToDo:
-    """A task, who does it, and in how many days it is due."""
+    """A task, its assignees, and in how many days it is due."""
 
     title: str
     text: str
@@ -30,7 +30,7 @@ class _ToDo:
     assignees: tuple[str, ...] = ()
     status: Status = Status.OPEN
     days: int = 7
-    # Who said what.
+    # The comments: author and text.
     said: tuple[tuple[str, str], ...] = ()
 
 
@@ -50,17 +50,15 @@ _TASKS = (
     _ToDo("Deploy the new release", "On Thursday, after the backup.", Priority.MEDIUM, ("grace", "linus"), days=4),
     _ToDo("Write the release notes", "What changed for users, in plain words.", Priority.LOW, days=12),
     _ToDo(
-        "Renew the certificate of the shop",
-        "It ends this month.",
+        "Renew the shop's certificate",
+        "It expires this month.",
         Priority.HIGH,
         ("linus",),
         days=2,
         said=(("linus", "The order is placed."),),
     ),
     _ToDo("Try a restore from last night's backup", "Into a table of its own, and compare.", Priority.MEDIUM, days=6),
-    _ToDo(
-        "Answer the questions of the auditors", "The list is attached to their mail.", Priority.LOW, ("ada",), days=20
-    ),
+    _ToDo("Answer the auditors' questions", "The list is attached to their mail.", Priority.LOW, ("ada",), days=20),
     _ToDo(
         "Find out why the nightly report is late",
         "It came at nine instead of six, three times this week.",
@@ -85,15 +83,13 @@ _TASKS = (
         Status.COMPLETED,
         0,
     ),
-    _ToDo(
-        "Texts in Italian for the start page", "With Giulia from sales.", Priority.LOW, ("grace",), Status.COMPLETED, 3
-    ),
+    _ToDo("Italian texts for the start page", "With Giulia from sales.", Priority.LOW, ("grace",), Status.COMPLETED, 3),
     _ToDo("Sign-in for new members", "Invitations by mail.", Priority.MEDIUM, ("grace", "linus"), Status.CLOSED, 0),
 )
 
 
 async def fill(runtime: Runtime, tasks: Tasks, users: Sequence[DemoUser], on_progress: OnProgress) -> None:
-    """What is there already, after a fill that was cut short, stays as it is."""
+    """Fill in the demo data; what an interrupted fill has left stays unchanged."""
     callers = {
         user.user_id: Caller(user.user_id, user.email, frozenset(role.name for role in user.roles)) for user in users
     }

@@ -1,4 +1,4 @@
-"""What follows from changes of tasks: events, and mail because of them.
+"""Events derived from changes of tasks, and mail about the events.
 
 TaskManagement's stream ──▶ tasks.events ──▶ events ──▶ tasks.mail ──▶ assignees, and the task's creator
 
@@ -6,8 +6,8 @@ TaskCreated         taskId, createdBy, title, priority
 TaskAssigned        taskId, userId, assignedBy
 TaskStatusUpdated   taskId, oldStatus, newStatus, updatedBy
 
-A change of an item that cannot be read becomes a dead letter. So is an event whose mail needs such an item,
-once everybody else has got theirs; when it is handled again, after the item was repaired, the others get nothing twice.
+A change of an unreadable item becomes a dead letter. So does an event whose mail needs such an item, after all other
+recipients got theirs; when it is handled again, after the item was repaired, nobody gets mail twice.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from tablewright.systems.unreadable_log import UnreadableLog
 
 SOURCE = "tasks"
 _MAILED = ("TaskAssigned", "TaskStatusUpdated")
-# A checkpoint is written after at most so many events that mail is sent about; each message may take seconds.
+# The most mailed events between two checkpoints, as each message may take seconds.
 _EVENTS_PER_CHECKPOINT = 10
 
 
@@ -49,7 +49,7 @@ def consumers(runtime: Runtime, unreadable_log: UnreadableLog | None = None) -> 
             mailer.send_all(event, messages_about(reader, event, runtime.app_url), effects)
 
     return [
-        # Half of what a transaction takes: each change gives one event at most.
+        # Half of what a transaction can hold: each change yields at most one event.
         ConsumerSpec(
             "tasks.events", task_management, publish, batch_size=50, change_filter=entity_filter(Task, Assignment)
         ),
@@ -65,7 +65,7 @@ def consumers(runtime: Runtime, unreadable_log: UnreadableLog | None = None) -> 
 
 
 def events_of(change: AnyChange) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The events that follow from a change."""
+    """The events derived from a change."""
     if not isinstance(change, Change):
         return
     before, after = change.before, change.after
@@ -83,9 +83,9 @@ def events_of(change: AnyChange) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def messages_about(reader: TolerantReader, event: Event, app_url: str | None = None) -> Iterator[Message]:
-    """The messages about an event, to active users only and to nobody twice; ``app_url`` is where links lead.
+    """The messages about an event, one for each active user; ``app_url`` is the base of links.
 
-    Unreadable, after all messages that can be made, if there might be others.
+    Unreadable, after all messages that can be created, if there might be others.
     """
     detail = event.detail
     if event.type == "TaskAssigned":
@@ -110,7 +110,7 @@ def messages_about(reader: TolerantReader, event: Event, app_url: str | None = N
 
 
 def _active(reader: TolerantReader, user_ids: Iterable[str]) -> tuple[list[User], list[Unreadable]]:
-    """Those who are active, and the errors of those who cannot be read."""
+    """The active users, and the errors of those who cannot be read."""
     found = reader.each([User.by_id(user_id) for user_id in dict.fromkeys(user_ids)], consistent=True)
     active = [user for user in found if isinstance(user, User) and user.user_status is UserStatus.ACTIVE]
     return active, [error for error in found if isinstance(error, Unreadable)]

@@ -1,4 +1,4 @@
-"""What mail about tasks says: plain text, what happened in the first line."""
+"""The texts of mail about tasks: plain text, with what happened in the first line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tablewright.runtime import Message
 from tablewright.systems.tasks.model import Status, Task, User
 
 _HAPPENED = {
-    Status.OPEN: ("Open again", "A task was put back, and waits for somebody to start it"),
+    Status.OPEN: ("Open again", "A task is open again, and ready to be started"),
     Status.IN_PROGRESS: ("In progress", "A task is in progress"),
     Status.COMPLETED: ("Completed", "A task is completed"),
     Status.CLOSED: ("Closed", "A task is closed"),
@@ -16,7 +16,7 @@ _HAPPENED = {
 
 
 def assigned(task: Task, recipient: User, assigned_by: str, app_url: str | None = None) -> Message:
-    """To a new assignee; with a link to the task, where there are screens."""
+    """To a new assignee, with a link to the task if there are screens."""
     text = f"""\
 A task was assigned to you: {task.title}
 
@@ -33,7 +33,7 @@ Assigned by:  {_who(assigned_by, recipient)}
 def status_changed(
     task: Task, recipient: User, before: str, after: str, updated_by: str, app_url: str | None = None
 ) -> Message:
-    """To everybody who has to do with a task."""
+    """To the creator and the assignees of a task."""
     subject, happened = _HAPPENED[Status(after)]
     text = f"""\
 {happened}: {task.title}

@@ -1,19 +1,19 @@
-"""Tasks: what a team has to do, who does it, and how far it is.
+"""Tasks: what a team has to do, who does it, and its status.
 
-One table, ``TaskManagement``: tasks, assignments and users; and what people add to a task.
+One table, ``TaskManagement``: tasks, assignments and users; comments and attachments.
 
     PK                          SK                               entity
     TASK#<taskId>               METADATA                         TASK
     TASK#<taskId>               ASSIGNMENT#<userId>              ASSIGNMENT   one query reads a task with them
     USER#<userId>               PROFILE                          USER
-    COMMENTS#<taskId>           COMMENT#<time>#<commentId>       COMMENT      not with the task: there may be many
+    COMMENTS#<taskId>           COMMENT#<time>#<commentId>       COMMENT      read separately: there may be many
     ATTACHMENTS#<taskId>        ATTACHMENT#<attachmentId>        ATTACHMENT
-    ATTACHMENT#<attachmentId>   CONTENT                          CONTENT      read alone, when it is asked for
+    ATTACHMENT#<attachmentId>   CONTENT                          CONTENT      read only on request
 
-``GSI1-UserTasksIndex`` has the tasks of a user, ``GSI2-TaskStatusIndex`` the tasks of a status in the order of their
-creation. Users are listed from the second index as well, by their own status.
+``GSI1-UserTasksIndex`` has the tasks of a user, ``GSI2-TaskStatusIndex`` the tasks with a status, by creation time. The
+second index also lists users, by their own status.
 
-Events follow from the stream: there is one exactly if its write was committed.
+Events are derived from the stream: an event exists if and only if its write was committed.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Status(StrEnum):
     CLOSED = "CLOSED"
 
 
-# From each status, those that may follow. Work can be put back and taken up again; what is closed stays closed.
+# The allowed transitions. Work can be put back and resumed; a closed task stays closed.
 FOLLOWING: dict[Status, tuple[Status, ...]] = {
     Status.OPEN: (Status.IN_PROGRESS, Status.CLOSED),
     Status.IN_PROGRESS: (Status.COMPLETED, Status.OPEN, Status.CLOSED),
@@ -105,7 +105,7 @@ class UserStatus(StrEnum):
 
 
 class Group(StrEnum):
-    """As the user pool names them; the roles of ``runtime.identity``."""
+    """The names of the groups in the user pool; the roles of ``runtime.identity``."""
 
     ADMINS = "Admins"
     MEMBERS = "Members"
@@ -119,16 +119,16 @@ class Task(Entity, table=task_management, naming=pascal_case, type_name="TASK"):
     description: str
     status: Status = Status.OPEN
     priority: Priority
-    # The day by which it is to be done.
+    # The due date.
     due: date | None = None
-    # The id of the admin who created it, and of the last who changed it.
+    # The ids of the admin who created it, and of the user who last changed it.
     created_by: Annotated[str, Personal("reference")]
     updated_by: Annotated[str, Personal("reference")]
     created_at: Annotated[KeyMillis | None, Stamp("created")] = None
     updated_at: Annotated[EpochMillis | None, Stamp("updated")] = None
 
-    # A partition bears 1,000 writes a second, and a team's tasks change a few times a second (see ``traffic``). Should
-    # that be too little one day: sharded("STATUS#{status}", 8), and reads merge the shards again.
+    # A partition supports 1,000 writes per second, and a team's tasks change a few times per second (see ``traffic``).
+    # If that is no longer enough: sharded("STATUS#{status}", 8), and reads merge the shards.
     keys = Keys(
         PK="TASK#{task_id}",
         SK="METADATA",
@@ -142,15 +142,15 @@ class Task(Entity, table=task_management, naming=pascal_case, type_name="TASK"):
 
     @Query("GSI2-TaskStatusIndex", expected=25)
     def by_status(self, status: Status, *, since: datetime | None = None, until: datetime | None = None) -> None:
-        """The tasks of a status, oldest first."""
+        """The tasks with a status, oldest first."""
 
     @Query("GSI2-TaskStatusIndex", newest_first=True, expected=25)
     def newest_by_status(self, status: Status, *, since: datetime | None = None, until: datetime | None = None) -> None:
-        """The tasks of a status, newest first."""
+        """The tasks with a status, newest first."""
 
 
 class Assignment(Entity, table=task_management, naming=pascal_case, type_name="ASSIGNMENT"):
-    """That somebody is to do a task."""
+    """The assignment of a task to a user."""
 
     task_id: str
     assigned_to: Annotated[str, Personal("subject")]
@@ -166,7 +166,7 @@ class Assignment(Entity, table=task_management, naming=pascal_case, type_name="A
 
     @Get(consistent=True)
     def by_id(self, task_id: str, assigned_to: str) -> None:
-        """The assignment of a task to somebody."""
+        """The assignment of a task to a user."""
 
     @Query(expected=5)
     def of_task(self, task_id: str) -> None:
@@ -178,7 +178,7 @@ class Assignment(Entity, table=task_management, naming=pascal_case, type_name="A
 
 
 class User(Entity, table=task_management, naming=pascal_case, type_name="USER"):
-    """Somebody who works here; the id is the ``sub`` of their tokens."""
+    """A user; the id is the ``sub`` of their tokens."""
 
     user_id: Annotated[str, Personal("subject")]
     email: Annotated[str, Personal()]
@@ -200,11 +200,11 @@ class User(Entity, table=task_management, naming=pascal_case, type_name="USER"):
 
     @Query("GSI2-TaskStatusIndex", expected=50)
     def by_status(self, user_status: UserStatus) -> None:
-        """The users of a status."""
+        """The users with a status."""
 
 
 class Comment(Entity, table=task_management, naming=pascal_case, type_name="COMMENT"):
-    """What somebody said about a task."""
+    """A comment on a task."""
 
     task_id: str
     comment_id: str
@@ -216,15 +216,15 @@ class Comment(Entity, table=task_management, naming=pascal_case, type_name="COMM
 
     @Get(many=True)
     def by_id(self, task_id: str, created_at: datetime, comment_id: str) -> None:
-        """A comment of a task."""
+        """A comment on a task."""
 
     @Query(newest_first=True, expected=10)
     def newest_of_task(self, task_id: str) -> None:
-        """The comments of a task, newest first."""
+        """The comments on a task, newest first."""
 
 
 class Attachment(Entity, table=task_management, naming=pascal_case, type_name="ATTACHMENT"):
-    """A file that somebody added to a task."""
+    """A file that is attached to a task."""
 
     task_id: str
     attachment_id: str
@@ -246,7 +246,7 @@ class Attachment(Entity, table=task_management, naming=pascal_case, type_name="A
 
 
 class AttachmentContent(Entity, table=task_management, naming=pascal_case, type_name="CONTENT"):
-    """What is in an attachment; a blob, once it is large."""
+    """The content of an attachment; stored as a blob if it is large."""
 
     attachment_id: str
     content: Annotated[bytes, Large()]
@@ -275,7 +275,7 @@ _EVENTS: tuple[tuple[str, type[Entity], Literal["INSERT", "MODIFY"]], ...] = (
     ("TaskAssigned", Assignment, "INSERT"),
 )
 
-# What a search finds.
+# The entities that a search finds.
 _FOUND: tuple[tuple[str, type[Entity]], ...] = (("task", Task), ("comment", Comment), ("person", User))
 
 design = Design(
@@ -301,7 +301,7 @@ design = Design(
         ),
         Write("assign", ItemWrite(Assignment, "create"), AUDITED, checks=[Task, User]),
         Write("unassign", ItemWrite(Assignment, "delete"), AUDITED),
-        # The task is read with its assignments, by one query; its creator and those who have it are notified.
+        # The task is read with its assignments, by one query; its creator and assignees are notified.
         Write(
             "add comment",
             ItemWrite(Comment, "create"),
@@ -319,7 +319,7 @@ design = Design(
             AUDITED,
             reads=[Attachment.by_id],
         ),
-        # With mail that invites them.
+        # With an invitation by mail.
         Write(
             "create user",
             ItemWrite(User, "create"),
@@ -365,7 +365,7 @@ design = Design(
             Reaction(name, entity, events=frozenset([event]), consumer="events", write="publish event")
             for name, entity, event in _EVENTS
         ),
-        # Mail follows from events, in the order of their stream.
+        # Mail is sent for events, in stream order.
         Reaction(
             "mail about an event",
             Event,

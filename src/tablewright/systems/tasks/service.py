@@ -1,17 +1,17 @@
-"""The use cases of the tasks.
+"""The use cases of Tasks.
 
-Who may do what: Admins create and change tasks, assign them, and manage users. Members see all tasks, as a team does,
-and change the status of those that are assigned to them. Profiles, which have addresses, are for Admins and for their
-owner.
+Permissions: Admins create and change tasks, assign them, and manage users. Members see all tasks of the team, and
+change the status of those that are assigned to them. Profiles, which have addresses, are visible to Admins and their
+owner only.
 
-A role comes from the token. Where there is a profile it must have the group as well, and must be active: what an admin
-takes away is gone at once, and not when the token expires. A user whose profile cannot be read has no role. Whoever is
-deactivated is put on the deny list in the same transaction, which all systems refuse.
+A role comes from the token. If there is a profile, it must have the group as well, and must be active: what an admin
+revokes is gone at once, not when the token expires. A user whose profile cannot be read has no role. Deactivating a
+user also puts them on the deny list, in the same transaction: all systems refuse them.
 
-Nobody is locked out: admins neither deactivate nor demote themselves, and a write that takes an admin away checks, in
-the same transaction, that another one stays. So of two admins who demote each other, one does.
+There is always an admin: admins can neither deactivate nor demote themselves, and a write that removes an admin checks,
+in the same transaction, that another one remains. So if two admins demote each other, only one succeeds.
 
-What cannot be read is left out of lists, and is changed by nobody (Unreadable).
+Unreadable items are left out of lists, and cannot be changed (Unreadable).
 """
 
 from __future__ import annotations
@@ -77,26 +77,26 @@ Invitation = Callable[[str, str, Caller, Language | None], Awaitable[list[Operat
 
 SYSTEM = "tasks"
 
-# How often a change of a user is tried again, when somebody else was faster.
+# Attempts of a change that loses against concurrent ones.
 _ATTEMPTS = 5
-# Users of a task that a list of tasks has.
+# The most assignees of a task that a list of tasks includes.
 MOST_LISTED = 25
-# The groups of an admin: those of which one is enough for a check.
+# All sets of groups that make an admin, as a condition compares the whole set.
 _ADMIN_GROUPS = frozenset({Group.ADMINS}), frozenset({Group.ADMINS, Group.MEMBERS})
-# What cannot be read is none of them.
+# An unreadable status is none of these.
 _NOT_CLOSED = [status for status in Status if status is not Status.CLOSED]
 
 
 @dataclass(frozen=True, slots=True)
 class Admitted(Caller):
-    """A caller with the roles that count here; whether there is a profile need not be read again."""
+    """A caller with the roles that apply here; ``has_profile`` saves reading the profile again."""
 
     has_profile: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Assigned:
-    """A task, and how it came to somebody."""
+    """A task with its assignment."""
 
     task: Task
     assignment: Assignment
@@ -113,7 +113,7 @@ class Tasks:
         deny_list: DenyList | None = None,
         invitation: Invitation | None = None,
     ) -> None:
-        """``invitation`` gives what is written with a new user, so that they get mail with a link."""
+        """``invitation`` returns what is written with a new user, so that they get mail with a link."""
         self.unreadable_log = unreadable_log or UnreadableLog("tasks")
         self._deny_list = deny_list or DenyList(store)
         self._invitation = invitation
@@ -125,7 +125,7 @@ class Tasks:
         self.additions = TaskAdditions(store, self._reader, self._idempotency, self._audit, self._now)
 
     async def admit(self, caller: Caller) -> Admitted:
-        """The caller with the roles that count here; Forbidden for one who was deactivated."""
+        """The caller with the roles that apply here; Forbidden for a deactivated one."""
         try:
             profile = await self._store.get(User.by_id(caller.user_id), consistent=True)
         except Unreadable as error:
@@ -151,7 +151,7 @@ class Tasks:
         admin: Caller,
         due: date | None = None,
     ) -> R:
-        """Create a task; the response to it."""
+        """Create a task; returns the response."""
         task = Task(
             task_id=str(uuid4()),
             title=title,
@@ -180,7 +180,7 @@ class Tasks:
         return task
 
     async def full(self, task_id: str) -> tuple[FullTask, list[Unreadable]]:
-        """A task with all of its assignments, by one query; and what of them cannot be read."""
+        """A task with all of its assignments, by one query; and those that cannot be read."""
         full, unreadable = await self._reader.collect(FullTask.of_task(task_id))
         if full is None:
             raise _no_task(task_id)
@@ -189,7 +189,7 @@ class Tasks:
     async def by_status(
         self, status: Status, *, newest_first: bool = False, limit: int = 25, cursor: str | None = None
     ) -> TolerantPage[Task]:
-        """The tasks of a status, in the order of their creation."""
+        """The tasks with a status, by creation time."""
         pattern = Task.newest_by_status if newest_first else Task.by_status
         return await self._reader.page(pattern(status=status), limit=limit, cursor=cursor)
 
@@ -197,12 +197,12 @@ class Tasks:
         """Change title, description, priority or due date of a task that is not closed."""
         values = _values(changes)
         for _ in range(_ATTEMPTS):
-            # An update would find out that a task cannot be read when it is done.
+            # An update would detect an unreadable task only after writing it.
             task = await self.get(task_id, consistent=True)
             seen.require(task)
             if task.status is Status.CLOSED:
                 raise _closed(task_id)
-            # As it was read: the audit says what each field was.
+            # The values as they were read: the audit records them.
             known = [attr(getattr(Task, name)) == getattr(task, name) for name in values]
             change = Update(
                 task,
@@ -218,14 +218,14 @@ class Tasks:
             except NotFound:
                 raise _no_task(task_id) from None
             except ConditionFailed:
-                # Somebody else was faster; whether that matters is seen when it is read again.
+                # Changed concurrently; reading it again shows whether that matters.
                 continue
         raise StateConflict(f"other requests keep changing task {task_id}; try again")
 
     async def change_status(
         self, task_id: str, status: Status, *, caller: Caller, expected: Status | None = None, seen: Seen = UNSEEN
     ) -> Task:
-        """Move a task on, if it is the caller's, as it was seen, and its status allows that; of several, one wins."""
+        """Change the status, if the task is the caller's and as it was seen; of concurrent changes, one wins."""
         task = await self.get(task_id, consistent=True)
         lookup = Assignment.by_id(task_id, caller.user_id)
         is_admin = caller.has(ADMINS)
@@ -255,7 +255,7 @@ class Tasks:
             if isinstance(changed, NotFound):
                 raise _no_task(task_id) from None
             if isinstance(changed, ConditionFailed):
-                raise seen.outrun(f"somebody else changed the status of task {task_id}; read it again") from None
+                raise seen.outrun(f"another request changed the status of task {task_id}; read it again") from None
             raise
         return task
 
@@ -288,7 +288,7 @@ class Tasks:
             if isinstance(user, NotFound):
                 raise Invalid(f"there is no user {user_id}", field="userId") from None
             if isinstance(user, ConditionFailed):
-                # A status that cannot be read is no other status.
+                # Raises Unreadable if the status cannot be read.
                 await self._user(user_id)
                 raise Invalid(f"user {user_id} is deactivated", field="userId") from None
             if isinstance(existing, AlreadyExists):
@@ -318,7 +318,7 @@ class Tasks:
         return page
 
     async def assigned_to(self, tasks: Sequence[Task]) -> list[list[str]]:
-        """The users of each of some tasks, as a list shows them: the first few, read at once for all."""
+        """The first assignees of each task, as a list shows them, read concurrently."""
         pages = await asyncio.gather(
             *(self._reader.page(Assignment.of_task(task.task_id), limit=MOST_LISTED) for task in tasks)
         )
@@ -327,7 +327,7 @@ class Tasks:
     async def of_user(
         self, user_id: str, *, limit: int = 25, cursor: str | None = None
     ) -> tuple[list[Assigned], list[Unreadable], str | None]:
-        """The tasks that are assigned to a user, what of them cannot be read, and where to go on."""
+        """The tasks that are assigned to a user, those that cannot be read, and the cursor for the next ones."""
         page = await self._reader.page(Assignment.of_user(user_id), limit=limit, cursor=cursor)
         tasks = await self._reader.each([Task.by_id(each.task_id) for each in page.items])
         found = zip(tasks, page.items, strict=True)
@@ -350,9 +350,9 @@ class Tasks:
         invites: bool = True,
         language: Language | None = None,
     ) -> R:
-        """Create a user, who is invited by mail; the response to it."""
+        """Create a user, who is invited by mail; returns the response."""
         user = User(user_id=user_id, email=email, groups=groups)
-        # Without a profile, an admin is one by the token alone.
+        # Without a profile, the token alone makes a user an admin.
         if user_id == admin.user_id and not _is_admin(user):
             raise _locked_out()
 
@@ -392,11 +392,11 @@ class Tasks:
         admin: Caller,
         seen: Seen = UNSEEN,
     ) -> R:
-        """Change address, groups or status of a user; the response to it. There is always an active admin left."""
+        """Change the address, groups or status of a user; returns the response. An active admin always remains."""
         try:
             return await self._change_user(user_id, changes, responder, admin, seen)
         finally:
-            # Also if it failed, as it may have been done all the same.
+            # Also after an error, as the change may have been made.
             self._deny_list.forget(user_id)
 
     async def _change_user(
@@ -424,7 +424,7 @@ class Tasks:
                 if not any(isinstance(reason, ConditionFailed | NotFound) for reason in reasons):
                     raise
                 if len(reasons) > 1:
-                    # Perhaps it is the caller who is no admin any more.
+                    # The caller may no longer be an admin.
                     admin = await self.admit(admin)
                     admin.require(ADMINS)
         raise StateConflict(f"other requests keep changing user {user_id}; try again")
@@ -432,13 +432,13 @@ class Tasks:
     async def _user_changes(
         self, user: User, changes: Sequence[FieldChange], admin: Caller, seen: Seen
     ) -> tuple[Operation, ...]:
-        """The writes that change a user who is as it was read; with a check that an admin is left, if one goes."""
+        """The writes that change a user as it was read; if an admin is removed, with a check that another remains."""
         seen.require(user)
         values = _values(changes)
         after = user.model_copy(update=values)
         if user.user_id == admin.user_id and not _is_admin(after):
             raise _locked_out()
-        # Whether an admin goes depends on both.
+        # Whether an admin is removed depends on both.
         known = [attr(User.user_status) == user.user_status, attr(User.groups) == user.groups]
         operations: list[Operation] = [
             Update(user, *changes, expect=[*known, *seen.unchanged(user)]),
@@ -448,7 +448,7 @@ class Tasks:
             is_active = attr(User.user_status) == UserStatus.ACTIVE
             operations.append(Check(lookup, is_active, attr(User.groups).is_in(*_ADMIN_GROUPS)))
         if "user_status" in values:
-            # Also if it is no change: what every system refuses is what the profile says.
+            # Also if the status stays the same: the deny list always agrees with the profile.
             operations.append(_denial(after, admin))
         return *operations, self._audit.changed(_user_thing(user.user_id), user, **values)
 
@@ -464,12 +464,12 @@ class Tasks:
                     return user.user_id
             cursor = page.cursor
             if cursor is None:
-                raise StateConflict(f"{user_id} is the last active admin; make somebody else an admin first")
+                raise StateConflict(f"{user_id} is the last active admin; make another user an admin first")
 
     # -- audit --------------------------------------------------------------------------------------------------
 
     async def audit(self, task_id: str, *, limit: int, cursor: str | None) -> AuditPage:
-        """Who changed what of a task and of its assignments, newest first."""
+        """The audit of a task and its assignments, newest first."""
         task = await self._reader.one(Task.by_id(task_id), consistent=True)
         recorded: list[Recorded] | None = None if task is None else []
         if isinstance(task, Task):
@@ -477,7 +477,7 @@ class Tasks:
         return await self._audit.page(self._store, _task_thing(task_id), recorded, limit=limit, cursor=cursor)
 
     async def user_audit(self, user_id: str, *, limit: int, cursor: str | None) -> AuditPage:
-        """Who changed what of a user, newest first."""
+        """The audit of a user, newest first."""
         user = await self._reader.one(User.by_id(user_id), consistent=True)
         recorded: list[Recorded] | None = None if user is None else []
         return await self._audit.page(self._store, _user_thing(user_id), recorded, limit=limit, cursor=cursor)
@@ -504,14 +504,14 @@ def groups_of(roles: Iterable[Role]) -> frozenset[Group]:
 
 
 def _denial(user: User, admin: Caller) -> Operation:
-    """The write that has every system refuse a user, or no longer."""
+    """The write that makes every system refuse a user, or admit them again."""
     if user.user_status is UserStatus.DEACTIVATED:
         return Put(DeactivatedUser(user_id=user.user_id, deactivated_by=admin.user_id))
     return Delete(DeactivatedUser.by_id(user.user_id))
 
 
 def _values(changes: Iterable[FieldChange]) -> dict[str, Any]:
-    """What changes set, by field."""
+    """The values that changes set, by field."""
     return {change.path: change.value for change in changes}
 
 
@@ -536,7 +536,7 @@ def _is_admin(user: User) -> bool:
 
 
 def _locked_out() -> Forbidden:
-    return Forbidden("you cannot deactivate yourself, nor leave the admins; another admin can do that")
+    return Forbidden("you cannot deactivate yourself or leave the admins; ask another admin")
 
 
 def _closed(task_id: str) -> StateConflict:

@@ -1,8 +1,8 @@
-"""What people add to a task: comments and attachments.
+"""Comments and attachments of tasks.
 
-Everybody of the team may add something to any task, also to one that is closed; an attachment is taken away by whoever
-added it, or by an admin. Neither changes the task itself: who moves it goes by what they saw of it. Of a comment, the
-task's creator and those who have it are notified.
+All members of the team may add them to any task, even a closed one; an attachment can be deleted by the user who added
+it, or by an admin. Neither changes the task itself, so the ETag that a caller has of it stays valid. The task's creator
+and assignees are notified of a comment.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class TaskAdditions:
         self._now = now
 
     async def add_comment(self, task_id: str, text: str, responder: Responder[Comment, R], *, caller: Caller) -> R:
-        """Say something about a task; the response to it."""
+        """Add a comment to a task; returns the response."""
         comment = Comment(task_id=task_id, comment_id=uuid4().hex, text=text, created_by=caller.user_id)
 
         async def work() -> Outcome:
@@ -71,9 +71,9 @@ class TaskAdditions:
             raise _refusal(task_id, cancelled) from None
 
     async def _commented(self, comment: Comment, now: datetime) -> list[Operation]:
-        """A comment on a task that is there, of which its creator and those who have it are notified."""
+        """The writes of a comment on an existing task, whose creator and assignees are notified."""
         people: list[str] = []
-        # Of a task that cannot be read, nobody is known.
+        # The people of an unreadable task are unknown.
         with suppress(Unreadable):
             full, _ = await self._reader.collect(FullTask.of_task(comment.task_id), consistent=True)
             if full is not None:
@@ -82,7 +82,7 @@ class TaskAdditions:
         return [Check(Task.by_id(comment.task_id)), Create(comment), *notices]
 
     async def comments(self, task_id: str, *, limit: int, cursor: str | None) -> TolerantPage[Comment]:
-        """The comments of a task, newest first."""
+        """The comments on a task, newest first."""
         page = await self._reader.page(Comment.newest_of_task(task_id), limit=limit, cursor=cursor)
         if not page.items and not page.unreadable and cursor is None:
             await self._require(task_id)
@@ -98,7 +98,7 @@ class TaskAdditions:
         *,
         caller: Caller,
     ) -> R:
-        """Add a file to a task; the response to it."""
+        """Attach a file to a task; returns the response."""
         attachment = Attachment(
             task_id=task_id,
             attachment_id=uuid4().hex,
@@ -139,19 +139,19 @@ class TaskAdditions:
         attachment = await self._attachment(task_id, attachment_id)
         found = await self._store.get(AttachmentContent.by_id(attachment_id))
         if found is None:
-            # Taken away since.
+            # Deleted meanwhile.
             raise _no_attachment(task_id, attachment_id)
         return attachment, found.content
 
     async def detach(self, task_id: str, attachment_id: str, *, caller: Caller, seen: Seen = UNSEEN) -> None:
-        """Take an attachment away."""
+        """Delete an attachment."""
         attachment = await self._attachment(task_id, attachment_id)
         seen.require(attachment)
         if attachment.created_by != caller.user_id and not caller.has(ADMINS):
-            raise Forbidden(f"attachment {attachment_id} was added by somebody else; ask an admin")
+            raise Forbidden(f"attachment {attachment_id} was added by another user; ask an admin to delete it")
         try:
             await self._store.transact(
-                # Of several who take it away, one does.
+                # Of several concurrent deletions, one succeeds.
                 Delete(attachment, expect=[attr(Attachment.name).exists(), *seen.unchanged(attachment)]),
                 Delete(AttachmentContent.by_id(attachment_id)),
                 self._audit.changed(_thing(task_id), {"attachment": attachment.name}, attachment=None),

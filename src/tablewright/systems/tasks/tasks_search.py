@@ -1,4 +1,4 @@
-"""What can be found in Tasks: tasks and comments by the team; people by Admins, and by themselves."""
+"""The search of Tasks: the team finds tasks and comments; Admins find people, who find only themselves."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def _background(runtime: Runtime, tasks: Tasks) -> Sequence[Background]:
 system = System(
     "tasks",
     "Tasks",
-    "What a team has to do, who does it, and how far it is.",
+    "What a team has to do, who does it, and its status.",
     design,
     router,
     service=_service,

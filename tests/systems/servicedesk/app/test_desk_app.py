@@ -93,7 +93,7 @@ def test_of_two_who_take_a_ticket_one_is_told(screens: Screens) -> None:
     # Sam's window does not hear of it before the click.
     sam.context.set_offline(True)
     dora.click("header button:has-text('Take')")
-    dora.wait_for_selector(".tw-toast:has-text('You have')")
+    dora.wait_for_selector(".tw-toast:has-text('is now assigned to you')")
     sam.context.set_offline(False)
     take = sam.locator("header button:has-text('Take')")
     if take.count():

@@ -117,9 +117,9 @@ def test_of_two_who_change_a_ticket_one_is_told_and_sees_the_latest(screens: Scr
     # While that is being written, somebody else takes it.
     second = screens.sign_in("ines", f"/support/inbox/{ticket}")
     second.click("header button:has-text('Take')")
-    second.wait_for_selector(".tw-toast:has-text('yours')")
+    second.wait_for_selector(".tw-toast:has-text('assigned to you')")
     first.click("[role=dialog] [data-submit]")
-    expect(first.locator(".tw-toast", has_text="Somebody changed it meanwhile")).to_be_visible()
+    expect(first.locator(".tw-toast", has_text="The ticket was changed meanwhile")).to_be_visible()
     expect(first.locator("dd .tw-avatar[title=ines]")).to_be_visible()
     expect(first.locator("header .tw-pill", has_text="new")).to_be_visible()
 

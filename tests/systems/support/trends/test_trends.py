@@ -103,10 +103,10 @@ def test_metrics_that_are_others_than_the_table_are_found_and_rebuilt(quiet: Ser
         assert admin.post(path).status_code == 202
         return wait_for(lambda: not (found := admin.get(path).json())["running"] and found)
 
-    assert ended("/maintenance/verify-metrics")["outcome"].endswith("numbers of the metrics are what 1 items come to")
+    assert ended("/maintenance/verify-metrics")["outcome"].endswith("metric values agree with 1 items")
     # Somebody has unreadable a number.
     day = datetime.now(UTC).date()
     quiet.runtime.sync_store.put(OperatorDay(day=day, operator_id=f"op_{uuid4().hex}", resolved=7))
-    assert "1 numbers of the metrics are others" in ended("/maintenance/verify-metrics")["failed"]
+    assert "1 metric values differ" in ended("/maintenance/verify-metrics")["failed"]
     assert ended("/metrics/rebuild")["failed"] is None
     assert ended("/maintenance/verify-metrics")["failed"] is None

@@ -91,7 +91,7 @@ def test_a_card_that_somebody_else_moved_goes_where_it_belongs_and_that_is_said(
     ada.wait_for_selector(f"{lane(ada, 'IN_PROGRESS')} .tw-tile:has-text('{title}')")
     ada.hover(f"{lane(ada, 'CLOSED')} .tw-lane-head")
     ada.mouse.up()
-    ada.wait_for_selector(f".tw-toast-bad:has-text('{title}” was changed by admin meanwhile')")
+    ada.wait_for_selector(f".tw-toast-bad:has-text('{title}” was not moved: admin changed it meanwhile')")
     expect(ada.locator("[role=alertdialog]")).to_have_count(0)
     expect(ada.locator(f"{lane(ada, 'IN_PROGRESS')} .tw-tile:has-text('{title}')")).to_have_count(1)
 

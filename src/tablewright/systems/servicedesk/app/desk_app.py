@@ -1,4 +1,4 @@
-"""The screens of Service Desk: the queue (``app``); and what waits for somebody, for the start page."""
+"""The screens of Service Desk: the queue (``app``); and what needs a user's attention, for the start page."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tablewright.ui.texts import parsed_time
 
 __all__ = ["app"]
 
-# How much of the queue is counted for the start page.
+# The most tickets of the queue that are counted for the start page.
 _MOST = 100
 
 app = Application("servicedesk", title="desk.title", icon="phone", texts=texts)
@@ -27,7 +27,7 @@ app.search = {"ticket": "/queue/{ticket_id}"}
 
 
 async def waiting(page: Page) -> Sequence[Waiting]:
-    """What somebody has, what nobody has, and who waits for a first answer too long."""
+    """The user's tickets, the unassigned ones, and those whose first answer is overdue."""
     t, api = page.t, page.api_of("servicedesk")
     if not api.may("queue"):
         return []
@@ -59,7 +59,7 @@ async def waiting(page: Page) -> Sequence[Waiting]:
 
 
 def concerns(page: Page, watched: Collection[str], before: Entity | None, after: Entity | None) -> bool:
-    """Whether a change is of a ticket that somebody has or had, or whose caller waits too long."""
+    """Whether a change is of a ticket that is or was the user's, or whose first answer is overdue."""
     return any(
         isinstance(each, Ticket) and (each.assignee == page.user_id or str(each.ticket_id) in watched)
         for each in (before, after)
@@ -67,7 +67,7 @@ def concerns(page: Page, watched: Collection[str], before: Entity | None, after:
 
 
 async def thing_of(page: Page, ticket_id: str) -> Thing:
-    """A ticket that somebody wrote about."""
+    """The ticket of a notice."""
     ticket = (await page.api_of("servicedesk").call("get_ticket", ticket_id=ticket_id)).body
     return Thing(title_of(ticket, 80), page.path_in("servicedesk", f"/queue/{ticket_id}"))
 

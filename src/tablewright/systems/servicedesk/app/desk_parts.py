@@ -1,4 +1,4 @@
-"""What the views of the desk share: a ticket as the API shows it, its pills, its clock, the dialog that opens one."""
+"""Shared parts of the desk's views: a ticket as the API returns it, its pills, its clock, the dialog to open one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 TicketBody = dict[str, Any]
-"""A ticket as the API shows it."""
+"""A ticket as the API returns it."""
 
 _REMOVED = "[removed]"
 _STATUS_TONES: dict[str, Tone] = {"open": "neutral", "in_progress": "info", "resolved": "good", "closed": "violet"}
@@ -35,13 +35,13 @@ _SHOWN = 4
 
 
 def caller_name(caller_id: str) -> str:
-    """A caller as people at the desk know one: the id of a session, or the end of a hash."""
+    """A caller as shown at the desk: the id of a session, or the end of a hash."""
     kind, _, rest = caller_id.partition("-")
     return f"••• {rest[-_SHOWN:]}" if kind in ("phone", "email") and len(rest) == 40 else caller_id
 
 
 def title_of(ticket: TicketBody, most: int = 160) -> str:
-    """What a ticket is about, in a line: what a caller said may be pages."""
+    """The title of a ticket: one line, as its text may be pages long."""
     lines = str(ticket["issue_description"]).strip().splitlines()
     return lines[0][:most] if lines else str(ticket["number"] or ticket["ticket_id"])
 
@@ -67,14 +67,14 @@ def clock_of(t: Texts, ticket: TicketBody) -> tuple[float, str, Tone] | None:
 
 
 def due_pill(t: Texts, ticket: TicketBody) -> None:
-    """What is left until the first answer, if that is little."""
+    """The time left until the first answer, if it is short."""
     clock = clock_of(t, ticket)
     if clock is not None and clock[2] != "info":
         pill(clock[1], clock[2], "clock")
 
 
 def masked_text(t: Texts, content: str, classes: str = "") -> None:
-    """A text in which what was masked is seen as masked."""
+    """A text, with its masked parts marked as such."""
     with box(f"tw-pre {classes}", "p"):
         for number, part in enumerate(content.split(_REMOVED)):
             if number:

@@ -1,4 +1,4 @@
-"""One ticket: the conversation, what can be done, its clock, the caller's other tickets, and what happened to it."""
+"""One ticket: its conversation, actions and clock, the caller's other tickets, and its activity."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class DeskTicket(DetailPanel):
         if page.may("change_status"):
             for following in sorted(FOLLOWING[status]):
                 if following is Status.IN_PROGRESS and ticket["assignee"] is None:
-                    # Whoever takes it starts it.
+                    # Taking it starts it.
                     continue
                 button(
                     t(f"desk.to_{following}"),
@@ -118,7 +118,7 @@ class DeskTicket(DetailPanel):
         caller = t("desk.by_caller")
         for comment in ticket["comments"]:
             by = comment["added_by"] or caller
-            # What the voice agent notes is what the caller said; answers stand on the other side.
+            # The voice agent's comments are what the caller said; answers are on the other side.
             mine = by in (self._page.user_id, ticket["assignee"]) or by not in (ticket["created_by"], caller)
             self._message(by, parsed_time(comment["added_at"]), comment["comment_text"], mine=mine)
 

@@ -1,4 +1,4 @@
-"""The queue: tickets by priority and age, all, mine, or those that nobody has; beside it the one that is open."""
+"""The queue: tickets by priority and age (all, mine or unassigned), and the open one beside it."""
 
 from __future__ import annotations
 
@@ -62,11 +62,11 @@ class _Queue(ListScreen):
             return False
         if self._shown == "unassigned" and item["assignee"] is not None:
             return False
-        # Where a new one stands in the order, or one of another priority, is known to the service.
+        # Only the service knows the position of a new ticket, or of one with another priority.
         return True if before is not None and before["priority"] == item["priority"] else None
 
     async def _search(self, looked_for: str) -> bool:
-        """Open the ticket whose number was said; other words are looked for everywhere."""
+        """Open the ticket with this number; other words are searched everywhere."""
         self._list.filter("")
         if not looked_for.strip():
             return True

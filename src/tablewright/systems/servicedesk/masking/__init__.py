@@ -1,4 +1,4 @@
-"""Masking of secrets in free text: passwords, one-time codes, serials of devices.
+"""Masking of secrets in free text: passwords, one-time codes, serial numbers of devices.
 
     text ──▶ folded_text ──▶ tokens ──▶ cue words ──▶ candidates ──▶ spans ──▶ text with [removed] in their place
              look-alikes     words       vocabulary    secret_shapes   secret_spans
@@ -6,10 +6,9 @@
              invisible       signs       languages
              marks are gone
 
-A secret is given away by a cue ("password", "Seriennummer") and by what links it to the cue: a sign ("password: x"), a
+A secret is recognised by a cue ("password", "Seriennummer") and by its link to the cue: a sign ("password: x"), a
 copula ("x is my password"), a verb of typing ("I enter x"), or nothing at all ("pin 4711"). The weaker the link, the
-more a candidate has to look like a secret. A new word, or a new language, is a line in ``vocabulary``.
+more a candidate has to look like a secret. To add a word or a language, add a line to ``vocabulary``.
 
-Everything that is looked at from a cue is within a window of tokens, so that the work grows with the length of the
-text and no faster.
+Only a window of tokens around a cue is examined, so the work grows linearly with the length of the text.
 """

@@ -1,4 +1,4 @@
-r"""A text as it is looked through: plain Latin letters, without what nobody sees, and where each letter came from.
+r"""A text as it is searched: plain Latin letters, without invisible characters, and the origin of each letter.
 
 ``P\u0430ss\u200bwort`` with a Cyrillic letter and a zero-width space in it is ``Passwort``. What is found is
 masked in the original, by the origins of its letters.

@@ -1,4 +1,4 @@
-"""What may be a secret behind a cue, by its shape and by what links it to the cue.
+"""Candidates for secrets after a cue, by their shape and their link to the cue.
 
 password is Marigold77        IS, and any word will do
 password , Marigold77         PAUSE, and it has to be odd enough
@@ -30,7 +30,7 @@ from tablewright.systems.servicedesk.masking.vocabulary import (
 
 __all__ = ["REACH", "Candidates", "Link"]
 
-# Tokens that are looked at from a cue.
+# The number of tokens that are examined from a cue.
 REACH = 16
 _PHRASE_REACH = 30
 _GERMAN_ABOUT = re.compile(
@@ -46,7 +46,7 @@ _POLISH_NOT = re.compile(r"nie\w{4,20}[aeyi]")
 
 
 class Link(IntEnum):
-    """What links a candidate to its cue, from the weakest."""
+    """The link of a candidate to its cue, from the weakest."""
 
     NONE = 0
     PAUSE = 1
@@ -59,7 +59,7 @@ class Link(IntEnum):
 
 
 class Candidates:
-    """The secrets that may begin or end at a token: each as the first token, and the one behind the last."""
+    """The secrets that may begin or end at a token: each as the first token, and the one after the last."""
 
     def __init__(self, tokens: Tokens) -> None:
         self.tokens = tokens
@@ -68,7 +68,7 @@ class Candidates:
     def candidate(
         self, at: int, cue: Cue, link: Link, *, spoken: int, doubt: bool, broken: bool, since: int
     ) -> tuple[int, int] | None:
-        """The secret that begins at a token, if there is one behind this link."""
+        """The secret that begins at a token, if there is one after this link."""
         tokens, family = self.tokens, cue.family
         if family in ("serial", "sticker"):
             return self._serial_behind(at, family, link, since)
@@ -195,12 +195,12 @@ class Candidates:
         ) in (Shape.ODD, Shape.NUMBER)
 
     def _is_account(self, begin: int, end: int) -> bool:
-        """jdoe42: letters, then digits, all small."""
+        """jdoe42: letters, then digits, all lowercase."""
         text = self.tokens.text(begin, end)
         return text.isalnum() and text == text.lower()
 
     def _enclosed(self, begin: int, end: int) -> bool:
-        """Whether a pause is before a candidate, and another one behind it."""
+        """Whether there is a pause before a candidate, and another one after it."""
         after = self.words[end] if end < self.tokens.count else "."
         before = self.words[begin - 1] if begin else ","
         return before in ("-", "(", "/") or not after[0].isalnum() or after in COPULAS
@@ -250,7 +250,7 @@ class Candidates:
         return begin, stop
 
     def _spelled(self, end: int) -> int:
-        """Where a secret ends that goes on in letters and digits that are spelled."""
+        """The end of a secret that continues in spelled letters and digits."""
         tokens, words = self.tokens, self.words
         place, sure = end, False
         while place < min(tokens.count, end + 40):
@@ -272,7 +272,7 @@ class Candidates:
         return place if sure else end
 
     def _spelled_out(self, at: int) -> int | None:
-        """Where a secret ends that is spelled from its beginning: h u n t e r 2; s as in Sierra, u, n, 4."""
+        """The end of a secret that is spelled from its beginning: h u n t e r 2; s as in Sierra, u, n, 4."""
         tokens, words = self.tokens, self.words
         if words[at] in COPULAS and words[at] != "s":
             return None
@@ -312,7 +312,7 @@ class Candidates:
         return place + 1 if is_one else at + 1
 
     def _words_to_the_end(self, at: int) -> int | None:
-        """Where a secret of several words ends, which are the rest of the clause."""
+        """The end of a secret of several words, which are the rest of the clause."""
         tokens, words = self.tokens, self.words
         place = at
         while place < min(tokens.count, at + 9):

@@ -1,4 +1,4 @@
-"""Tokens of a text, and what they look like: a word, a number, a serial, or what nobody would say ("Kestrel_19").
+"""Tokens of a text, and what they look like: a word, a number, a serial, or a mixture that is no word ("Kestrel_19").
 
 A token is a word or one sign. A *piece* is what stands between two gaps: the signs in it may be part of a secret.
 """
@@ -65,7 +65,7 @@ class Tokens:
             lowered = text
         self.words = [self._word(lowered, begin, end) for begin, end in found]
         self.count = count = len(found)
-        # Whether there is a gap before a token; there is one at the end as well.
+        # Whether there is a gap before a token, and at the end.
         self.gaps = [not at or self.ends[at - 1] < self.begins[at] for at in range(count)] + [True]
         self.piece_begins = [0] * count
         self.piece_ends = [count] * count
@@ -81,7 +81,7 @@ class Tokens:
         return lowered[begin:end]
 
     def _pairs_of_quotes(self) -> dict[int, int]:
-        """Tokens that open a quotation, and those that close it; the other way round as well."""
+        """The tokens that open a quotation with those that close it, and vice versa."""
         pairs: dict[int, int] = {}
         opened: dict[str, int] = {}
         for at, word in enumerate(self.words):
@@ -133,7 +133,7 @@ class Tokens:
         return begin, end
 
     def number(self, at: int) -> tuple[int, int]:
-        """Where a number ends that begins at a token, in groups or spelled, and how many digits it has."""
+        """The end of a number that begins at a token, in groups or spelled, and its number of digits."""
         digits, end, place = 0, at, at
         spelled = False
         while place < min(self.count, at + _NUMBER_REACH):

@@ -65,7 +65,7 @@ _SENT_CODE = re.compile(r"(?<![\w-])[A-Z]{1,2}-\d{6}(?![\w-])")
 
 @dataclass(frozen=True, slots=True)
 class Masked:
-    """A text without its secrets, and of what kinds they were."""
+    """A text without its secrets, and their kinds."""
 
     text: str
     kinds: tuple[str, ...]
@@ -74,7 +74,7 @@ class Masked:
 def mask(text: str) -> Masked:
     """Take secrets out of a text."""
     kinds: set[str] = set()
-    # A secret can hide another one: what is left is looked through again.
+    # A secret can hide another one: the rest is searched again.
     for _ in range(_ROUNDS):
         spans = _spans(text)
         if not spans:
@@ -112,7 +112,7 @@ def _spans(text: str) -> list[_Span]:
 
 
 class _Search:
-    """Secrets as spans of tokens: (first, behind the last, kind)."""
+    """Secrets as spans of tokens: (first, after the last, kind)."""
 
     def __init__(self, tokens: Tokens) -> None:
         self.tokens = tokens
@@ -134,7 +134,7 @@ class _Search:
                 cues.append((at, cue_end, cue))
                 self.families[at] = cue.family
                 at = cue_end
-        # What follows its cue is surer than what stands before it.
+        # A secret after its cue is more certain than one before it.
         waiting = []
         for begin, end, cue in cues:
             if not self.taken[begin] and not self._forward(begin, end, cue):
@@ -237,7 +237,7 @@ class _Search:
         broken = False
         while at < min(tokens.count, cue_end + REACH):
             if tokens.is_masked(at) or self.taken[at]:
-                # What is already out; a list of codes goes on behind it.
+                # Already masked; a list of codes continues after it.
                 return link >= Link.NEXT
             word = words[at]
             if at > cue_end and self.families.get(at) == cue.family and (link < Link.CHANGE or word.isalpha()):
@@ -267,7 +267,7 @@ class _Search:
         return False
 
     def _more(self, at: int, cue: Cue) -> bool:
-        """Take the other ones of several secrets: from Old1 to New2."""
+        """Take the others of several secrets: from Old1 to New2."""
         tokens = self.tokens
         while at < tokens.count - 1 and self.words[at] in NEXT_ONE:
             at += 1
@@ -284,7 +284,7 @@ class _Search:
         return True
 
     def _next_link(self, at: int, link: Link, spoken: int, broken: bool) -> tuple[Link, bool]:
-        """What links what follows a token to the cue."""
+        """The link between the cue and what follows a token."""
         tokens, words, word = self.tokens, self.words, self.words[at]
         before = words[at - 1]
         if word in (":", "="):
@@ -418,7 +418,7 @@ class _Search:
                     self._take(at, end, "mfa_code")
 
     def _repetitions(self) -> None:
-        """What was found once is found wherever it is said again."""
+        """Mask every repetition of a secret that was found."""
         tokens = self.tokens
         known: dict[tuple[str, ...], str] = {}
         for begin, end, kind in self.found:

@@ -1,6 +1,6 @@
-"""The words of seven languages that secrets are found by, in lower case and without accents (``folded_text``).
+"""The words of seven languages by which secrets are found, in lower case and without accents (``folded_text``).
 
-To teach the engine a word, add it to its table: nothing else depends on the language.
+To add a word, add it to its table: nothing else depends on the language.
 
     CUES          what a secret is called, and how much the name alone says: "password", "codigo de verificacion"
     COPULAS       what links a name to its secret: "is", "lautet"      CHANGES  ... "to", after a verb of change

@@ -1,7 +1,7 @@
 """The dashboard: tickets by status and priority, resolution time, satisfaction, trends, operators; live.
 
-Everything is read from what the consumer of the stream has counted, never from the tickets: it takes as many reads for
-ten tickets as for ten million. The streams of the counters say when to read again.
+Everything is read from the counters that the stream's consumer maintains, never from the tickets: ten million tickets
+take as many reads as ten. The streams of the counters say when to read again.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ async def dashboard(page: Page) -> None:
 
 
 class _Dashboard:
-    """Cards, each of which is drawn again when its numbers are others."""
+    """Cards, each of which is drawn again when its numbers change."""
 
     def __init__(self, page: Page) -> None:
         self._page = page

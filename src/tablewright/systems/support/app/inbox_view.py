@@ -1,4 +1,4 @@
-"""The inbox: tickets by status, of a customer, of somebody who works on them, those that wait for an answer, all."""
+"""The inbox: all tickets, or those with a status, of a customer, of an assignee, or waiting for an answer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tablewright.ui.screen_page import Page
 __all__ = ["inbox"]
 
 _PAGE = 20
-# Lists that have a tab; the others are those of a status, chosen beside the tabs.
+# Lists that have a tab; the others are by status, selected beside the tabs.
 _TABS = ("all", "mine", "unanswered")
 _STATUSES = {"new": "NEW", "processing": "PROCESSING", "escalated": "ESCALATED", "failed": "FAILED", "ready": "READY"}
 
@@ -30,7 +30,7 @@ class _Inbox(TicketList):
     for_customer = False
 
     def __init__(self, page: Page) -> None:
-        # Those of one customer, or of one who works on them, instead of a list.
+        # Tickets of one customer, or of one assignee, instead of a list.
         self._customer, self._engineer = self._asked_people(page)
         super().__init__(page)
 
@@ -52,7 +52,7 @@ class _Inbox(TicketList):
         people = self._asked_people(self._page)
         if people != (self._customer, self._engineer):
             self._customer, self._engineer = people
-            # Whatever it was, it is another list now.
+            # The list is a different one now.
             self._shown = ""
         await super().show(**values)
 
@@ -88,7 +88,7 @@ class _Inbox(TicketList):
         else:
             status = _STATUSES.get(self._shown)
             belongs = status is None or item["status"] == status
-        # Where a new one stands is known to the service.
+        # Only the service knows the position of a new one.
         return None if belongs and before is None else bool(belongs)
 
     def _draw_tabs(self) -> None:

@@ -1,4 +1,4 @@
-"""Logs and traces of a ticket, however large: some lines at a time, and of a long line its beginning."""
+"""Logs and traces of a ticket, of any size: some lines at a time, long ones truncated."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tablewright.ui.screen_page import Page
 __all__ = ["Extract", "attach_payload", "extract", "view_payload"]
 
 LINES = 100
-# A line of more than that is folded.
+# Longer lines are truncated.
 WIDTH = 400
 
 
 @dataclass(frozen=True, slots=True)
 class Extract:
-    """Some lines of a text: the number of the first, the lines, how many there are in all, how many were folded."""
+    """Some lines of a text: the number of the first, the lines, the total number, and how many were truncated."""
 
     first: int
     lines: Sequence[str]
@@ -28,7 +28,7 @@ class Extract:
 
 
 def extract(content: str, page: int) -> Extract:
-    """A page of a text; the last one if there are not so many."""
+    """A page of a text; the last one if there are fewer."""
     lines = content.split("\n")
     last = max(0, (len(lines) - 1) // LINES)
     start = min(max(page, 0), last) * LINES
@@ -73,11 +73,11 @@ async def view_payload(page: Page, ticket_id: str) -> None:
 
 
 async def attach_payload(page: Page, ticket_id: str, content: bytes, *, has_one: bool, seen: str | None) -> bool:
-    """Put a file in place of the payload that a ticket has; whether that was done."""
+    """Replace the payload of a ticket by a file; returns whether that was done."""
     t = page.t
     if has_one and not await confirm(t("support.replace"), t("support.replace_about"), t("support.attach")):
         return False
-    # As text, whatever it is: what is none is seen as such.
+    # As text, whatever it is: invalid bytes are shown as replacement characters.
     body = {"data": content.decode("utf-8", "replace").replace("\x00", "�")}
     try:
         await page.api.call("put_data", ticket_id=ticket_id, body=body, seen=seen)

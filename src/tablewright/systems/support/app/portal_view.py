@@ -1,4 +1,4 @@
-"""The portal: a customer's own tickets, and nobody else's."""
+"""The portal: a customer's own tickets."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class _Portal(TicketList):
         status = _STATUSES.get(self._shown)
         is_mine = item["customer_id"] == self._page.user_id
         belongs = is_mine and (status is None or item["status"] == status)
-        # Where a new one stands is known to the service.
+        # Only the service knows the position of a new one.
         return None if belongs and before is None else belongs
 
     def _draw_none_open(self) -> None:

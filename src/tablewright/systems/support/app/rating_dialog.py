@@ -1,4 +1,4 @@
-"""The dialog in which somebody says what they think of the help."""
+"""The dialog for feedback on the help."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _HELPFUL = {"": None, "yes": True, "no": False}
 
 
 def give_feedback(page: Page, ticket_id: str, about: str | None, then: Callable[[], Awaitable[object]]) -> None:
-    """Ask for feedback on somebody's help; or of an operator, on the help that the ticket got."""
+    """Ask for feedback on a person's help; or from an operator, on the help that the ticket got."""
     t = page.t
 
     async def send(values: dict[str, Any], key: str) -> None:

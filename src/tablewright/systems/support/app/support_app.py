@@ -1,4 +1,4 @@
-"""The screens of Support (``app``): inbox, dashboard, portal; and what waits for somebody, for the start page."""
+"""The screens of Support (``app``): inbox, dashboard, portal; and what needs a user's attention, for the start page."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tablewright.ui.screen_page import Page
 
 __all__ = ["app"]
 
-# How much of a list is counted for the start page.
+# The most tickets of a list that are counted for the start page.
 _MOST = 100
 
 app = Application("support", title="support.title", icon="lifebuoy", texts=texts)
@@ -38,7 +38,7 @@ app.search = {"ticket": _TICKET, "comment": _TICKET, "message": _TICKET}
 
 
 async def waiting(page: Page) -> Sequence[Waiting]:
-    """For those who help: what is theirs, who waits for an answer, what is new. For customers: their open tickets."""
+    """For staff: their own tickets, those waiting for an answer, and new ones. For customers: their open tickets."""
     t, api = page.t, page.api_of("support")
 
     async def listed(key: str, view: str, tone: Tone, name: str, shown: str | None = None, **chosen: Any) -> Waiting:
@@ -69,9 +69,9 @@ async def waiting(page: Page) -> Sequence[Waiting]:
 
 
 def concerns(page: Page, watched: Collection[str], before: Entity | None, after: Entity | None) -> bool:
-    """Whether a change is of a ticket that is somebody's own; for those who help, also what is written about others.
+    """Whether a change is of a user's own ticket; for staff, also if it is a message or note about any ticket.
 
-    Whose ticket something was written about is not in it, and of those that are solved nothing is watched.
+    A message does not name the assignee of its ticket, and solved tickets are not watched.
     """
     if page.api_of("support").may("tickets"):
         is_written = isinstance(after, Event) and after.event_type in (CUSTOMER_MESSAGE, STAFF_MESSAGE, NOTE)
@@ -90,7 +90,7 @@ def _is_answered(each: Entity | None) -> bool | None:
 
 
 async def thing_of(page: Page, ticket_id: str) -> Thing:
-    """A ticket that somebody wrote about."""
+    """The ticket of a notice."""
     api = page.api_of("support")
     ticket = (await api.call("get_ticket", ticket_id=ticket_id)).body
     view = "/inbox" if api.may("tickets") else "/mine"

@@ -1,4 +1,4 @@
-"""What the views of Support share: a ticket as the API shows it, pills, texts that fold, a dialog for a new one."""
+"""Shared parts of the views of Support: a ticket as the API returns it, pills, long texts, the dialog for a new one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 TicketBody = dict[str, Any]
-"""A ticket as the API shows it."""
+"""A ticket as the API returns it."""
 
 _STATUS_TONES: dict[str, Tone] = {
     "NEW": "info",
@@ -35,7 +35,7 @@ _STATUS_TONES: dict[str, Tone] = {
     "ESCALATED": "warn",
 }
 _PRIORITY_TONES: dict[str, Tone] = {"CRITICAL": "bad", "HIGH": "warn", "MEDIUM": "neutral", "LOW": "neutral"}
-# How much of a text is shown until somebody asks for all of it.
+# How many characters of a text are shown until the user asks for all of it.
 _FOLD = 1_500
 
 
@@ -56,13 +56,13 @@ def priority_pill(t: Texts, ticket: TicketBody) -> None:
 
 
 def title_of(ticket: TicketBody, most: int = 160) -> str:
-    """What a ticket is about, in a line."""
+    """The title of a ticket: one line."""
     lines = str(ticket["symptom_text"]).strip().splitlines()
     return lines[0][:most] if lines else str(ticket["ticket_id"])
 
 
 def shown_size(t: Texts, size: int) -> str:
-    """How much something is: 12 KB, 3.4 MB."""
+    """A size in bytes, readable: 12 KB, 3.4 MB."""
     if size < 1_000:
         return f"{size} B"
     if size < 1_000_000:
@@ -78,7 +78,7 @@ def stars(t: Texts, rating: float, label: str | None = None) -> None:
 
 
 def folded(t: Texts, content: str, classes: str = "") -> None:
-    """A text, however long it is: what does not fit is there when somebody asks for it."""
+    """A text of any length: the rest of a long one is shown on request."""
     if len(content) <= _FOLD:
         text(content, f"tw-pre {classes}", "p", dir="auto")
         return
@@ -93,7 +93,7 @@ def folded(t: Texts, content: str, classes: str = "") -> None:
 
 
 def new_ticket(page: Page, path: str, *, for_customer: bool) -> None:
-    """The dialog that opens a ticket; ``path`` is where its view is."""
+    """The dialog that opens a ticket; ``path`` is that of its view."""
     t = page.t
 
     async def create(values: dict[str, Any], key: str) -> None:

@@ -1,7 +1,7 @@
-"""One ticket: what was said and what happened, what can be done, and its context.
+"""One ticket: its messages and events, actions and context.
 
-Customers see the same ticket through the same calls, which leave out what is not theirs; what they may not do is not
-offered.
+Customers see the same ticket through the same calls, which leave out what they may not see; actions that they may not
+take are not offered.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _FEEDBACK = 10
 _OTHERS = 6
 _MOST_TEXT = 20_000
 _MOST_FILE = 900_000
-# Who was asked to help, by these.
+# Events that assign a person.
 _GIVEN = ("assigned", "reassigned", "status_changed")
 
 
@@ -169,7 +169,7 @@ class TicketDetail(DetailPanel):
                 with box("tw-event tw-row"):
                     text(said_event(t, event, for_customer=self._for_customer), dir="auto")
                     time(t, parsed_time(event["timestamp"]))
-        # To what was said last; a phone shows all of it, and begins at the top.
+        # Scroll to the latest message; a phone shows the whole page, and starts at the top.
         body = ui.context.slot.parent.id
         self._page.client.run_javascript(
             f"{{ const talk = getHtmlElement({body}); if (talk) talk.parentElement.scrollTop = 1e9; }}"
@@ -315,7 +315,7 @@ class TicketDetail(DetailPanel):
                 ).style("align-self: flex-start")
 
     def _helpers(self) -> list[str]:
-        """Those who worked on it, as far as a customer saw them do so."""
+        """The people who worked on it, as far as a customer can see."""
         found: list[str] = [self._ticket["assigned_to"]] if self._ticket["assigned_to"] else []
         for event in self._events:
             if event["event_type"] == "ticket_created":
@@ -367,7 +367,7 @@ class TicketDetail(DetailPanel):
             form.end()
 
     def _ask_engineer(self) -> None:
-        """Escalate, or hand an escalation on: engineer and reason, in one write."""
+        """Escalate, or reassign an escalated ticket: engineer and reason, in one write."""
         t = self._page.t
         is_escalated = self._ticket["status"] == Status.ESCALATED
         title = t("support.hand_on" if is_escalated else "support.escalate")

@@ -1,4 +1,4 @@
-"""Lists of tickets: what the inbox of staff and the portal of customers share."""
+"""Lists of tickets: the shared parts of the staff's inbox and the customers' portal."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["TicketList"]
 
 
 class TicketList(ListScreen):
-    """Tickets; subclasses say which lists there are."""
+    """Tickets; subclasses define the lists."""
 
     ID, TEXTS, ICON = "ticket_id", "support", "lifebuoy"
     LISTED = (Ticket, Conversation)
@@ -35,7 +35,7 @@ class TicketList(ListScreen):
         return f"{item['ticket_id']} {item['symptom_text']} {item['customer_id']}"
 
     async def _search(self, looked_for: str) -> bool:
-        """Open the ticket with an id; other words are looked for everywhere."""
+        """Open the ticket with an id; other words are searched everywhere."""
         looked_for = looked_for.strip()
         if not looked_for.startswith("tkt_"):
             return await super()._search(looked_for)

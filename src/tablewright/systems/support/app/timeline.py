@@ -1,4 +1,4 @@
-"""What happened to a ticket, in words."""
+"""The events of a ticket, in words."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from tablewright.ui.texts import Texts
 __all__ = ["is_said", "said_event"]
 
 _SAID = (CUSTOMER_MESSAGE, STAFF_MESSAGE, NOTE)
-# How much of what another program wrote is shown in a line.
+# The most characters of a value that another program wrote.
 _MOST = 160
 
 
 def is_said(event: dict[str, Any]) -> bool:
-    """Whether it is something that somebody wrote."""
+    """Whether it is a message or a note."""
     return event["event_type"] in _SAID
 
 
 def said_event(t: Texts, event: dict[str, Any], *, for_customer: bool) -> str:
-    """An event in a line: who, what."""
+    """An event in one line: who did what."""
     kind, details = event["event_type"], event["details"]
     who = event["author"] or "?"
     if kind == "status_changed":
-        # A status may be none of ours, in what another program wrote.
+        # If another program wrote it, the status may be unknown.
         old, new = (_status(t, event[name]) for name in ("old_status", "new_status"))
         given = details.get("assigned_to")
         key = "support.did_escalate" if given else "support.did_status"
@@ -38,7 +38,7 @@ def said_event(t: Texts, event: dict[str, Any], *, for_customer: bool) -> str:
     what = kind.replace("_", " ").replace(".", " ")
     if for_customer or not details:
         return t("support.did_something", who=who, what=what)
-    # It may be as large as an item: only so much of it is made into text.
+    # Details may be as large as an item: only a part of them is formatted.
     shown = ", ".join(f"{name}: {_short(value)}" for name, value in list(details.items())[:6])
     return t("support.did_something", who=who, what=f"{what} ({shown})")[: 3 * _MOST]
 

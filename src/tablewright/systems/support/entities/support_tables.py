@@ -22,7 +22,7 @@ ESCALATION_SHARDS = 4
 RECENT_SHARDS = 4
 UNANSWERED_SHARDS = 4
 
-# What the indexes of escalations hold: the type, by which a table of several kinds is read, and what is shown.
+# The attributes in the indexes of escalations: the type, needed in a table of several entities, and what is shown.
 ESCALATION_ATTRIBUTES = [
     "entity_type",
     "ticket_id",
@@ -41,8 +41,8 @@ tickets = Table(
         GlobalIndex("GSI1-customer-index", "GSI1PK", "GSI1SK"),
         GlobalIndex("customer-time-index", "GSI1PK", "GSI2SK"),
         GlobalIndex("GSI2-status-index", "GSI2PK", "GSI2SK"),
-        # The keys alone: what is listed is read by its id, so that only a new ticket is written here, and no change of
-        # one is. With all of a ticket, every change of a status would cost a write more.
+        # Keys only: listed tickets are read by id, so that only new tickets are written to this index, and no changes.
+        # With all attributes, every change of a status would cost one more write.
         GlobalIndex("recent-tickets-index", "GSI6PK", "GSI2SK", include=["entity_type", "ticket_id"]),
         GlobalIndex(
             "GSI3-operator-index",
@@ -75,7 +75,7 @@ tickets = Table(
 metrics = Table(
     "prod-metrics",
     "metric_name",
-    # A dashboard that is open is told when to read again.
+    # Open dashboards read again when it changes.
     stream="NEW_AND_OLD_IMAGES",
     tags={"Environment": "production", "Application": "ai-technical-support"},
 )

@@ -1,4 +1,4 @@
-"""Tickets, what happened to them, who worked on them, and what was thought of the help."""
+"""Tickets, their events, the people who worked on them, and feedback on the help."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Priority(StrEnum):
     CRITICAL = "CRITICAL"
 
 
-# From each status, those that may follow.
+# The allowed transitions.
 FOLLOWING = {
     Status.NEW: frozenset({Status.PROCESSING, Status.FAILED, Status.ESCALATED}),
     Status.PROCESSING: frozenset({Status.READY, Status.FAILED, Status.ESCALATED}),
@@ -78,12 +78,12 @@ FOLLOWING = {
     Status.FAILED: frozenset({Status.PROCESSING, Status.ESCALATED}),
     Status.ESCALATED: frozenset({Status.PROCESSING, Status.READY, Status.FAILED}),
 }
-# Somebody still has something to do.
+# There is still work to do.
 OPEN = tuple(status for status in Status if status is not Status.READY)
 
 
 class Ticket(Entity, table=tickets, type_name="ticket"):
-    """What a customer needs help with."""
+    """A problem that a customer needs help with."""
 
     ticket_id: str
     customer_id: Annotated[str, Personal("subject")]
@@ -118,7 +118,7 @@ class Ticket(Entity, table=tickets, type_name="ticket"):
 
     @Get()
     def by_id(self, ticket_id: str) -> None:
-        """A ticket with its data; all the others leave that where it is."""
+        """A ticket with its data, which the other patterns do not load."""
 
     @Get(many=True, load_large=False)
     def summary(self, ticket_id: str) -> None:
@@ -132,11 +132,11 @@ class Ticket(Entity, table=tickets, type_name="ticket"):
     def of_customer_in_status(
         self, customer_id: str, status: Status, *, since: date | None = None, until: date | None = None
     ) -> None:
-        """The tickets of a customer in a status, newest first."""
+        """The tickets of a customer with a status, newest first."""
 
     @Query("GSI2-status-index", newest_first=True, load_large=False, expected=100)
     def by_status(self, status: Status, *, since: date | None = None, until: date | None = None) -> None:
-        """The tickets of a status, newest first."""
+        """The tickets with a status, newest first."""
 
 
 class TicketId(Projection[Ticket]):
@@ -150,11 +150,11 @@ class TicketId(Projection[Ticket]):
 
     @Query("assignee-index", newest_first=True, expected=20)
     def of_assignee(self, assigned_to: str) -> None:
-        """The ids of the tickets that somebody has to work on, newest first."""
+        """The ids of a person's tickets that are not READY, newest first."""
 
 
 class EscalatedTicket(Projection[Ticket]):
-    """What is shown of an escalated ticket."""
+    """An escalated ticket, as it is listed."""
 
     ticket_id: str
     priority: Priority
@@ -173,7 +173,7 @@ class EscalatedTicket(Projection[Ticket]):
 
 
 CUSTOMER_MESSAGE, STAFF_MESSAGE, NOTE = "customer_message", "staff_message", "internal_note"
-# What the system writes itself, with the change that it tells of, or when somebody writes.
+# Events that the system itself writes, with a change or a message.
 SYSTEM_EVENTS = frozenset(
     {
         "ticket_created",
@@ -186,7 +186,7 @@ SYSTEM_EVENTS = frozenset(
         NOTE,
     }
 )
-# What customers never see.
+# Events that customers never see.
 INTERNAL_EVENTS = frozenset({NOTE})
 
 
@@ -201,9 +201,9 @@ class Event(Entity, table=tickets, type_name="event"):
     old_status: Status | None = None
     new_status: Status | None = None
     details: Annotated[dict[str, Any], Personal("mention")] = Field(default_factory=dict)
-    # The sub of whoever it is by; None in what another program wrote.
+    # The author's sub; None if another program wrote it.
     author: Annotated[str | None, Personal("reference")] = None
-    # Of a message: the customer whose ticket it is, who may find it.
+    # Of a message: the ticket's customer, who may find it.
     customer_id: Annotated[str | None, Personal("reference")] = None
 
     keys = Keys(PK="TICKET#{ticket_id}", SK="EVENT#{day}#{number:06}")
@@ -222,11 +222,11 @@ class Event(Entity, table=tickets, type_name="event"):
 
     @Query(expected=20)
     def between(self, ticket_id: str, *, since: date | None = None, until: date | None = None) -> None:
-        """The events of a ticket, in their order."""
+        """The events of a ticket, in chronological order."""
 
 
 class Helper(Entity, table=tickets, type_name="helper"):
-    """Somebody who worked on a ticket: changed its status, was given it, or wrote an event."""
+    """A person who worked on a ticket: changed its status, was assigned to it, or wrote an event."""
 
     ticket_id: Annotated[str, Personal("part")]
     helper_id: Annotated[str, Personal("subject")]
@@ -235,11 +235,11 @@ class Helper(Entity, table=tickets, type_name="helper"):
 
     @Get(consistent=True)
     def by_id(self, ticket_id: str, helper_id: str) -> None:
-        """That somebody worked on a ticket."""
+        """The record that a person worked on a ticket."""
 
 
 class Conversation(Entity, table=tickets, type_name="conversation"):
-    """Who wrote last about a ticket; an item of its own, as a ticket may be large, and is not changed by a message."""
+    """Who wrote last about a ticket; a separate item, as a ticket may be large, and messages do not change it."""
 
     ticket_id: Annotated[str, Personal("part")]
     last_message_at: datetime
@@ -264,7 +264,7 @@ class UnansweredTicket(Projection[Conversation]):
 
 
 class Feedback(Entity, table=tickets, type_name="feedback"):
-    """What somebody thinks of the help with a ticket; several can be of the same instant.
+    """Feedback on the help with a ticket; several can have the same time.
 
     A customer gives it on the help of an operator, and an operator on the help that the ticket got before.
     """
@@ -272,15 +272,15 @@ class Feedback(Entity, table=tickets, type_name="feedback"):
     ticket_id: Annotated[str, Personal("part")]
     feedback_id: str
     given_by: Annotated[str, Personal("author")]
-    # The operator whom it is about, or who gave it: all that has to do with an operator is found by this.
+    # The operator that it is about, or who gave it: all feedback about or by an operator is found by this.
     operator_id: Annotated[str, Personal("reference")]
-    # The ticket and the operator, of a customer: there is one feedback of both.
+    # Of a customer's feedback: the ticket and the operator, as there is only one for both.
     once: Annotated[str | None, Unique(), Personal("mention")] = None
     submitted_at: datetime
     rating: int = Field(ge=1, le=5)
     was_helpful: bool | None = None
     comment: Annotated[str | None, Personal()] = Field(default=None, max_length=5_000)
-    # The sub of whoever sent it: a program may have asked the customer.
+    # The sender's sub: a program may have asked the customer.
     submitted_by: Annotated[str | None, Personal("reference")] = None
 
     keys = Keys(
@@ -300,12 +300,12 @@ class Feedback(Entity, table=tickets, type_name="feedback"):
 
     @property
     def about(self) -> str | None:
-        """Whose help it is about; None for feedback of an operator, which is about nobody's."""
+        """The person whose help it is about; None for feedback by an operator."""
         return None if self.given_by == self.operator_id else self.operator_id
 
 
 class FeedbackOfOperator(Projection[Feedback]):
-    """What an operator sees of feedback."""
+    """Feedback as an operator sees it."""
 
     ticket_id: str
     rating: int = Field(ge=1, le=5)
@@ -314,11 +314,11 @@ class FeedbackOfOperator(Projection[Feedback]):
 
     @Query("GSI3-operator-index", newest_first=True, expected=50)
     def by_operator(self, operator_id: str, *, since: date | None = None, until: date | None = None) -> None:
-        """What an operator was given and has given, newest first."""
+        """The feedback about and by an operator, newest first."""
 
 
 class Case(Collection):
-    """A ticket with all that belongs to it."""
+    """A ticket with its events and feedback."""
 
     ticket: Ticket
     events: list[Event]

@@ -1,4 +1,4 @@
-"""What expires by itself: sessions, idempotency keys, cached results."""
+"""Items that expire: sessions, idempotency keys, cached results."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["CacheEntry", "Session", "TicketIdempotency"]
 
 
 class Session(Entity, table=tickets, type_name="session"):
-    """Somebody who is logged in."""
+    """A session of a logged-in user."""
 
     session_id: str
     user_id: Annotated[str, Personal("subject")]
@@ -40,7 +40,7 @@ class Session(Entity, table=tickets, type_name="session"):
 
 
 class TicketIdempotency(IdempotencyRecord, table=tickets, type_name="idempotency"):
-    """A request that was executed under an idempotency key, its response, and the ticket that it made."""
+    """A request that was executed under an idempotency key, its response, and the ticket that it created."""
 
     ticket_id: str
     created_at: CreatedAt = None
@@ -49,7 +49,7 @@ class TicketIdempotency(IdempotencyRecord, table=tickets, type_name="idempotency
 
 
 class CacheEntry(Entity, table=tickets, type_name="cache"):
-    """A result that need not be computed again for a while."""
+    """A result that is cached for a while."""
 
     cache_key: str
     value: Annotated[dict[str, Any], AttributeName("data")]
@@ -59,4 +59,4 @@ class CacheEntry(Entity, table=tickets, type_name="cache"):
 
     @Get()
     def by_key(self, cache_key: str) -> None:
-        """What is cached under a key."""
+        """The result that is cached under a key."""

@@ -1,1 +1,1 @@
-"""Trends: hours, days and operators, counted from the stream, and what is made of the counts."""
+"""Trends: hours, days and operators, counted from the stream, and reports on the counts."""

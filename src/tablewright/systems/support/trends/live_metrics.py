@@ -1,4 +1,4 @@
-"""What the dashboard shows of now: the metrics that the stream keeps, read by one batch."""
+"""The current values on the dashboard: the metrics counted from the stream, in one batch read."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Dashboard:
     tickets_by_status: dict[Status, int]
     average_resolution_seconds: float | None
     resolved: int
-    # Of customers, and of operators.
+    # By customers, and by operators.
     average_rating: float | None
     ratings: int
     average_operator_rating: float | None

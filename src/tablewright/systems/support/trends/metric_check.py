@@ -1,4 +1,4 @@
-"""Whether the metrics are what the table comes to: everything is counted again, and compared."""
+"""Verification of the metrics: everything is counted again from the table, and compared."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _PAGE = 1_000
 
 
 def verify_metrics(store: Store, report: ReportProgress, *, pause: float = 1.0) -> str:
-    """Count everything from the table, and compare it with the metrics; Unfinished if they are others.
+    """Count everything from the table, and compare it with the metrics; Unfinished if they differ.
 
-    What is written meanwhile is counted a moment later, so it is looked at again before anything is said.
+    Concurrent writes are counted a moment later, so a difference is checked again before it is reported.
     """
     wrong: list[str] = []
     for attempt in range(_PASSES):
@@ -40,13 +40,13 @@ def verify_metrics(store: Store, report: ReportProgress, *, pause: float = 1.0) 
         places = counted.keys() | stored.keys()
         wrong = sorted(" ".join(place) for place in places if counted.get(place) != stored.get(place))
         if not wrong:
-            return f"{len(stored)} numbers of the metrics are what {items} items come to"
+            return f"{len(stored)} metric values agree with {items} items"
         if before == stored and attempt:
-            # Nothing is on its way any more.
+            # No more changes are pending.
             break
     raise Unfinished(
-        f"{len(wrong)} numbers of the metrics are others than those of the table, such as {wrong[0]}; "
-        "rebuild the metrics, or compare again when fewer tickets change"
+        f"{len(wrong)} metric values differ from the table, such as {wrong[0]}; "
+        "rebuild the metrics, or verify them again when fewer tickets change"
     )
 
 
@@ -78,7 +78,7 @@ def _stored(store: Store) -> Numbers:
 
 
 def _all(store: Store, kind: type[E]) -> Iterator[E]:
-    """All that can be read of an entity, page by page: a rebuild counts nothing else."""
+    """All readable items of an entity, page by page: a rebuild counts only those."""
     reader, cursor = TolerantReader(store), None
     while True:
         page = reader.page(kind, limit=_PAGE, cursor=cursor)

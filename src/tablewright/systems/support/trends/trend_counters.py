@@ -1,4 +1,4 @@
-"""Trends from the stream: what a ticket or a feedback is worth to the hour, the day and the operator that it is of.
+"""Trends from the stream: what a ticket or a feedback adds to its hour, day and operator.
 
 As with the metrics (``metric_counters``), this is a function of the item alone.
 """
@@ -50,7 +50,7 @@ class Gain(NamedTuple):
 
 
 def trends_of(item: Entity | None) -> dict[OfTime | OfOperator, Gain]:
-    """What an item adds to the hours, days and operators that it is of."""
+    """What an item adds to its hours, days and operators."""
     found: dict[OfTime | OfOperator, Gain] = {}
 
     def add(place: OfTime | OfOperator, gain: Gain) -> None:
@@ -94,7 +94,7 @@ def lookup_of(place: OfTime | OfOperator) -> Lookup[Trend] | Lookup[OperatorDay]
 
 
 def additions_of(place: OfTime | OfOperator, gain: Gain) -> list[FieldChange]:
-    """The changes that a gain makes to its item; what cancels out is none."""
+    """The changes that a gain makes to its item, without those that cancel out."""
     if isinstance(place, OfTime):
         changes = [
             attr(Trend.opened).add(gain.opened),

@@ -1,10 +1,10 @@
-"""What the dashboard shows over time, and of each operator: counted from the stream, in a table of its own.
+"""The dashboard's values over time and by operator: counted from the stream, in a table of their own.
 
     TREND#<unit>   <period>            Trend, of an hour or a day (UTC)
     OPERATORS      <day>#<operator>    OperatorDay
 
-Hours and days are parts of times, and no fields of a ticket, so these are no counters that a model can declare
-(``count_of``): the consumer of the metrics adds to them, as it does to the metrics, by what each item is worth.
+Hours and days are parts of times, not fields of a ticket, so a model cannot declare them as counters (``count_of``):
+the consumer of the metrics adds to them what each item contributes, as it does to the metrics.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ trends = Table(
     "PK",
     "SK",
     type_attribute="entity_type",
-    # A dashboard that is open is told when to read again.
+    # Open dashboards read again when it changes.
     stream="NEW_AND_OLD_IMAGES",
     tags={"Environment": "production", "Application": "ai-technical-support"},
 )
@@ -34,14 +34,14 @@ class Unit(StrEnum):
 
 
 class Trend(Entity, table=trends, type_name="trend"):
-    """An hour or a day: what was opened, resolved and rated in it."""
+    """An hour or a day: the tickets opened, resolved and rated in it."""
 
     unit: Unit
     # 2026-11-16T14, or 2026-11-16.
     period: str
     opened: int = 0
     resolved: int = 0
-    # Of those that were resolved in it, from when each was opened.
+    # The resolution times of the tickets that were resolved in it.
     total_time: Decimal = Decimal(0)
     ratings: int = 0
     total_ratings: int = 0
@@ -54,11 +54,11 @@ class Trend(Entity, table=trends, type_name="trend"):
 
     @Query(expected=30)
     def between(self, unit: Unit, *, since: str | None = None, until: str | None = None) -> None:
-        """Some hours or days, in their order."""
+        """A range of hours or days, in chronological order."""
 
 
 class OperatorDay(Entity, table=trends, type_name="operator"):
-    """What somebody resolved on a day, and how their help was rated on it."""
+    """The tickets that an operator resolved on a day, and the ratings of their help."""
 
     day: date
     operator_id: str

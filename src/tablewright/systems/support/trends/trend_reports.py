@@ -1,4 +1,4 @@
-"""What the dashboard shows over time and of each operator, read from what was counted: never from the tickets."""
+"""The dashboard's reports over time and by operator, read from counters and never from the tickets."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from tablewright.systems.support.trends.trend_entities import OperatorDay, Trend
 __all__ = ["OperatorReport", "TrendReport", "TrendReports"]
 
 _MAX_DAYS = 92
-# As many days of operators as one report adds up.
+# The most days of operators that one report adds up.
 _MAX_OPERATOR_DAYS = 10_000
 _PAGE = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class TrendReport:
-    """An hour or a day, by when it begins."""
+    """An hour or a day, by its start."""
 
     start: datetime
     opened: int = 0
@@ -34,7 +34,7 @@ class TrendReport:
 
 @dataclass(frozen=True, slots=True)
 class OperatorReport:
-    """What somebody resolved, and how their help was rated."""
+    """The tickets that an operator resolved, and the ratings of their help."""
 
     operator_id: str
     resolved: int = 0
@@ -52,18 +52,18 @@ class _Sum:
 
 
 class TrendReports:
-    """Reports on what was counted."""
+    """Reports on the counts."""
 
     def __init__(self, reader: AsyncTolerantReader, now: Callable[[], datetime]) -> None:
         self._reader = reader
         self._now = now
 
     async def hours(self, number: int) -> list[TrendReport]:
-        """The last hours, this one included, in their order; those in which nothing happened too."""
+        """The last hours, including the current one, oldest first; also those without any activity."""
         return await self._trend(Unit.HOUR, timedelta(hours=1), number)
 
     async def days(self, number: int) -> list[TrendReport]:
-        """The last days (UTC), today included, in their order; those on which nothing happened too."""
+        """The last days (UTC), including today, oldest first; also those without any activity."""
         return await self._trend(Unit.DAY, timedelta(days=1), number)
 
     async def _trend(self, unit: Unit, step: timedelta, number: int) -> list[TrendReport]:
@@ -78,13 +78,13 @@ class TrendReports:
         return [_report(start, found.get(period)) for start, period in zip(starts, periods, strict=True)]
 
     async def operators(self, since: date | None, until: date | None) -> list[OperatorReport]:
-        """Who resolved something or was rated on some days, most first; the last seven days without any given."""
+        """Operators who resolved tickets or were rated in a range of days (the last seven by default), most first."""
         last = until or self._now().date()
         first = since or last - timedelta(days=6)
         if first > last:
             raise Invalid("since is after until", field="since")
         if (last - first).days >= _MAX_DAYS:
-            raise Invalid(f"a report is of {_MAX_DAYS} days at most", field="since")
+            raise Invalid(f"a report covers at most {_MAX_DAYS} days", field="since")
         sums: dict[str, _Sum] = {}
         read, cursor = 0, None
         while True:
@@ -102,7 +102,7 @@ class TrendReports:
             if cursor is None:
                 break
             if read >= _MAX_OPERATOR_DAYS:
-                raise Invalid("too many operators on so many days: ask for fewer days", field="since")
+                raise Invalid("too many operators for this range: request fewer days", field="since")
         reports = [
             OperatorReport(
                 operator_id,
@@ -112,7 +112,7 @@ class TrendReports:
                 _average(Decimal(each.total_ratings), each.ratings),
             )
             for operator_id, each in sums.items()
-            # What was taken back is nothing.
+            # Leaves out sums that were taken back.
             if each.resolved or each.ratings
         ]
         return sorted(reports, key=lambda each: (-each.resolved, -each.ratings, each.operator_id))

@@ -1,7 +1,7 @@
-"""The board: a lane for each status, cards that are dragged from one to another.
+"""The board: a lane for each status, and cards that are dragged between them.
 
-A card is moved under the version that somebody saw: whoever dragged a card that was changed meanwhile is told so, and
-the card is where it belongs. Lanes are read page by page, newest first.
+A card is moved only if it is still the version that the user saw: if it was changed meanwhile, a message says so, and
+the card is drawn in its current lane. Lanes are read page by page, newest first.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from tablewright.ui.screen_page import Page
 
 __all__ = ["board"]
 
-# More than a screen shows; the next page is read when its place comes into view.
+# More than a screen shows; the next page is read when it scrolls into view.
 _PAGE = 15
-# Changes that are drawn card by card; more of them, and the board is read again.
+# The most changes that are drawn card by card; for more, the board is read again.
 _MOST = 40
 
 
 async def board(page: Page, task_id: str = "") -> None:
-    """Draw the board, and the task that is open beside it."""
+    """Draw the board, and the open task beside it."""
     drawn = _Board(page)
     await page.live(task_management, drawn.changed)
     page.on_drop(drawn.drop)
@@ -44,7 +44,7 @@ async def board(page: Page, task_id: str = "") -> None:
 
 
 class _Board:
-    """The lanes and their cards, and a task that is open beside them."""
+    """The lanes and their cards, and an open task beside them."""
 
     def __init__(self, page: Page) -> None:
         self._page = page
@@ -83,7 +83,7 @@ class _Board:
         self._count()
 
     async def _read(self, status: Status, cursor: str | None) -> tuple[list[TaskBody], str | None]:
-        # Who had a closed task is in the task, not on its card.
+        # The cards of closed tasks show no assignees.
         is_assigned = status is not Status.CLOSED
         answer = await self._page.api.call(
             "list_tasks", status=status, newestFirst=True, assignees=is_assigned, limit=_PAGE, cursor=cursor
@@ -98,7 +98,7 @@ class _Board:
         self._assignees[task_id] = [each["userId"] for each in answer.body["assignments"]]
 
     async def changed(self, changes: Sequence[AnyChange] | None) -> None:
-        """Draw what changed, where it belongs now."""
+        """Draw the changed tasks in their current lanes."""
         found = None if changes is None else changed_tasks(changes)
         if found is None or len(found) > _MOST:
             await self.load()
@@ -135,7 +135,7 @@ class _Board:
             self._counts[status].set_text(f"{len(lane.items)}{'+' if lane.has_more else ''}")
 
     def filter(self, looked_for: str) -> None:
-        """Hide the cards that do not have some words."""
+        """Hide the cards that do not contain the words."""
         for lane in self._lanes.values():
             lane.filter(looked_for)
 
@@ -165,7 +165,7 @@ class _Board:
                     text(page.t("tasks.nobody"))
 
     async def drop(self, task_id: str, lane: str, version: str) -> None:
-        """Move a card that was dragged, if it is still the one that was seen when it was taken."""
+        """Move a dragged card, if it is still the version that was seen."""
         now = await self._page.api.call("get_task", taskId=task_id)
         task = now.body
         if task["updatedAt"] != version:

@@ -1,4 +1,4 @@
-"""People: who works here, in which roles; added, changed, deactivated and reactivated by admins."""
+"""People: users and their roles; admins add, change, deactivate and reactivate them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ UserBody = dict[str, Any]
 
 
 async def people(page: Page) -> None:
-    """Draw the people of a status."""
+    """Draw the people with a status."""
     view = _People(page)
     await page.live(task_management, view.changed)
     page.on_navigate(view.load)

@@ -1,4 +1,4 @@
-"""One task: what it is about, who does it, what can be done with it, and what happened to it."""
+"""One task: its description, assignees, actions and activity."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _PEOPLE = 100
 _COMMENTS = 50
 _ATTACHMENTS = 50
 _KNOWN_CALLS = ("create_task", "change_status", "change_task", "assign_task", "unassign_task", "attach", "detach")
-# What of a task the audit names, by the keys of the texts.
+# The fields that the audit names, and the keys of their texts.
 _FIELDS = {"title": "field_title", "description": "field_description", "priority": "priority", "due": "due"}
 
 
@@ -225,7 +225,7 @@ class TaskDetail(DetailPanel):
     async def _download(self, attachment: dict[str, Any]) -> None:
         attachment_id = attachment["attachmentId"]
         found = await self._call("get_attachment", attachmentId=attachment_id)
-        # Never shown as a page of ours, whatever it says that it is.
+        # Never shown as a page of this origin, whatever its content type.
         ui.download(b64decode(found.body["content"]), attachment["name"], "application/octet-stream")
 
     async def _detach(self, attachment: dict[str, Any]) -> None:
@@ -255,9 +255,9 @@ def _size(t: Texts, number: int) -> str:
 
 
 async def move_task(page: Page, task: TaskBody, status: Status, etag: str | None) -> bool:
-    """Change the status of a task under the version that was seen; whether that was done.
+    """Change the status of a task, if it is still the version that was seen; returns whether it was changed.
 
-    What cannot be taken back is asked; what can be is undone by the toast.
+    A change that cannot be undone needs a confirmation; for others, the toast offers to undo them.
     """
     t, api = page.t, page.api
     if status is Status.CLOSED and not await confirm(

@@ -1,4 +1,4 @@
-"""Tasks as a list beside the one that is open: by status, or those of the person who looks."""
+"""Tasks as a list beside the open one: by status, or the user's own."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from tablewright.ui.texts import parsed_time
 __all__ = ["my_tasks", "task_list"]
 
 _PAGE = 25
-# Of somebody, in the order of their status: all that most people have.
+# A user's own tasks, ordered by status: as many as most users have.
 _MINE = 50
 
 
 async def task_list(page: Page, task_id: str = "") -> None:
-    """The tasks of a status."""
+    """The tasks with a status."""
     await _TasksByStatus(page).begin([task_management], task_id=task_id)
 
 
 async def my_tasks(page: Page, task_id: str = "") -> None:
-    """The tasks of the person who looks."""
+    """The user's own tasks."""
     await _MyTasks(page).begin([task_management], task_id=task_id)
 
 
@@ -91,7 +91,7 @@ class _MyTasks(_TaskList):
         return found, answer.body.get("cursor")
 
     def _belongs(self, item: Body, before: Body | None) -> bool | None:
-        # Who it is assigned to is not in the task.
+        # A task does not have its assignees.
         return None
 
     def _draw_tabs(self) -> None:

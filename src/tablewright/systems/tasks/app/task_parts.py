@@ -1,4 +1,4 @@
-"""What the views of tasks share: a task as the API shows it, its pills, and the dialog that makes one."""
+"""Shared parts of the task views: a task as the API returns it, its pills, the dialogs to create and edit one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tablewright.ui.texts import Texts
 __all__ = ["OF_TASKS", "TaskBody", "changed_tasks", "due_pill", "edit_task", "new_task", "pills", "status_pill"]
 
 TaskBody = dict[str, Any]
-"""A task as the API shows it."""
+"""A task as the API returns it."""
 
 OF_TASKS = (Task, Assignment, Comment, Attachment)
 """Entities that are a part of a task, as its screens show it."""
@@ -32,7 +32,7 @@ def status_pill(t: Texts, task: TaskBody) -> None:
 
 
 def due_pill(t: Texts, task: TaskBody) -> None:
-    """When it is due, as long as there is something to do."""
+    """The due date, while there is work to do."""
     if not task.get("due"):
         return
     day, today = date.fromisoformat(task["due"]), datetime.now(t.zone).date()
@@ -72,7 +72,7 @@ def new_task(page: Page) -> None:
 
 
 def edit_task(page: Page, task: TaskBody, etag: str | None) -> None:
-    """The dialog that changes a task, under the version that was seen."""
+    """The dialog that changes a task, if it is still the version that was seen."""
     t = page.t
 
     async def change(values: dict[str, Any], _: str) -> None:

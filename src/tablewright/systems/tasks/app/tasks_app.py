@@ -1,4 +1,4 @@
-"""The screens of Tasks: board, list, mine, people (``app``); and what waits for somebody, for the start page."""
+"""The screens of Tasks: board, list, mine, people (``app``); and what needs a user's attention, for the start page."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tablewright.ui.screen_page import Page
 
 __all__ = ["app"]
 
-# How many of somebody's tasks are counted for the start page.
+# The most tasks that are counted for the start page.
 _MOST = 100
 
 app = Application("tasks", title="tasks.title", icon="tasks", texts=texts)
@@ -27,7 +27,7 @@ app.search = {"task": "/list/{task_id}", "comment": "/list/{task_id}", "person":
 
 
 async def waiting(page: Page) -> Sequence[Waiting]:
-    """What somebody has to do; and for those who assign tasks, what is open."""
+    """The user's tasks; and for those who assign tasks, the open ones."""
     t, api = page.t, page.api_of("tasks")
     found: list[Waiting] = []
     if api.may("list_my_tasks"):
@@ -48,7 +48,7 @@ async def waiting(page: Page) -> Sequence[Waiting]:
 
 
 def concerns(page: Page, watched: Collection[str], before: Entity | None, after: Entity | None) -> bool:
-    """Whether a change is of somebody's own tasks; or a comment, of which those who create tasks may be told too."""
+    """Whether a change is of the user's own tasks; or is a comment, of which task creators may be notified too."""
     for each in (before, after):
         if isinstance(each, Assignment) and each.assigned_to == page.user_id:
             return True
@@ -58,7 +58,7 @@ def concerns(page: Page, watched: Collection[str], before: Entity | None, after:
 
 
 async def thing_of(page: Page, task_id: str) -> Thing:
-    """A task that somebody wrote about."""
+    """The task of a notice."""
     task = (await page.api_of("tasks").call("get_task", taskId=task_id)).body
     return Thing(task["title"], page.path_in("tasks", f"/list/{task_id}"))
 
