@@ -1,7 +1,7 @@
-"""The systems that come with Tablewright; each can be used alone as well.
+"""The systems that come with Tablewright; each can also be used alone.
 
-Each is made in a module of its own (``tasks.tasks_system``): the design tools import a package and its model, and need
-not wait for FastAPI and all that a system needs to run.
+Each is created in a module of its own (``tasks.tasks_system``), so that the design tools can import a package and its
+model without FastAPI and everything else that a running system needs.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ NAMES = ("servicedesk", "support", "engagement", "calls", "tasks")
 
 
 def load(*names: str) -> list[System]:
-    """Systems by name; all of them without one."""
+    """Systems by name; all of them if no name is given."""
     return [import_module(f"tablewright.systems.{name}.{name}_system").system for name in names or NAMES]
 
 
 def roles() -> list[Role]:
-    """The roles of all systems that are here, and of the runtime that they run on."""
+    """The roles of all installed systems, and of the runtime."""
     # An image has only the systems that it needs.
     here = [name for name in NAMES if find_spec(f"tablewright.systems.{name}") is not None]
     modules = [import_module(f"tablewright.systems.{name}.roles") for name in here]

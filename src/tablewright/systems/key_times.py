@@ -1,6 +1,6 @@
 """Times in keys: thirteen digits of milliseconds since 1970, so until the year 2286.
 
-Others, which another program may have stored, cannot be read: the key of their item could not be made.
+Times outside of that range, which another program may have stored, cannot be read, as they have no valid key.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What responses of the systems have in common: views of entities, and the end of a page."""
+"""Common parts of responses: views of entities, and the end of a page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tablewright.systems.unreadable_log import UnreadableItem, unreadable_items
 
 __all__ = ["LEFT_OUT", "EntityView", "PageEnd", "page_end"]
 
-LEFT_OUT: Any = Field(default_factory=list, description="items of the list that cannot be read, and are left out")
+LEFT_OUT: Any = Field(default_factory=list, description="items that cannot be read, and are left out of the list")
 
 
 class EntityView(ApiModel):
@@ -25,7 +25,7 @@ class EntityView(ApiModel):
 
 
 class PageEnd(TypedDict):
-    """What a page of a list has beside the list."""
+    """The fields of a page other than the list itself."""
 
     cursor: str | None
     unreadable: list[UnreadableItem]

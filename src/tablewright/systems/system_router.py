@@ -1,4 +1,4 @@
-"""Routes of a system, over HTTP: a request for an item that cannot be read is refused with what to do about it."""
+"""Routes of a system, over HTTP: a request for an item that cannot be read is refused with a remedy."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from tablewright.systems.unreadable_log import UnreadableLog
 
 __all__ = ["SystemRouter", "UnreadableList"]
 
-# What to do where nothing else helps.
-_REPAIR = "repair it in the table; until then, whatever does not need it works"
+# The remedy for entities without one of their own.
+_REPAIR = "repair it in the table; requests that do not need it still work"
 
 
 class SystemRouter(APIRouter):
-    """A router whose routes respond with a conflict and its remedy when the item that they are about is unreadable."""
+    """A router whose routes respond with a conflict and a remedy if their item is unreadable."""
 
     def __init__(self, service: str, remedies: Mapping[str, str] = MappingProxyType({}), **options: Any) -> None:
         """``service`` is the argument of every route that has ``unreadable_log``; ``remedies`` are by entity."""
@@ -54,11 +54,11 @@ class SystemRouter(APIRouter):
 
 class UnreadableEntryView(ApiModel):
     entity: str = Field(examples=["Program"])
-    key: str = Field(description="which item it is", examples=["program_id retail, marketplace_id US"])
+    key: str = Field(description="the item", examples=["program_id retail, marketplace_id US"])
     reason: str = Field(description="what is wrong with it", examples=["channels: Field required"])
-    first: datetime = Field(description="when it was first met")
-    latest: datetime = Field(description="when it was last met")
-    times: int = Field(description="how often it was met")
+    first: datetime = Field(description="when it was first read")
+    latest: datetime = Field(description="when it was last read")
+    times: int = Field(description="how often it was read")
 
 
 class UnreadableList(ApiModel):

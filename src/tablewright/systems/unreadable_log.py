@@ -1,8 +1,8 @@
-"""Items that cannot be read: an older schema version, or written by another program.
+"""Items that cannot be read: of an older schema version, or written by another program.
 
-``UnreadableLog`` writes them to the process's log once, by the entity alone, as a key may name a customer; counts them
-as a metric each time; and shows them to Admins with the key. What does not need them leaves them out (the store's
-``TolerantReader``). A request for the very item is refused with what to do about it (``system_router``).
+``UnreadableLog`` writes them to the process's log once, by entity only, as a key may name a customer; counts them as a
+metric each time; and shows them to Admins with the key. Lists leave them out (the store's ``TolerantReader``). A
+request for the item itself is refused with a remedy (``system_router``).
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _log = logging.getLogger(__name__)
 
 
 def describe(error: Unreadable) -> str:
-    """What is wrong, without saying which item it is."""
+    """What is wrong with an item, without its key."""
     return f"{error.entity} cannot be read: {error.reason}"
 
 
 class UnreadableItem(TypedDict):
-    """An item that cannot be read: which one, and what is wrong with it."""
+    """An item that cannot be read: its key, and what is wrong with it."""
 
     entity: str
     key: str
@@ -47,7 +47,7 @@ def unreadable_items(errors: Iterable[Unreadable]) -> list[UnreadableItem]:
 
 @dataclass(frozen=True, slots=True)
 class UnreadableEntry:
-    """An item that could not be read: since when, and how often it was met here."""
+    """An item that could not be read: when and how often this process read it."""
 
     error: Unreadable
     first: datetime
@@ -69,7 +69,7 @@ class UnreadableLog:
         if metrics is not None:
             self._counter = Counter(
                 f"{system}_unreadable_items_total",
-                "Reads of items that do not fit their entity",
+                "Reads of items that are not valid as their entity",
                 ["entity"],
                 registry=metrics.registry,
             )
@@ -87,9 +87,9 @@ class UnreadableLog:
         if self._counter is not None:
             self._counter.labels(error.entity).inc()
         if known is None:
-            # Neither its key nor what is wrong with it: both may have words of a customer's.
+            # Neither its key nor what is wrong with it: both may contain data of a customer.
             _log.error(
-                "an item cannot be read; GET /unreadable shows which",
+                "an item cannot be read; see GET /unreadable",
                 extra={"system": self._system, "code": error.entity},
             )
 

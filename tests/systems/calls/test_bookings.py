@@ -56,7 +56,9 @@ def test_whoever_has_a_call_has_no_other_at_that_time(
     else:
         assert refused(answer) == (409, "conflict")
         assert answer.json()["field"] == part
-        assert answer.json()["detail"] == f"{part[:-2]} {first[part]} has another call at that time; choose another one"
+        assert (
+            answer.json()["detail"] == f"{part[:-2]} {first[part]} has another call at that time; choose another time"
+        )
         assert first["callId"] not in answer.text
 
 
@@ -170,7 +172,7 @@ def test_customers_book_nothing_in_the_past_and_staff_may(staff: httpx.Client, s
     call = changed(staff, call, "schedule", scheduledFor=past)
     late = put(client, call, "provider", providerId=new_id("p"))
     assert refused(late) == (409, "conflict")
-    assert "has passed; reschedule it" in late.json()["detail"]
+    assert "is in the past; reschedule it" in late.json()["detail"]
     assert client.post("/calls", json={**body, "scheduledFor": 0}).status_code == 422
     # A call that did not take place can be made up for.
     assert changed(client, call, "schedule", scheduledFor=past + HOUR)["version"] == 3
@@ -311,10 +313,12 @@ def test_a_booking_that_is_missing_wrong_or_left_over_is_found_and_repaired(
     )
     expected = {
         f"call {missing['callId']}, provider {missing['providerId']} on 2030-03-17: the time of the call is not booked",
-        f"call {wrong['callId']}, user {wrong['userId']} on 2030-03-17: another time is booked than the call has",
-        f"call {left['callId']}, user {left['userId']} on 2030-03-17: a time is booked that the call does not have",
+        f"call {wrong['callId']}, user {wrong['userId']} on 2030-03-17: "
+        "the booked time differs from the time of the call",
+        f"call {left['callId']}, user {left['userId']} on 2030-03-17: "
+        "the call is booked at a time that it does not have",
         f"call {left['callId']}, provider {left['providerId']} on 2030-03-17: "
-        "a time is booked that the call does not have",
+        "the call is booked at a time that it does not have",
     }
     assert set(wrong_bookings(served)) == expected
     repaired = check_bookings(served.runtime.sync_store, repair=True)

@@ -61,7 +61,7 @@ def test_a_program_does_nothing_until_a_second_person_has_approved_it(
     assert approve(approver, path).status_code == 409
     requested = marketer.post(f"{path}/approval/request").json()
     assert (requested["approval"]["state"], requested["approval"]["requestedBy"]) == ("requested", "mark")
-    does_nothing(admin, path, "has to approve it")
+    does_nothing(admin, path, "must approve it")
     approved = approve(approver, path).json()
     assert (approved["enabled"], approved["approval"]["state"], approved["approval"]["decidedBy"]) == (
         True,

@@ -71,18 +71,18 @@ def saved(admin: httpx.Client, **changes: Any) -> httpx.Response:
         ),
         (
             {"channels": mail(subject="Hello $frist_name")},
-            "config.subject: nothing is known as $frist_name; there are customer_id, email, first_name, points,",
+            "config.subject: unknown name $frist_name; use one of customer_id, email, first_name, points,",
         ),
-        ({"channels": mail(text="${pionts} points")}, "config.text: nothing is known as $pionts"),
+        ({"channels": mail(text="${pionts} points")}, "config.text: unknown name $pionts"),
         ({"channels": mail(addressAttribute="mail")}, "config.addressAttribute: there is no column mail"),
         # All connectors have to have it, as each has customers of its own.
         (
             {"dataConnectors": [files(), files(file="others.csv")], "channels": mail(text="$first_name")},
-            "nothing is known as $first_name",
+            "unknown name $first_name",
         ),
         (
             {"filterChain": rule({"attribute": "pionts", "op": "ge", "value": 1})},
-            "eligibility: there is no attribute pionts; there are email, first_name, points",
+            "eligibility: there is no attribute pionts; use one of email, first_name, points",
         ),
         (
             {"filterChain": rule({"any": [{"not": {"all": [{"attribute": "pionts", "op": "exists"}]}}]})},
@@ -98,7 +98,7 @@ def saved(admin: httpx.Client, **changes: Any) -> httpx.Response:
                 "dataConnectors": [files(subjectTypeColumn="first_name", subjectIdColumn="points")],
                 "channels": mail(text="$points"),
             },
-            "nothing is known as $points",
+            "unknown name $points",
         ),
     ],
 )
@@ -247,8 +247,8 @@ def test_models_and_webhooks_get_credentials_that_are_nowhere_to_be_read(
     [
         ({"Authorization": "nothing"}, "there is no credential nothing in the settings"),
         ({"Authorization": "elsewhere"}, "the credential elsewhere is not for 127.0.0.1"),
-        ({"Host": "models"}, "Host is not a header for credentials"),
-        ({"Webhook-Signature": "models"}, "Webhook-Signature is not a header for credentials"),
+        ({"Host": "models"}, "Host cannot be used as a header for credentials"),
+        ({"Webhook-Signature": "models"}, "Webhook-Signature cannot be used as a header for credentials"),
         ({"a b": "models"}, "use the name of a header"),
     ],
 )
@@ -280,4 +280,4 @@ def test_a_key_that_is_refused_pauses_the_run_and_loses_nobody(workshop: Worksho
         made = workshop.put(program(scoringModels=[{"modelId": "remote", "endpoint": web.url, "weight": 1}]))
         runs = workshop.runs(outage_seconds=0.2)
         run = runs.execute(runs.begin(made))
-    assert (run.state, run.counts.failed, run.failure) == (RunState.PAUSED, 0, "remote: it answered 401")
+    assert (run.state, run.counts.failed, run.failure) == (RunState.PAUSED, 0, "remote: it responded with 401")

@@ -414,7 +414,7 @@ def test_an_unexpected_failure_does_not_stop_the_other_schedules(
     clockwork.tick()
     clockwork.stop()
     assert [run.program_id for run in workshop.store.iterate(Run)] == ["b"]
-    assert "a schedule could not be carried out" in caplog.text
+    assert "a scheduled run or delivery failed" in caplog.text
 
 
 @pytest.mark.requirement("CE8")

@@ -1,12 +1,12 @@
 """Calls over HTTP.
 
 Schedulers and Admins see and change all calls. Customers see their own, schedule and reschedule them, choose
-another provider and cancel them, but book nothing in the past; their user id is the ``sub`` of their token. To complete
-a call, to give it to another user and to see a provider's calls is for staff; to delete what has taken place or was
-cancelled, for Admins. A call of somebody else is not there for a customer.
+another provider and cancel them, but cannot book times in the past; their user id is the ``sub`` of their token. Only
+staff complete calls, reassign them to another user and see a provider's calls; only Admins delete calls that have taken
+place or were cancelled. For a customer, the calls of others do not exist.
 
 Every call has a ``version``. A change names the version that it is based on, or has the ``ETag`` of the call in
-``If-Match``; with any other one it is refused.
+``If-Match``; it is refused if the call has changed since.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ Admin = Annotated[Caller, allow(ADMINS)]
 
 _ID = matching(
     r"^[A-Za-z0-9][A-Za-z0-9._:@|+~=-]*$",
-    "use a letter or a digit, then letters, digits and . _ : @ | + ~ = -",
+    "start with a letter or a digit, then use letters, digits and . _ : @ | + ~ = -",
 )
 _MAX_ID_LENGTH = 128
 _MILLISECOND = timedelta(milliseconds=1)
@@ -79,7 +79,7 @@ _MILLISECOND = timedelta(milliseconds=1)
 Id = Annotated[str, Field(min_length=1, max_length=_MAX_ID_LENGTH, pattern=_ID)]
 Millis = Annotated[int, Field(ge=0, le=LAST_MILLIS)]
 Minutes = Annotated[int, Field(ge=1, le=MAX_MINUTES)]
-_VERSION = "the version of the call that the change is based on; it may be left out where If-Match is sent"
+_VERSION = "the version of the call that the change is based on; optional if If-Match is sent"
 BasedOn = Annotated[int | None, Field(ge=0, le=MAX_VERSIONS, description=_VERSION, examples=[1])]
 CallId = Annotated[str, Path(alias="callId", min_length=1, max_length=_MAX_ID_LENGTH, pattern=_ID, examples=["call-9"])]
 ProviderId = Annotated[
@@ -93,15 +93,15 @@ CalendarSecret = Annotated[
     Path(
         min_length=SECRET_LENGTH,
         max_length=SECRET_LENGTH,
-        pattern=matching(r"^[A-Za-z0-9_-]+$", "use the address as it was given"),
+        pattern=matching(r"^[A-Za-z0-9_-]+$", "use the address exactly as it was issued"),
     ),
 ]
 Since = Annotated[
-    int | None, Query(ge=0, le=LAST_MILLIS, description="only calls at this time or later, in milliseconds since 1970")
+    int | None, Query(ge=0, le=LAST_MILLIS, description="only calls at or after this time, in milliseconds since 1970")
 ]
 Until = Annotated[
     int | None,
-    Query(ge=0, le=LAST_MILLIS, description="only calls at this time or earlier, in milliseconds since 1970"),
+    Query(ge=0, le=LAST_MILLIS, description="only calls at or before this time, in milliseconds since 1970"),
 ]
 
 _EXAMPLE: dict[str, Any] = {
@@ -113,8 +113,8 @@ _EXAMPLE: dict[str, Any] = {
     "durationMinutes": 30,
     "version": 1,
 }
-_TIME = "when the call begins, in milliseconds since 1970"
-_MINUTES = "how long the call takes; neither the user nor the provider can have another one meanwhile"
+_TIME = "start of the call, in milliseconds since 1970"
+_MINUTES = "duration of the call; neither the user nor the provider can have another one meanwhile"
 
 
 async def _whose_calls(
@@ -123,7 +123,7 @@ async def _whose_calls(
     ],
     caller: Anyone,
 ) -> str:
-    """The user whose calls are asked for; customers ask for their own."""
+    """The user whose calls are requested; customers can only request their own."""
     if _owner(caller) not in (None, user_id):
         raise Forbidden("customers can only see their own calls")
     return user_id
@@ -143,7 +143,7 @@ class CallRequest(Body):
     duration_minutes: Minutes = Field(DEFAULT_MINUTES, description=_MINUTES, examples=[45])
     call_id: Id | None = Field(
         None,
-        description="an id of your own, unique among all calls; without it the call gets one",
+        description="an id of your own, unique among all calls; generated if omitted",
         examples=["my-call-1"],
     )
 
@@ -157,7 +157,7 @@ class StatusChange(Body):
 
 class NewTime(Body):
     scheduled_for: Millis = Field(description=_TIME, examples=[1900004400000])
-    duration_minutes: Minutes | None = Field(None, description="another duration; as long as before without it")
+    duration_minutes: Minutes | None = Field(None, description="a new duration; unchanged if omitted")
     version: BasedOn = None
 
 
@@ -188,14 +188,14 @@ class CallPage(TypedDict):
     """Some calls."""
 
     calls: list[CallView]
-    cursor: NotRequired[Annotated[str | None, Field(description="for the next page; null when there are no more")]]
+    cursor: NotRequired[Annotated[str | None, Field(description="for the next page; null on the last one")]]
     unreadable: list[UnreadableItem]
 
 
 class RemindersBody(Body):
     email: MailAddress | None
     remind_minutes: Annotated[int, Field(ge=MIN_REMIND_MINUTES, le=MAX_REMIND_MINUTES)] | None = Field(
-        description="how many minutes before a call", examples=[60]
+        description="minutes before a call at which to remind", examples=[60]
     )
 
 
@@ -204,8 +204,8 @@ class CalendarView(TypedDict):
 
     userId: str
     email: str | None
-    remindMinutes: Annotated[int | None, Field(description="how many minutes before a call")]
-    hasAddress: Annotated[bool, Field(description="whether there is a secret address of the user's calendar")]
+    remindMinutes: Annotated[int | None, Field(description="minutes before a call at which to remind")]
+    hasAddress: Annotated[bool, Field(description="whether the user's calendar has a secret address")]
 
 
 class CalendarAddress(TypedDict):
@@ -223,10 +223,10 @@ async def create_call(
 ) -> CallView:
     """Schedule a call.
 
-    It is refused if the user or the provider has another call at that time, and for customers if the time has passed.
+    It is refused if the user or the provider has another call at that time, and for customers if the time is past.
 
-    The same request again under its `Idempotency-Key` gets the same response for 24 hours; the same `callId` without a
-    key, the call as it is by then. Either with other content is refused.
+    Repeating the request with its `Idempotency-Key` returns the same response for 24 hours; repeating it with the same
+    `callId` but without a key returns the call as it is then. Either with other content is refused.
     """
     if _owner(caller) not in (None, body.user_id):
         raise Forbidden("customers can only schedule calls for themselves")
@@ -240,9 +240,9 @@ async def get_call(
     service: Service,
     caller: Anyone,
     reading: Reading,
-    consistent: Annotated[bool, Query(description="strongly consistent: see what was written just before")] = False,
+    consistent: Annotated[bool, Query(description="strongly consistent read")] = False,
 ) -> CallView:
-    """A call by its id."""
+    """A call, by id."""
     return _view(reading.of(await service.get(call_id, owner=_owner(caller), consistent=consistent)))
 
 
@@ -252,7 +252,7 @@ async def change_status(
 ) -> CallView:
     """Complete or cancel a scheduled call, or set one back to scheduled.
 
-    One that was cancelled is scheduled again only if the user and the provider still have the time.
+    A cancelled call can be set back only if its time is still free for the user and the provider.
     """
     basis = _basis(body.version, changing)
     return _view(changing.of(await service.change_status(call_id, body.status, basis=basis)))
@@ -260,7 +260,7 @@ async def change_status(
 
 @router.put("/calls/{callId}/schedule", responses=documented(404, 409), tags=["calls"])
 async def reschedule(call_id: CallId, body: NewTime, service: Service, caller: Anyone, changing: Changing) -> CallView:
-    """Move a scheduled call to another time, or have it take longer or shorter; 409 if that time is not free."""
+    """Move a scheduled call to another time, or change its duration; 409 if that time is not free."""
     when, basis = _moment(body.scheduled_for), _basis(body.version, changing)
     changed = await service.reschedule(call_id, when, body.duration_minutes, basis=basis, owner=_owner(caller))
     return _view(changing.of(changed))
@@ -268,7 +268,7 @@ async def reschedule(call_id: CallId, body: NewTime, service: Service, caller: A
 
 @router.put("/calls/{callId}/user", responses=documented(404, 409), tags=["calls"])
 async def reassign(call_id: CallId, body: NewUser, service: Service, _: Staff, changing: Changing) -> CallView:
-    """Move a scheduled call to another user, who has no other call at that time."""
+    """Move a scheduled call to another user, who must have no other call at that time."""
     return _view(changing.of(await service.reassign(call_id, body.user_id, basis=_basis(body.version, changing))))
 
 
@@ -276,7 +276,7 @@ async def reassign(call_id: CallId, body: NewUser, service: Service, _: Staff, c
 async def change_provider(
     call_id: CallId, body: NewProvider, service: Service, caller: Anyone, changing: Changing
 ) -> CallView:
-    """Give a scheduled call to another provider, who has no other call at that time."""
+    """Assign a scheduled call to another provider, who must have no other call at that time."""
     basis = _basis(body.version, changing)
     return _view(
         changing.of(await service.change_provider(call_id, body.provider_id, basis=basis, owner=_owner(caller)))
@@ -291,14 +291,14 @@ async def cancel(
     changing: Changing,
     version: Annotated[int | None, Query(ge=0, le=MAX_VERSIONS, description=_VERSION)] = None,
 ) -> None:
-    """Cancel a scheduled call: it stays, as CANCELLED, and its time is free. Admins delete any other for good."""
+    """Cancel a scheduled call: it stays, as CANCELLED, and frees its time. Admins permanently delete any other call."""
     basis = _basis(version, changing, "query.version")
     await service.cancel(call_id, basis=basis, owner=_owner(caller), may_delete=caller.has(ADMINS))
 
 
 @router.get("/calls/{callId}/audit", responses=documented(400, 404), tags=["calls"])
 async def audit(call_id: CallId, service: Service, _: Admin, limit: Limit = 50, cursor: Cursor = None) -> AuditPage:
-    """Who changed what of a call, when and by which call, newest first; also of one that was deleted. Admins only."""
+    """The audit of a call, newest first: who changed what, when and how; also of deleted calls. Admins only."""
     return await service.audit(call_id, limit=limit, cursor=cursor)
 
 
@@ -314,7 +314,7 @@ async def calls_of_user(
     limit: Limit = 20,
     cursor: Cursor = None,
 ) -> CallPage:
-    """All calls of a user in order of time."""
+    """All calls of a user, ordered by time."""
     bounds = _bounds(since, until)
     return _page(await service.of_user(user_id, bounds, limit=limit, cursor=cursor))
 
@@ -326,14 +326,14 @@ async def calls_of_user(
     tags=["users"],
 )
 async def calendar_of_user(user_id: UserId, service: Service) -> Response:
-    """The calls of a user from 30 days ago on, as an iCalendar: the first 1,000 of them, cancelled ones too."""
+    """The calls of a user since 30 days ago, as an iCalendar: the first 1,000, including cancelled ones."""
     content = await service.icalendar(user_id)
     return Response(content, media_type=MEDIA_TYPE, headers={"Content-Disposition": 'attachment; filename="calls.ics"'})
 
 
 @router.get("/users/{userId}/calendar", tags=["calendars"])
 async def calendar_settings(user_id: UserId, service: Service, reading: Reading) -> CalendarView:
-    """How a user follows their calls: reminders by mail, and a calendar with an address of its own."""
+    """How a user follows their calls: reminders by mail, and a calendar with a secret address."""
     return _settings_view(reading.of(await service.settings.get(user_id)))
 
 
@@ -341,9 +341,9 @@ async def calendar_settings(user_id: UserId, service: Service, reading: Reading)
 async def change_calendar_settings(
     user_id: UserId, body: RemindersBody, service: Service, changing: Changing
 ) -> CalendarView:
-    """Be reminded of calls by mail, so many minutes before they begin; null for either ends it."""
+    """Set reminders by mail, so many minutes before each call; null for both turns them off."""
     if (body.email is None) != (body.remind_minutes is None):
-        message = "give an address and how many minutes before, or null for both"
+        message = "set both an address and the minutes before a call, or both to null"
         errors = [{"field": "body.email", "message": message}]
         raise Invalid(f"body.email: {message}", kind="invalid-request", errors=errors)
     changed = await service.settings.remind(user_id, body.email, body.remind_minutes, seen=changing.seen)
@@ -352,7 +352,7 @@ async def change_calendar_settings(
 
 @router.post("/users/{userId}/calendar/address", status_code=201, tags=["calendars"])
 async def new_calendar_address(user_id: UserId, service: Service, request: Request) -> CalendarAddress:
-    """A secret address of a user's calls, for calendars to subscribe to. It is shown once; one before it ends."""
+    """Create a secret address of a user's calls, for calendars to subscribe to; shown once. It replaces any other."""
     secret = await service.settings.new_feed(user_id)
     base = runtime_of(request).public_url or ""
     return {"url": f"{base.rstrip('/')}/calls/calendars/{quote(user_id, safe='')}/{secret}.ics"}
@@ -360,7 +360,7 @@ async def new_calendar_address(user_id: UserId, service: Service, request: Reque
 
 @router.delete("/users/{userId}/calendar/address", status_code=204, responses=documented(409), tags=["calendars"])
 async def end_calendar_address(user_id: UserId, service: Service, changing: Changing) -> None:
-    """Have no such address any more."""
+    """Revoke the secret address."""
     await service.settings.end_feed(user_id, seen=changing.seen)
 
 
@@ -368,7 +368,7 @@ async def end_calendar_address(user_id: UserId, service: Service, changing: Chan
 async def audit_calendar(
     user_id: SubscribedUser, service: Service, _: Admin, limit: Limit = 50, cursor: Cursor = None
 ) -> AuditPage:
-    """Who changed how a user follows calls, when and by which call, newest first. Admins only."""
+    """The audit of a user's settings, newest first: who changed what, when and how. Admins only."""
     return await service.settings.audit(user_id, limit=limit, cursor=cursor)
 
 
@@ -379,7 +379,7 @@ async def audit_calendar(
     tags=["calendars"],
 )
 async def subscribed_calendar(user_id: SubscribedUser, secret: CalendarSecret, service: Service, _: Public) -> Response:
-    """The calls of a user, by the secret address of their calendar; for everybody who knows it."""
+    """The calls of a user, by the secret address of their calendar; open to anyone who knows it."""
     await service.settings.require_secret(user_id, secret)
     return Response(await service.icalendar(user_id), media_type=MEDIA_TYPE)
 
@@ -393,7 +393,7 @@ async def upcoming_calls(
     limit: Limit = 20,
     cursor: Cursor = None,
 ) -> CallPage:
-    """Scheduled calls of a user from now on (or from `since`), the next one first."""
+    """Scheduled calls of a user from now on (or since `since`), the next one first."""
     bounds = _bounds(since, until)
     return _page(await service.upcoming(user_id, bounds, limit=limit, cursor=cursor))
 
@@ -407,7 +407,7 @@ async def completed_calls(
     limit: Limit = 20,
     cursor: Cursor = None,
 ) -> CallPage:
-    """Completed calls of a user, the last one first."""
+    """Completed calls of a user, the latest first."""
     bounds = _bounds(since, until)
     return _page(await service.completed(user_id, bounds, limit=limit, cursor=cursor))
 
@@ -420,7 +420,7 @@ async def next_scheduled(user_id: UserId, service: Service, reading: Reading) ->
 
 @router.get("/users/{userId}/calls/last-completed", responses=documented(404, 409), tags=["users"])
 async def last_completed(user_id: UserId, service: Service, reading: Reading) -> CallView:
-    """The last completed call of a user."""
+    """The latest completed call of a user."""
     return _view(reading.of(await service.last_completed(user_id)))
 
 
@@ -441,17 +441,17 @@ async def calls_of_provider(
 
 @router.get("/unreadable", tags=["maintenance"])
 async def unreadable(service: Service, _: Admin) -> UnreadableList:
-    """Items that could not be read since this process started, the latest first: which, what is wrong, how often."""
+    """Items that could not be read since this process started, the latest first: their keys, reasons and counts."""
     return UnreadableList.of(service.unreadable_log)
 
 
 def _owner(caller: Caller) -> str | None:
-    """The user to whose calls the caller is limited; None for staff, who are not."""
+    """The user to whose calls the caller is limited; None for staff, who are not limited."""
     return None if caller.has(SCHEDULERS, ADMINS) else caller.user_id
 
 
 def _basis(version: int | None, changing: Changing, field: str = "body.version") -> Basis:
-    """What a change is based on; Invalid if that is not said."""
+    """What a change is based on; Invalid if the request does not say."""
     if version is None and changing.seen.tags is None:
         message = "Field required, unless the ETag of the call is sent in If-Match"
         errors = [{"field": field, "message": message}]

@@ -1,13 +1,14 @@
-"""Are the times of all calls booked, and is nothing else? ``check_bookings`` compares calls with booked days.
+"""Checks that the times of all calls are booked, and no others: ``check_bookings`` compares calls with booked days.
 
     every call ──▶ times that should be booked ──▶ every day: are these, and only these, booked?
 
-Of each time a hash is kept in memory, some 130 MB for a million calls. What does not fit by that is looked at exactly.
+A hash of each time is kept in memory, some 130 MB for a million calls. Where hashes differ, calls and days are compared
+exactly.
 
-The table may be in use. The two are read at two moments, so what looks wrong is looked at once more: a call and its
-days change in one transaction, so that a call which has not changed meanwhile must fit the day. A repair writes the day
-under the condition that neither has changed. A time that two calls have is reported and left: somebody has to decide
-which call is moved or cancelled.
+The table may be in use. Calls and days are read at different moments, so apparent faults are checked again: a call and
+its days change in one transaction, so a call that has not changed meanwhile must match the day. A repair writes the day
+on condition that neither has changed. A time that two calls have is reported and left: a person has to decide which
+call is moved or cancelled.
 """
 
 from __future__ import annotations
@@ -35,11 +36,11 @@ class BookingFault(StrEnum):
     """What is wrong with a booking."""
 
     MISSING = "the time of the call is not booked"
-    LEFT_OVER = "a time is booked that the call does not have"
-    WRONG = "another time is booked than the call has"
+    LEFT_OVER = "the call is booked at a time that it does not have"
+    WRONG = "the booked time differs from the time of the call"
     CLASH = "another call has the same time"
     UNREADABLE = "it cannot be read"
-    BUSY = "it kept changing while it was looked at"
+    BUSY = "it kept changing while it was being checked"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ class BookingFinding:
     """A booking that is wrong."""
 
     fault: BookingFault
-    # Which call, and whose day.
+    # The call, and the day with its user or provider.
     place: str
     is_repaired: bool = False
 
@@ -58,7 +59,7 @@ class BookingFinding:
 def check_bookings(
     store: Store, on_progress: OnProgress = lambda done, of: None, *, repair: bool = False
 ) -> list[BookingFinding]:
-    """What is wrong with the bookings; ``repair`` books missing times and frees others."""
+    """Yields the faults of the bookings; ``repair`` books missing times and frees others."""
     return list(_BookingCheck(store, on_progress, repair=repair).run())
 
 
@@ -82,7 +83,7 @@ class _BookingCheck:
         yield from self._unreadable.values()
 
     def _doubts(self) -> Iterator[tuple[str, PersonDay]]:
-        """Calls and days that do not seem to fit."""
+        """Calls and days that do not seem to match."""
         expected = {hash(booking) for call in self._each(Call) for booking in _bookings(call)}
         for day in self._each(BookedDay):
             which = PersonDay(day.side, day.person_id, day.day)
@@ -116,12 +117,12 @@ class _BookingCheck:
         return self._reader.one(Call.by_id(call_id), consistent=True)
 
     def _settle(self, call_id: str, which: PersonDay) -> BookingFinding | None:
-        """Look at a call and a day until neither changes meanwhile, and repair the day; None if they fit."""
+        """Compare a call and a day until neither changes meanwhile, and repair the day; None if they match."""
         place = f"call {call_id}, {which.side} {which.person_id} on {which.day}"
         for _ in range(_ATTEMPTS):
             call, day = self._call(call_id), self._day(which)
             if isinstance(call, Unreadable) or isinstance(day, Unreadable):
-                # Reported by itself.
+                # Reported separately.
                 return None
             if call != self._call(call_id):
                 continue
@@ -160,5 +161,5 @@ def _bookings(call: Call) -> Iterator[tuple[str, PersonDay, Span]]:
 
 
 def _span_on(call: Call | Unreadable | None, which: PersonDay) -> Span | None:
-    """The time of a call, if it has one on a day of somebody's."""
+    """The time of a call on a day of a user or provider; None if it has none."""
     return span_of(call) if isinstance(call, Call) and which in booked_days(call) else None

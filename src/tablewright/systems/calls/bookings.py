@@ -4,10 +4,11 @@
                             └─▶ BookedDay  provider p-1, 2026-03-01  {"call-9": 12:00 to 12:30, ...}
 
 A person has one item for each day (UTC), with the times of all calls that have one; a call past midnight is in both of
-its days. Whoever writes a call reads the days, sees whether the time is free, and writes them in the transaction of the
-call, over the versions that were read: of two calls that overlap, one is booked. A call may begin when another ends.
+its days. A write of a call reads the days, checks that the time is free, and writes them in the transaction of the
+call, on condition of the versions that were read: of two calls that overlap, only one is booked. A call may begin when
+another ends.
 
-A scheduled call has its time, and so has a completed one, as it took place then. A cancelled one has none.
+A scheduled call has its time booked, and so has a completed one, as it took place then. A cancelled one has not.
 
 The times of a call that another program stored are not booked until ``booking_check`` has seen them.
 """
@@ -29,7 +30,7 @@ __all__ = ["PersonDay", "Span", "TimeTaken", "booked_days", "days_to_write", "is
 _MILLISECOND = timedelta(milliseconds=1)
 
 Span = tuple[int, int]
-"""When a call begins and ends, in milliseconds since 1970."""
+"""Start and end of a call, in milliseconds since 1970."""
 
 
 class PersonDay(NamedTuple):
@@ -45,13 +46,13 @@ class TimeTaken(StateConflict):
 
     def __init__(self, which: PersonDay) -> None:
         super().__init__(
-            f"{which.side} {which.person_id} has another call at that time; choose another one",
+            f"{which.side} {which.person_id} has another call at that time; choose another time",
             field=f"{which.side}Id",
         )
 
 
 def people_of(*calls: Call | None) -> list[str]:
-    """The people of some calls, in words."""
+    """The people of some calls, as text."""
     return [f"{side} {person}" for call in calls if call is not None for side, person in _sides(call)]
 
 
@@ -60,7 +61,7 @@ def span_of(call: Call) -> Span:
 
 
 def booked_days(call: Call | None) -> set[PersonDay]:
-    """The days on which a call has a time."""
+    """The days on which a call has a booked time."""
     if call is None or call.status is Status.CANCELLED:
         return set()
     first = call.scheduled_for.astimezone(UTC).date()
@@ -70,12 +71,12 @@ def booked_days(call: Call | None) -> set[PersonDay]:
 
 
 def is_taken(times: Mapping[str, Span], call_id: str, span: Span) -> bool:
-    """Whether another call has a part of that time."""
+    """Whether another call overlaps that time."""
     return any(begin < span[1] and span[0] < end for other, (begin, end) in times.items() if other != call_id)
 
 
 async def days_to_write(store: AsyncStore, before: Call | None, after: Call | None) -> Sequence[Operation]:
-    """The operations that go with the write of a call, which is None before it is created and after it is deleted.
+    """The operations that go with the write of a call; the call is None before it is created and after it is deleted.
 
     TimeTaken if the call cannot have its time.
     """
@@ -95,7 +96,7 @@ async def days_to_write(store: AsyncStore, before: Call | None, after: Call | No
             if is_taken(times, call.call_id, span):
                 raise TimeTaken(which)
             times[call.call_id] = span
-        # A new call is written in any case: what it finds may be left from one of the same id, and be removed just now.
+        # A new call is written in any case: the time may be left over from one with the same id, and be removed now.
         if times != booked.times or before is None:
             operations.append(Put(booked.model_copy(update={"times": times})))
     return operations

@@ -1,7 +1,8 @@
 """How users follow their calls outside of the application: a calendar with a secret address, and reminders by mail.
 
-The address is for calendars, which have no token: whoever knows it reads the calls of that user, and nothing else. Only
-a digest of its secret is stored, so it is shown once; a new one replaces it, and the old one opens nothing any more.
+The address is for calendars, which have no token: anyone who knows it can read the calls of that user, and nothing
+else. Only a digest of its secret is stored, so it is shown once; a new address replaces the old one, which then stops
+working.
 """
 
 from __future__ import annotations
@@ -32,33 +33,33 @@ class CalendarSettingsService:
         self._audit = Audit("calls", clock)
 
     async def get(self, user_id: str) -> CalendarSettings:
-        """The settings of a user; who has none yet follows nothing."""
+        """The settings of a user; by default, no reminders and no address."""
         return await self._store.get(CalendarSettings.of_user(user_id)) or CalendarSettings(person_id=user_id)
 
     async def remind(
         self, user_id: str, email: str | None, minutes: int | None, *, seen: Seen = UNSEEN
     ) -> CalendarSettings:
-        """Have a user reminded of calls, so many minutes before; None ends it."""
+        """Set reminders for a user, so many minutes before each call; None turns them off."""
         return await self._change(user_id, seen, email=email, remind_minutes=minutes)
 
     async def new_feed(self, user_id: str) -> str:
-        """A new secret for the address of a user's calendar; the one before opens nothing any more."""
+        """A new secret for the address of a user's calendar; the previous one stops working."""
         secret = secrets.token_urlsafe(_SECRET_BYTES)
         await self._change(user_id, UNSEEN, feed_digest=_digest(secret))
         return secret
 
     async def end_feed(self, user_id: str, *, seen: Seen = UNSEEN) -> CalendarSettings:
-        """Have no address for a user's calendar."""
+        """Revoke the address of a user's calendar."""
         return await self._change(user_id, seen, feed_digest=None)
 
     async def require_secret(self, user_id: str, secret: str) -> None:
-        """ResourceNotFound unless the secret is that of the user's calendar."""
+        """Raise ResourceNotFound unless the secret belongs to the user's calendar."""
         settings = await self.get(user_id)
         if not hmac.compare_digest(settings.feed_digest or "", _digest(secret)):
             raise ResourceNotFound("there is no such calendar; its address may have been replaced")
 
     async def audit(self, user_id: str, *, limit: int, cursor: str | None) -> AuditPage:
-        """Who changed how a user follows calls, newest first."""
+        """The audit of a user's settings, newest first."""
         return await self._audit.page(self._store, _thing(user_id), None, limit=limit, cursor=cursor)
 
     async def _change(self, user_id: str, seen: Seen, **fields: Any) -> CalendarSettings:
@@ -68,7 +69,7 @@ class CalendarSettingsService:
             if all(getattr(before, name) == value for name, value in fields.items()):
                 return before
             after = before.model_copy(update=fields)
-            # What an address is, nobody has to know.
+            # The address itself is secret, so it is not recorded.
             shown = {name: value for name, value in fields.items() if name != "feed_digest"}
             if "feed_digest" in fields:
                 shown["feed"] = fields["feed_digest"] is not None
@@ -80,10 +81,10 @@ class CalendarSettingsService:
             try:
                 await self._store.transact(Put(after), entry)
             except Cancelled:
-                # Somebody else has changed them meanwhile.
+                # A concurrent change came first.
                 continue
             return after
-        raise seen.outrun(f"the settings of {user_id} are being changed by somebody else; try again")
+        raise seen.outrun(f"the settings of {user_id} are being changed by others; try again")
 
 
 def _thing(user_id: str) -> str:

@@ -57,8 +57,8 @@ system = System(
     demo=_demo,
     demo_users=(
         DemoUser("ada", (CUSTOMERS,), "a customer, who sees her own calls"),
-        DemoUser("cleo", (SCHEDULERS,), "plans calls, such as those of p-garcia, p-okafor and ada", "cleo@example.org"),
-        DemoUser("root", (ADMINS,), "looks after calls", "root@example.org"),
+        DemoUser("cleo", (SCHEDULERS,), "schedules calls, such as for p-garcia, p-okafor and ada", "cleo@example.org"),
+        DemoUser("root", (ADMINS,), "administers calls", "root@example.org"),
     ),
     screens="tablewright.systems.calls.app.calls_app",
 )

@@ -1,4 +1,4 @@
-"""Demo data: calls of two weeks, at hours at which people work."""
+"""Demo data: two weeks of calls, during working hours."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tablewright.systems.calls.service import Basis, Calls, NewCall
 
 __all__ = ["fill"]
 
-# Who calls whom: on which working day from today (0 is today, or the Monday after it), and at what time, in UTC.
+# Who calls whom: on which working day, counted from today (0 is today, or the Monday after it), and when, in UTC.
 # Those in the past have taken place, but for one that was cancelled.
 _CALLS = (
     ("ada", "p-garcia", -3, 9.0),
@@ -39,7 +39,7 @@ _CANCELLED = 9
 
 
 async def fill(runtime: Runtime, service: Calls, on_progress: OnProgress) -> None:
-    """What is there already, after a fill that was cut short, stays as it is."""
+    """Calls that exist already, after an interrupted fill, are not changed."""
     now = runtime.now()
     for number, (user, provider, day, hour) in enumerate(_CALLS, 1):
         call_id = f"demo-{number}"
@@ -55,7 +55,7 @@ async def fill(runtime: Runtime, service: Calls, on_progress: OnProgress) -> Non
 
 
 def _working_day(now: datetime, days: int) -> datetime:
-    """The beginning of a working day, so many of them from today."""
+    """The start of the working day that is so many working days from today."""
     day = now.replace(hour=0, minute=0, second=0, microsecond=0)
     while day.weekday() > 4:
         day += timedelta(days=1)

@@ -1,6 +1,7 @@
-"""Calls as an iCalendar (RFC 5545), for calendars that people have already.
+"""Calls as an iCalendar (RFC 5545), for other calendar programs.
 
-A call keeps its UID when it is moved, and its version is the SEQUENCE: who imports it again has it once, as it is now.
+A call keeps its UID when it is moved, and its version is the SEQUENCE: importing it again updates it instead of adding
+a second one.
 Times are in UTC, which every calendar shows in its own zone.
 """
 
@@ -15,13 +16,13 @@ __all__ = ["MEDIA_TYPE", "icalendar"]
 
 MEDIA_TYPE = "text/calendar; charset=utf-8"
 
-# Octets of a line; what is longer goes on in the next one.
+# Octets of a line; a longer one is folded.
 _LINE = 75
 _ESCAPES = str.maketrans({"\\": "\\\\", ";": "\\;", ",": "\\,", "\n": "\\n", "\r": ""})
 
 
 def icalendar(calls: Iterable[Call], now: datetime) -> str:
-    """A calendar of some calls, as it is ``now``."""
+    """An iCalendar of some calls, as of ``now``."""
     lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//Tablewright//Calls//EN", "CALSCALE:GREGORIAN"]
     for call in calls:
         lines += [
@@ -48,7 +49,7 @@ def _text(value: str) -> str:
 
 
 def _folded(line: str) -> str:
-    """A line in lines of 75 octets at most, each but the first with a space before it; no character is cut."""
+    """A line folded to at most 75 octets, each part but the first after a space; no character is split."""
     found, length = "", 0
     for character in line:
         size = len(character.encode("utf-8", "replace"))

@@ -1,14 +1,14 @@
 """Calls: scheduled, completed and cancelled calls between users and providers.
 
-One table, ``Calls``, with the calls of a user in order of time. A call is found by its id, the calls of a provider
+One table, ``Calls``, with the calls of a user ordered by time. Indexes find a call by its id, the calls of a provider
 newest first, and those of a user by status: upcoming ones ascending, completed ones descending. The id of a call is
-unique in the whole table. Who reschedules or reassigns a call moves it, in one transaction.
+unique in the whole table. Rescheduling or reassigning a call moves its item, in one transaction.
 
-Nobody has two calls at one time: a user and a provider have an item for each day with the times that are booked, which
-changes in the transaction that changes a call. Such an item is in no index.
+Calls of one person cannot overlap: each user and each provider has an item per day with the booked times, which changes
+in the transaction that changes a call. These items are in no index.
 
-Who wants to be reminded of calls by mail, or to have them in a calendar of their own, has settings for it. A reminder
-waits in the hour in which it is due; a stream consumer puts it there, and a schedule looks at what is due.
+Settings of a user turn on reminders by mail, and a calendar with a secret address. A reminder is stored in the
+partition of the hour in which it is due; a stream consumer puts it there, and a scheduled job sends those that are due.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ from tablewright.runtime.mail.mail_records import CLAIM_MAIL, COMPLETE_MAIL, QUE
 from tablewright.systems.key_times import KeyMillis
 
 MAX_VERSIONS = 10**15
-# A call of a day at most is on two days at most. At one call a minute, the item of a day has 1,440 calls.
+# A call takes a day at most, so it is on two days at most. At one call a minute, the item of a day has 1,440 calls.
 MAX_MINUTES = 24 * 60
-# Of calls that were stored before they had a duration.
+# For calls that were stored before calls had a duration.
 DEFAULT_MINUTES = 30
 
 calls = Table(
@@ -81,10 +81,10 @@ class Call(Entity, table=calls, naming=camel_case):
     status: Status = Status.SCHEDULED
     scheduled_for: KeyMillis
     duration_minutes: Annotated[int, Field(ge=1, le=MAX_MINUTES)] = DEFAULT_MINUTES
-    # As large as JSON's readers take a number exactly.
+    # The largest integer that JSON parsers read exactly.
     version: Annotated[Version, Field(ge=0, le=MAX_VERSIONS)] = 0
-    # A digest of the request that created the call under the caller's own id or key: the same request is recognized
-    # when it is sent again, however the call has changed.
+    # A digest of the request that created the call with the caller's own id or key: the same request is recognized
+    # when it is sent again, even if the call has changed since.
     request_digest: str | None = None
 
     keys = Keys(sk="{scheduled_for:013}#{call_id}", userStatus="{user_id}#{status}")
@@ -95,7 +95,7 @@ class Call(Entity, table=calls, naming=camel_case):
 
     @Query(expected=20)
     def of_user(self, user_id: str, *, since: datetime | None = None, until: datetime | None = None) -> None:
-        """The calls of a user in order of time."""
+        """The calls of a user, ordered by time."""
 
     @Query("byProvider", newest_first=True, expected=20)
     def of_provider(self, provider_id: str, *, since: datetime | None = None, until: datetime | None = None) -> None:
@@ -103,7 +103,7 @@ class Call(Entity, table=calls, naming=camel_case):
 
     @Query("byUserStatus", expected=10)
     def upcoming(self, user_id: str, *, since: datetime | None = None, until: datetime | None = None) -> FieldCondition:
-        """The scheduled calls of a user in order of time."""
+        """The scheduled calls of a user, ordered by time."""
         return attr(self.status) == Status.SCHEDULED
 
     @Query("byUserStatus", newest_first=True, expected=10)
@@ -120,7 +120,7 @@ class Call(Entity, table=calls, naming=camel_case):
 
     @Query("byUserStatus", newest_first=True, expected=1)
     def last_completed(self, user_id: str) -> FieldCondition:
-        """The last completed call of a user."""
+        """The latest completed call of a user."""
         return attr(self.status) == Status.COMPLETED
 
     @property
@@ -129,7 +129,7 @@ class Call(Entity, table=calls, naming=camel_case):
 
 
 class Side(StrEnum):
-    """One of the two who have a call."""
+    """One of the two sides of a call."""
 
     USER = "user"
     PROVIDER = "provider"
@@ -141,9 +141,9 @@ class BookedDay(Entity, table=calls, naming=camel_case):
     side: Side
     person_id: Annotated[str, Personal("subject", keep="the time of a call that is kept")]
     day: date
-    # By call id: when it begins and ends, in milliseconds since 1970.
+    # By call id: its start and end, in milliseconds since 1970.
     times: dict[str, tuple[int, int]] = Field(default_factory=dict)
-    # A day is never deleted, so that a version is never seen twice.
+    # A day is never deleted, so a version never occurs twice.
     version: Version = 0
 
     keys = Keys(userId="BOOKED#{side}#{person_id}", sk="DAY#{day}")
@@ -153,12 +153,12 @@ class BookedDay(Entity, table=calls, naming=camel_case):
         """The times of a user or a provider on a day."""
 
 
-# A change reads the call, and the days that it has or gets a time on.
+# A change reads the call, and the days of its old and its new time.
 _CALL = [Call.by_id]
 _DAY = [BookedDay.of_day]
 
 
-# How long before a call somebody can be reminded of it.
+# The longest time before a call that a reminder can be set for.
 MIN_REMIND_MINUTES = 5
 MAX_REMIND_MINUTES = 7 * 24 * 60
 
@@ -167,7 +167,7 @@ class CalendarSettings(Entity, table=calls, naming=camel_case):
     """How a user follows their calls outside of the application."""
 
     person_id: Annotated[str, Personal("subject")]
-    # Of the secret in the address of their calendar; without one there is no such address.
+    # The digest of the secret in the address of their calendar; None if there is no address.
     feed_digest: str | None = None
     email: Annotated[str | None, Personal()] = None
     remind_minutes: Annotated[int | None, Field(ge=MIN_REMIND_MINUTES, le=MAX_REMIND_MINUTES)] = None
@@ -181,9 +181,9 @@ class CalendarSettings(Entity, table=calls, naming=camel_case):
 
 
 class Reminder(Entity, table=calls, naming=camel_case):
-    """Somebody is to be reminded of a call: whether that still holds is looked at when it is due."""
+    """A reminder of a call that is to be sent; whether it is still right is checked when it is due."""
 
-    # When it is sent: as it is due, or at once where a call is scheduled later than that.
+    # When it is sent: when it is due, or immediately if the call is scheduled after that.
     at: datetime
     due: datetime
     reminded_call: str
@@ -193,7 +193,7 @@ class Reminder(Entity, table=calls, naming=camel_case):
 
     @Query(expected=20)
     def due_between(self, since: datetime, until: datetime) -> None:
-        """Reminders that are due, in order of time."""
+        """Reminders that are due, ordered by time."""
 
 
 def _booking(days: int) -> ItemWrite:
@@ -215,7 +215,7 @@ design = Design(
             _booking(2),
             AUDITED,
             reads=[*_CALL, *(2 * _DAY)],
-            about="its time is free again",
+            about="its time becomes free",
         ),
         Write(
             "change provider",

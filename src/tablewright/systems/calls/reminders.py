@@ -1,12 +1,12 @@
 """Reminders of calls, by mail.
 
-    Calls' stream ──▶ calls.reminders: a call is scheduled, or somebody wants reminders ──▶ Reminder, in its hour
-    a schedule    ──▶ ReminderTurns: what is due, and still so ──▶ event CallReminder, in place of the Reminder
+    Calls' stream ──▶ calls.reminders: a call is scheduled, or a user turns on reminders ──▶ Reminder, in its hour
+    a schedule    ──▶ ReminderTurns: those that are due and still right ──▶ event CallReminder, instead of the Reminder
     events        ──▶ calls.mail ──▶ the user
 
-A call that is moved gets another reminder, and the one that it had is found to be wrong when it is due. So nothing has
-to be looked for when a call is changed, cancelled or deleted. The event takes the place of the reminder in one
-transaction: whoever is first sends it, and nobody else.
+A call that is moved gets a new reminder, and the old one is found to be wrong when it is due. So no reminder has to be
+looked up when a call is changed, cancelled or deleted. The event replaces the reminder in one transaction, so only the
+first process sends it.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ __all__ = ["ReminderTurns", "consumers"]
 
 SOURCE = "calls"
 _REMINDER = "CallReminder"
-# Of one user, in one transaction with the checkpoint.
+# Per user, in one transaction with the checkpoint.
 _MOST_UPCOMING = 50
-# A checkpoint is written after so many events that mail is sent about; each message may take seconds.
+# A checkpoint is written after so many events with mail; each message may take seconds.
 _EVENTS_PER_CHECKPOINT = 10
-# How far back reminders are looked for that nobody sent, and how often it is looked for those that are due.
+# How far back unsent reminders are looked for, and how often those that are due are.
 _LATE = timedelta(days=1)
 _EVERY = 60.0
-# How much of what was looked at is looked at once more: the consumer may be that late, and clocks differ.
+# How much of the past is checked again each time: the consumer may be that late, and clocks differ.
 _AGAIN = timedelta(hours=1)
 
 
@@ -71,7 +71,7 @@ def consumers(runtime: Runtime) -> list[ConsumerSpec]:
             note,
             role="reminders",
             change_filter=entity_filter(Call, CalendarSettings),
-            # Each may give as many reminders as somebody has calls.
+            # Each may cause as many reminders as the user has calls.
             max_changes=1,
         ),
         ConsumerSpec(
@@ -86,7 +86,7 @@ def consumers(runtime: Runtime) -> list[ConsumerSpec]:
 
 
 def _reminders_after(store: Store, change: AnyChange) -> Iterator[Reminder]:
-    """The reminders that a change gives rise to: the same ones, should it be read again."""
+    """The reminders that follow from a change: the same ones each time it is read."""
     if not isinstance(change, Change):
         return
     after = change.after
@@ -102,7 +102,7 @@ def _reminders_after(store: Store, change: AnyChange) -> Iterator[Reminder]:
 
 
 def _due(call: Call, settings: CalendarSettings) -> datetime | None:
-    """When the user is to be reminded of a call; None if that is not wanted."""
+    """When the user is to be reminded of a call; None if reminders are off."""
     if settings.email is None or settings.remind_minutes is None:
         return None
     return call.scheduled_for - timedelta(minutes=settings.remind_minutes)
@@ -119,11 +119,11 @@ class ReminderTurns(PeriodicThread):
         super().__init__("calls.reminders", role="reminders", every=_EVERY)
         self._store = store
         self._clock = clock
-        # What was due before has been looked at.
+        # Everything due before then has been checked.
         self._since: datetime | None = None
 
     def turn(self, is_stopped: Callable[[], bool] = lambda: False) -> None:
-        """Publish what is due."""
+        """Publish reminders that are due."""
         now = self._clock()
         since = now - _LATE if self._since is None else self._since
         for reminder in self._store.iterate(Reminder.due_between(since=since, until=now)):
@@ -137,7 +137,7 @@ class ReminderTurns(PeriodicThread):
             call = self._store.get(Call.by_id(reminder.reminded_call), consistent=False)
             settings = self._store.get(CalendarSettings.of_user(reminder.reminded_user))
         except Unreadable:
-            # It stays until it can be read, or is too old to be looked for.
+            # It stays until it can be read, or is too old to be found.
             return
         if call is None or not _is_wanted(reminder, call, settings, now):
             self._store.delete(reminder)
@@ -154,13 +154,13 @@ class ReminderTurns(PeriodicThread):
         try:
             self._store.transact(Delete(reminder, expect=[attr(Reminder.due) == reminder.due]), Create(event))
         except Cancelled:
-            # Another process was faster; or it was sent before, and somebody has changed their mind twice.
+            # Another process was faster; or it was sent before, and the user turned reminders off and on again.
             if self._store.get(Event.by_id(event.event_id)) is not None:
                 self._store.delete(reminder)
 
 
 def _is_wanted(reminder: Reminder, call: Call, settings: CalendarSettings | None, now: datetime) -> bool:
-    """Whether a reminder is still right: of a call that takes place then, for who has it and wants to know."""
+    """Whether a reminder is still right: its call, time and user are unchanged, and the user still has reminders on."""
     return (
         settings is not None
         and call.status is Status.SCHEDULED
@@ -184,6 +184,6 @@ When:  {when}, {call.duration_minutes} minutes
 Call:  {link}
 
 --\x20
-You get this because you asked to be reminded of your calls.
+You receive this because you turned on reminders of your calls.
 """
     yield Message(settings.email, f"Your call with {call.provider_id}: {when}", text)

@@ -1,17 +1,17 @@
 """The use cases of calls.
 
-A change is made to the call that the caller has read, by its version or its tag (``Basis``). If there is a newer one,
-nothing is written, and the error is StateConflict or PreconditionFailed. ``owner`` limits a use case to the calls of
-one user: those of others are not found.
+A change is made to the version of the call that the caller has read, by its number or its tag (``Basis``). If there is
+a newer one, nothing is written, and the error is StateConflict or PreconditionFailed. ``owner`` limits a use case to
+the calls of one user: those of others are not found.
 
-A completed call is history. It cannot be rescheduled, reassigned or given to another provider, unless it is set back to
-scheduled first. A cancelled one stays readable and has no time any more; it can be scheduled again while that is free.
+A completed call cannot be rescheduled, reassigned or given to another provider, unless it is set back to scheduled
+first. A cancelled one stays readable, but its time is no longer booked; it can be scheduled again if that is free.
 
-Whatever changes who has a call, or when, books that time in the same transaction (``bookings``). With an ``owner``
-nothing is booked in the past.
+A change of the people or the time of a call books the time in the same transaction (``bookings``). With an ``owner``,
+times in the past cannot be booked.
 
-A call that cannot be read is left out of lists, and is changed by nobody (Unreadable). Its owner is not known,
-so no owner finds it.
+A call that cannot be read is left out of lists, and cannot be changed (Unreadable). Its owner is unknown, so no owner
+finds it.
 """
 
 from __future__ import annotations
@@ -63,12 +63,12 @@ from tablewright.systems.key_times import EPOCH
 from tablewright.systems.unreadable_log import UnreadableLog
 
 _MILLISECOND = timedelta(milliseconds=1)
-# How often a create goes round between a call that is there and one that is being deleted.
+# How often a create is tried when a call with its id exists, then was deleted.
 _ATTEMPTS = 3
-# How often a booking is tried while others book on the same days, and the longest wait in between, in seconds.
+# How often a booking is tried when others book the same days, and the longest pause in between, in seconds.
 _BOOKING_ATTEMPTS = 30
 _MAX_WAIT = 0.5
-# How far an iCalendar goes back, how many calls it has at most, and how many are read at once.
+# How far back an iCalendar goes, its maximum number of calls, and how many are read at once.
 _CALENDAR_SINCE = timedelta(days=30)
 _CALENDAR_CALLS = 1_000
 _CALENDAR_PAGE = 100
@@ -78,7 +78,7 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """A range of times, both ends included; None is no bound."""
+    """A range of times, both ends included; None is unbounded."""
 
     since: datetime | None = None
     until: datetime | None = None
@@ -89,7 +89,7 @@ ANY_TIME = Bounds()
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """What a change is based on: a version of the call, what was seen of it, or both."""
+    """What a change is based on: a version of the call, its entity tag, or both."""
 
     version: int | None = None
     seen: Seen = UNSEEN
@@ -97,7 +97,7 @@ class Basis:
 
 @dataclass(frozen=True, slots=True)
 class NewCall:
-    """What a call is to be; without an id it gets one."""
+    """A call to create; its id is generated if there is none."""
 
     user_id: str
     provider_id: str
@@ -107,10 +107,10 @@ class NewCall:
 
 
 class PastTime(Invalid):
-    """A customer books a time that has passed."""
+    """A customer tries to book a time in the past."""
 
     def __init__(self) -> None:
-        message = "this time has passed; choose a later one"
+        message = "this time is in the past; choose a later one"
         errors = [{"field": "body.scheduledFor", "message": message}]
         super().__init__(f"body.scheduledFor: {message}", kind="invalid-request", errors=errors)
 
@@ -145,7 +145,7 @@ class Calls:
     async def of_user(
         self, user_id: str, bounds: Bounds = ANY_TIME, *, limit: int = 20, cursor: str | None = None
     ) -> TolerantPage[Call]:
-        """The calls of a user in order of time."""
+        """The calls of a user, ordered by time."""
         selection = Call.of_user(user_id, since=bounds.since, until=bounds.until)
         return await self._reader.page(selection, limit=limit, cursor=cursor)
 
@@ -161,7 +161,7 @@ class Calls:
     ) -> TolerantPage[Call]:
         """Scheduled calls from now on (or since another time), the next one first.
 
-        A cursor belongs to one range, so it says when it began: a later page has the "now" of the first.
+        A cursor belongs to one range, so it contains the start: later pages use the "now" of the first.
         """
         since = bounds.since
         if cursor is not None:
@@ -177,7 +177,7 @@ class Calls:
     async def completed(
         self, user_id: str, bounds: Bounds = ANY_TIME, *, limit: int = 20, cursor: str | None = None
     ) -> TolerantPage[Call]:
-        """Completed calls, the last one first."""
+        """Completed calls, the latest first."""
         selection = Call.completed(user_id, since=bounds.since, until=bounds.until)
         return await self._reader.page(selection, limit=limit, cursor=cursor)
 
@@ -189,14 +189,14 @@ class Calls:
         return page.items[0]
 
     async def last_completed(self, user_id: str) -> Call:
-        """The call that was completed last, by the time that it was scheduled for."""
+        """The latest completed call, by the time that it was scheduled for."""
         page = await self._store.query(Call.last_completed(user_id), limit=1)
         if not page.items:
             raise ResourceNotFound(f"user {user_id} has no completed calls")
         return page.items[0]
 
     async def icalendar(self, user_id: str) -> str:
-        """The calls of a user from some days ago on, as an iCalendar; unreadable ones are left out."""
+        """The calls of a user since some days ago, as an iCalendar; unreadable ones are left out."""
         now = self._now()
         found: list[Call] = []
         cursor: str | None = None
@@ -210,9 +210,9 @@ class Calls:
     # -- writing ------------------------------------------------------------------------------------------------
 
     async def create(self, new: NewCall, responder: Responder[Call, R], *, owner: str | None = None) -> R:
-        """Schedule a call; the response to it.
+        """Schedule a call, and return the response.
 
-        The same request again, by an id of the caller's own and without a key, gets the call as it is by then.
+        The same request again, with an id of the caller's own and without a key, returns the call as it is then.
         """
         call = _new_call(new)
         for _ in range(_ATTEMPTS):
@@ -221,7 +221,7 @@ class Calls:
             except (AlreadyExists, NotUnique):
                 first = await self._first(call, owner)
             except (TimeTaken, PastTime):
-                # What was asked for may be there already, and has its own time, or had it.
+                # The requested call may exist already, and have the time booked itself, or have had it.
                 first = None if new.call_id is None else await self._first(call, owner)
                 if first is None:
                     raise
@@ -233,7 +233,7 @@ class Calls:
     async def _respond(
         self, responder: Responder[Call, R], new: NewCall, call: Call, *, owner: str | None = None, is_new: bool = True
     ) -> R:
-        """The response to a call, which is written first if it is new."""
+        """The response to a create, which writes the call if it is new."""
         if not is_new:
             if responder.key is None:
                 return responder.view(call)
@@ -255,7 +255,7 @@ class Calls:
                 self._require_future(call.scheduled_for, owner)
                 days = await days_to_write(self._store, None, call)
                 entry = self._audit.created(_thing(call.call_id), call)
-                # Writing it counts its version up.
+                # Writing it increments its version.
                 shown = responder.view(call.model_copy(update={"version": 1}))
                 return Outcome(shown, Create(call.model_copy()), *days, entry)
 
@@ -266,7 +266,7 @@ class Calls:
         except TimeTaken:
             if responder.key is None:
                 raise
-            # By the same request, perhaps: then the response to that is stored by now.
+            # Perhaps by the same request: then its response is stored by now.
             return await self._booking(write_once, call)
 
     async def _keyed(self, responder: Responder[Call, R], new: NewCall, work: Callable[[], Awaitable[Outcome]]) -> R:
@@ -280,8 +280,8 @@ class Calls:
         return await self._idempotency.execute(self._store, "call", request, responder, work)
 
     async def _first(self, call: Call, owner: str | None) -> Call | None:
-        """The call that has the id of another one, if the same request made it; StateConflict if it did not."""
-        taken = StateConflict(f"call {call.call_id} already exists, with other content", kind="already-exists")
+        """The existing call with this id, if the same request created it; StateConflict otherwise."""
+        taken = StateConflict(f"call {call.call_id} already exists with other content", kind="already-exists")
         try:
             first = await self._store.get(Call.by_id(call.call_id), consistent=True)
         except Unreadable:
@@ -302,10 +302,10 @@ class Calls:
         return await self._change(call, basis, attr(Call.status).set(status))
 
     async def change_provider(self, call_id: str, provider_id: str, *, basis: Basis, owner: str | None = None) -> Call:
-        """Give a scheduled call to another provider; it stays where it is."""
+        """Assign a scheduled call to another provider; its key does not change."""
         call = await self._scheduled(call_id, basis, owner)
         if owner is not None and call.scheduled_for < self._now():
-            raise StateConflict(f"the time of call {call_id} has passed; reschedule it, then choose another provider")
+            raise StateConflict(f"call {call_id} is in the past; reschedule it, then choose another provider")
         return await self._change(call, basis, attr(Call.provider_id).set(provider_id))
 
     async def reschedule(
@@ -317,7 +317,7 @@ class Calls:
         basis: Basis,
         owner: str | None = None,
     ) -> Call:
-        """Move a scheduled call to another time; it takes as long as before if nothing else is said."""
+        """Move a scheduled call to another time; it keeps its duration unless a new one is given."""
         call = await self._scheduled(call_id, basis, owner)
         self._require_future(scheduled_for, owner)
         minutes = call.duration_minutes if duration_minutes is None else duration_minutes
@@ -331,7 +331,7 @@ class Calls:
         return await self._change(call, basis, attr(Call.user_id).set(user_id))
 
     async def cancel(self, call_id: str, *, basis: Basis, owner: str | None = None, may_delete: bool = False) -> None:
-        """Cancel a scheduled call, which stays as a cancelled one; delete any other, for those who may."""
+        """Cancel a scheduled call, which stays as a cancelled one; delete any other, if the caller may."""
         call = await self._based_on(call_id, basis, owner)
         if call.status is Status.SCHEDULED:
             await self._change(call, basis, attr(Call.status).set(Status.CANCELLED))
@@ -340,7 +340,7 @@ class Calls:
         elif call.status is Status.CANCELLED:
             raise StateConflict(f"call {call_id} is already {call.status}")
         else:
-            raise Forbidden(f"call {call_id} is {call.status}; only Admins can delete completed calls")
+            raise Forbidden(f"call {call_id} is {call.status}; only Admins can delete it")
 
     async def _scheduled(self, call_id: str, basis: Basis, owner: str | None = None) -> Call:
         call = await self._based_on(call_id, basis, owner)
@@ -368,7 +368,7 @@ class Calls:
     async def _write(
         self, before: Call, after: Call | None, operation: Operation, entry: Operation, basis: Basis
     ) -> None:
-        """Make a change, record who made it, and book what follows from it."""
+        """Make a change, record who made it, and update the booked times."""
 
         async def write() -> None:
             await self._store.transact(operation, *await days_to_write(self._store, before, after), entry)
@@ -379,7 +379,7 @@ class Calls:
             raise _outrun(before.call_id, basis) from None
 
     async def _booking(self, write: Callable[[], Awaitable[R]], *calls: Call | None) -> R:
-        """Make a write of a call and of booked days, again while others write the same days; the error of the call."""
+        """Write a call and its booked days, again while others write the same days; raises the error of the call."""
         for attempt in range(_BOOKING_ATTEMPTS):
             try:
                 return await write()
@@ -392,7 +392,7 @@ class Calls:
         raise StateConflict(f"many calls of {' and '.join(people_of(*calls))} are being booked; try again")
 
     async def audit(self, call_id: str, *, limit: int, cursor: str | None) -> AuditPage:
-        """Who changed what of a call, newest first; also of one that was deleted."""
+        """The audit of a call, newest first; also of a deleted one."""
         call = await self._reader.one(Call.by_id(call_id))
         recorded: list[Recorded] | None = None if call is None else []
         return await self._audit.page(self._store, _thing(call_id), recorded, limit=limit, cursor=cursor)
@@ -410,7 +410,7 @@ def _thing(call_id: str) -> str:
 
 
 def _new_call(new: NewCall) -> Call:
-    """A call that is to be; one whose id the caller knows can be asked for again."""
+    """The call to write; with an id of the caller's own, the request can be recognized if it is repeated."""
     content = [new.user_id, new.provider_id, str((new.scheduled_for - EPOCH) // _MILLISECOND)]
     if new.duration_minutes != DEFAULT_MINUTES:
         content.append(str(new.duration_minutes))
@@ -425,7 +425,7 @@ def _new_call(new: NewCall) -> Call:
 
 
 def _is_of_request(first: Call, call: Call) -> bool:
-    """Whether a call that is there is what the same request made of it."""
+    """Whether an existing call was created by the same request."""
     return first.request_digest == call.request_digest or _content(first) == _content(call)
 
 
@@ -438,4 +438,4 @@ def _missing(call_id: str) -> ResourceNotFound:
 
 
 def _outrun(call_id: str, basis: Basis) -> ServiceProblem:
-    return basis.seen.outrun(f"somebody else changed call {call_id} at the same moment; read it again")
+    return basis.seen.outrun(f"someone else changed call {call_id} at the same time; read it again")

@@ -1,4 +1,4 @@
-"""What the audit calls the things of Engagement."""
+"""Names of things of Engagement in the audit."""
 
 from tablewright.systems.engagement.model import Subject
 

@@ -1,11 +1,11 @@
-"""What a program is made of: the parts of its configuration, each validated by itself and all of them together.
+"""The configuration of a program: its parts, each validated separately and all of them together.
 
     dataConnectors   where customers come from: SQL over files, or Athena
     scoringModels    what scores them: a registered function, or an HTTP endpoint; with a weight
-    filterChain      who is left out: registered filters in their order, with their settings
+    filterChain      who is left out: registered filters in order, with their settings
     channels         how candidates are reached, in order of priority
 
-Names are as they are stored and sent: ``candidateTTLDays`` is ``candidate_ttl_days`` here.
+Names here differ in style from those that are stored and sent: ``candidateTTLDays`` is ``candidate_ttl_days`` here.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from tablewright.runtime.parameter_texts import matching
 from tablewright.systems.engagement.delivery.network_addresses import parsed
 from tablewright.systems.engagement.runs.cron_schedule import check_cron, check_time_zone
 
-# Names of programs, marketplaces, models and channels: they are parts of addresses.
+# Names of programs, marketplaces, models and channels; they are used in URLs.
 NAME = matching(
-    r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", "use 1 to 64 letters, digits and . _ -, beginning with a letter or a digit"
+    r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", "use 1 to 64 letters, digits and . _ -, starting with a letter or a digit"
 )
 Name = Annotated[str, Field(pattern=NAME, examples=["retail"])]
 _COLUMN = matching(
-    r"^[A-Za-z_][A-Za-z0-9_]{0,63}$", "use the name of a column: 1 to 64 letters, digits and _, beginning with no digit"
+    r"^[A-Za-z_][A-Za-z0-9_]{0,63}$", "use a column name: 1 to 64 letters, digits and _, not starting with a digit"
 )
 Column = Annotated[str, Field(pattern=_COLUMN)]
 
 
 def _number(value: Any) -> Any:
-    """A JSON number; a text is none, nor is true."""
+    """A JSON number; not a string or a boolean."""
     if value is None or isinstance(value, str | bool):
         raise PydanticCustomError("number_type", "Input should be a valid number")
     return value
@@ -49,7 +49,7 @@ def _decimal(value: Any) -> Any:
     return Decimal(str(value)) if isinstance(value, int | float) else value
 
 
-# For numbers of free-form settings: what is stored comes back as decimals, so their models are not strict.
+# For numbers of free-form settings: they are stored as decimals, so their models are not strict.
 IsNumber = BeforeValidator(_number)
 
 
@@ -71,7 +71,7 @@ Number = Annotated[
     PlainSerializer(float, return_type=float, when_used="json"),
     Field(json_schema_extra=_as_number),
 ]
-# JSON of any shape, as it is sent: whoever reads it checks what it says.
+# JSON of any shape, as it is sent: its reader validates it.
 Json = Annotated[JsonObject, PlainSerializer(in_json, when_used="json")]
 Settings = Annotated[Json, Field(max_length=50)]
 
@@ -93,7 +93,7 @@ def _file(name: str) -> str:
 
 def _text(query: str) -> str:
     if not query.translate({ord(space): " " for space in "\t\r\n"}).isprintable():
-        raise ValueError("it has control characters; remove them")
+        raise ValueError("remove the control characters")
     return query
 
 
@@ -105,7 +105,7 @@ File = Annotated[str, Field(min_length=1, max_length=200, examples=["customers.c
 Sql = Annotated[Said, Field(max_length=10_000), AfterValidator(_text)]
 
 
-# Headers that a request has anyway, or that say how it is sent.
+# Headers that a request has anyway, or that control how it is sent.
 _OWN_HEADERS = frozenset(
     {"connection", "content-length", "content-type", "expect", "host", "te", "trailer", "transfer-encoding", "upgrade"}
 )
@@ -113,7 +113,7 @@ _OWN_HEADERS = frozenset(
 
 def _header(name: str) -> str:
     if name.lower() in _OWN_HEADERS or name.lower().startswith(("webhook-", "proxy-")):
-        raise ValueError(f"{name} is not a header for credentials")
+        raise ValueError(f"{name} cannot be used as a header for credentials")
     return name
 
 
@@ -121,7 +121,7 @@ _HEADER = matching(
     r"^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$", "use the name of a header: 1 to 64 letters, digits and -, without spaces"
 )
 HeaderName = Annotated[str, Field(pattern=_HEADER), AfterValidator(_header)]
-# By header: the name of a credential in the settings; its value is nowhere in a program.
+# By header: the name of a credential in the settings; a program never has its value.
 CredentialHeaders = dict[HeaderName, Name]
 
 
@@ -130,7 +130,7 @@ _LOCATION = matching(r"^s3://.+", "use a location in S3: s3://bucket/prefix")
 
 
 class Part(BaseModel):
-    """A part of a configuration: named as it is stored, and nothing that nobody knows."""
+    """A part of a configuration, with the stored names; unknown fields are refused."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid", frozen=True)
 
@@ -141,15 +141,15 @@ class _Source(Part):
     query: Sql = Field(examples=["SELECT * FROM customers WHERE age >= 18"])
     customer_column: Column = Field(default="customer_id", description="the column that names the customer")
     subject_type_column: Column | None = Field(
-        default=None, description="the columns that name the subject; without them it is the program itself"
+        default=None, description="the columns that name the subject; if omitted, it is the program itself"
     )
     subject_id_column: Column | None = None
-    schedule: Cron | None = Field(default=None, description="as the program's batchSchedule, or left out")
+    schedule: Cron | None = Field(default=None, description="the same as the program's batchSchedule, or omitted")
 
     @model_validator(mode="after")
     def _both_or_none(self) -> _Source:
         if (self.subject_type_column is None) != (self.subject_id_column is None):
-            raise ValueError("subjectTypeColumn and subjectIdColumn belong together: give both or neither")
+            raise ValueError("set both subjectTypeColumn and subjectIdColumn, or neither")
         return self
 
 
@@ -184,31 +184,31 @@ class ScoringModel(Part):
     model_config = ConfigDict(protected_namespaces=())
 
     model_id: Name = Field(examples=["propensity-v1"])
-    endpoint: Web | None = Field(default=None, description="without one, the registered function of this name")
+    endpoint: Web | None = Field(default=None, description="if omitted, the registered function of this name")
     headers: CredentialHeaders = Field(
         default_factory=dict,
         max_length=5,
-        description="headers for the endpoint, and which of the setting outbound_credentials each has as its value",
+        description="headers for the endpoint, each with the name of a credential in the setting outbound_credentials",
         examples=[{"Authorization": "models"}],
     )
     weight: Number = Field(gt=0, le=1_000, max_digits=12, examples=[0.7])
-    minimum: Number = Field(default=Decimal(0), ge=-(10**12), le=10**12, max_digits=24, description="its least score")
-    maximum: Number = Field(default=Decimal(1), ge=-(10**12), le=10**12, max_digits=24, description="and its greatest")
+    minimum: Number = Field(default=Decimal(0), ge=-(10**12), le=10**12, max_digits=24, description="its lowest score")
+    maximum: Number = Field(default=Decimal(1), ge=-(10**12), le=10**12, max_digits=24, description="its highest score")
     timeout_seconds: float = Field(default=5, ge=0.05, le=30)
     batch_size: int = Field(default=100, ge=1, le=1_000)
-    cache_hours: float = Field(default=24, ge=24, le=48, description="how long its scores are good for")
+    cache_hours: float = Field(default=24, ge=24, le=48, description="how long its scores are valid")
 
     @model_validator(mode="after")
     def _in_order(self) -> ScoringModel:
         if self.minimum >= self.maximum:
-            raise ValueError("minimum has to be less than maximum")
+            raise ValueError("minimum must be less than maximum")
         if self.headers and self.endpoint is None:
-            raise ValueError("headers are for an endpoint: give one, or leave them out")
+            raise ValueError("headers need an endpoint: set one, or omit them")
         return self
 
 
 class FilterChain(Part):
-    """Filters in their order, and the settings of those that take any."""
+    """Filters in order, and the settings of those that take any."""
 
     filters: list[Name] = Field(
         default_factory=list, max_length=20, json_schema_extra=UNIQUE, examples=[["frequency", "preference"]]
@@ -220,20 +220,20 @@ class FilterChain(Part):
         _once("filters", self.filters)
         for name in self.settings:
             if name not in self.filters:
-                raise ValueError(f"there are settings for {name}, which is not one of the filters")
+                raise ValueError(f"settings for {name}, which is not one of the filters")
         return self
 
 
 class Channel(Part):
-    """A way to reach customers: ``email`` and ``webhook`` by themselves, others if they say which of both they are.
+    """A way to reach customers. ``email`` and ``webhook`` are delivered, and others that name one of these as adapter.
 
-    A channel that is neither has its candidates in lists, for others to reach.
+    The candidates of any other channel stay in lists, for other programs to deliver.
     """
 
     channel_id: Name = Field(examples=["email"])
-    priority: int = Field(ge=1, le=1_000, description="the lowest goes first")
+    priority: int = Field(ge=1, le=1_000, description="the lowest number goes first")
     adapter: Literal["email", "webhook"] | None = None
-    limit_per_day: int | None = Field(default=None, ge=1, le=1_000_000, description="deliveries a day at most")
+    limit_per_day: int | None = Field(default=None, ge=1, le=1_000_000, description="maximum deliveries per day")
     config: Settings = Field(default_factory=dict)
 
     @property
@@ -242,7 +242,7 @@ class Channel(Part):
 
 
 class Configuration(Part):
-    """All of a program that can be set."""
+    """All settings of a program."""
 
     program_name: Said = Field(max_length=200, examples=["Retail Customer Engagement"])
     enabled: bool = True
@@ -250,7 +250,7 @@ class Configuration(Part):
     scoring_models: list[ScoringModel] = Field(min_length=1, max_length=10)
     filter_chain: FilterChain = Field(default_factory=FilterChain)
     channels: list[Channel] = Field(min_length=1, max_length=10)
-    batch_schedule: Cron | None = Field(default=None, description="when batch runs begin")
+    batch_schedule: Cron | None = Field(default=None, description="when batch runs start")
     delivery_schedule: Cron | None = Field(default=None, description="when candidates are delivered")
     time_zone: TimeZone = "UTC"
     reactive_enabled: bool = False
@@ -258,7 +258,7 @@ class Configuration(Part):
     event_attributes: list[Column] = Field(
         default_factory=list,
         max_length=50,
-        description="attributes that events bring and no data connector has, which texts may name",
+        description="attributes of events that no data connector has; texts may use them",
         examples=[["cart_total"]],
     )
     max_failed_share: Number = Field(
@@ -266,7 +266,7 @@ class Configuration(Part):
         ge=0,
         le=1,
         max_digits=6,
-        description="a run in which a larger share of the customers fails has failed",
+        description="a run fails if a larger share of its customers fails",
     )
 
     @model_validator(mode="after")
@@ -275,7 +275,7 @@ class Configuration(Part):
         _once("channels", [channel.channel_id for channel in self.channels])
         for connector in self.data_connectors:
             if connector.schedule not in (None, self.batch_schedule):
-                raise ValueError("the connectors of a program are read together: use batchSchedule of the program")
+                raise ValueError("the connectors of a program are read together: use the batchSchedule of the program")
         if self.batch_schedule is not None and not self.data_connectors:
             raise ValueError("a program that runs on a schedule needs a data connector")
         return self

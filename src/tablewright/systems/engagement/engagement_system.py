@@ -65,7 +65,7 @@ _DEMO = {
 }
 
 
-# Programs that are on their way: one waits for approval, one is a draft.
+# Programs in progress: one is waiting for approval, one is a draft.
 _OTHERS: tuple[tuple[str, str, Mapping[str, Any], bool], ...] = (
     ("grinders", "EU", {"programName": "Grinders for home baristas", "candidateTTLDays": 14}, True),
     ("win-back", "US", {"programName": "We miss you", "batchSchedule": None, "timeZone": "America/New_York"}, False),
@@ -77,7 +77,7 @@ def _background(runtime: Runtime, platform: Platform) -> Sequence[Background]:
 
 
 async def _approved(platform: Platform, program: Program) -> Program:
-    """A program that one demo person has made, and another has approved."""
+    """A program that one demo person has created, and another has approved."""
     place = program.program_id, program.marketplace_id
     if program.approval.state is ApprovalState.DRAFT:
         program = await platform.engagement.request_approval(*place, by="marketer")
@@ -87,7 +87,7 @@ async def _approved(platform: Platform, program: Program) -> Program:
 
 
 async def _demo(runtime: Runtime, platform: Platform, on_progress: OnProgress) -> None:
-    """Demo data that was interrupted is completed."""
+    """Add the demo data, or complete it after an interruption."""
     file = platform.sources.folder / _FILE
     if not file.exists():
         await asyncio.to_thread(demo_customers.write_customers, file, _CUSTOMERS)
@@ -121,7 +121,7 @@ async def _demo(runtime: Runtime, platform: Platform, on_progress: OnProgress) -
 system = System(
     "engagement",
     "Engagement",
-    "Whom to reach, about what, and how: programs score customers, and reach the best through channels.",
+    "Whom to reach, about what, and how: programs score customers, and reach the best ones through channels.",
     design,
     router,
     service=Platform,
@@ -133,8 +133,8 @@ system = System(
     demo_users=(
         DemoUser("marketer", (MARKETERS,), "configures programs, and runs them", "marketer@example.org"),
         DemoUser("paola", (APPROVERS,), "approves programs that others have changed", "paola@example.org"),
-        DemoUser("viewer", (VIEWERS,), "looks at candidates and runs", "viewer@example.org"),
+        DemoUser("viewer", (VIEWERS,), "views candidates and runs", "viewer@example.org"),
         DemoUser("shop", (EVENT_SOURCES,), "the shop, which sends events"),
-        DemoUser("enzo", (ADMINS,), "looks after engagement", "enzo@example.org"),
+        DemoUser("enzo", (ADMINS,), "administers engagement", "enzo@example.org"),
     ),
 )

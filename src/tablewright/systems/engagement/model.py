@@ -7,17 +7,17 @@ Candidates
     CUSTOMER#<c>                               PREFERENCES, CONTACTS                   Preferences, Contacts
                                                PREFERENCES#<number>                    PreferenceChange, who and what
     QUOTA#PROGRAM#<p>#MARKETPLACE#<m>          CHANNEL#<channel>#<day>                 Quota, sent in a day
-    RUN#<id>#PROGRAM#<p>#MARKETPLACE#<m>       FAILED#<connector>#<digest>             FailedCustomer, to try again
+    RUN#<id>#PROGRAM#<p>#MARKETPLACE#<m>       FAILED#<connector>#<digest>             FailedCustomer, to retry
 
     ProgramChannelIndex       candidates of a program and channel, best score first, of all marketplaces
     MarketplaceChannelIndex   the same of one marketplace
-    ProgramDateIndex          candidates of a program by the day they were made; its deliveries by the day
+    ProgramDateIndex          candidates of a program by the day they were created; its deliveries by day
 
 ProgramConfig
     PROGRAM#<p>                   MARKETPLACE#<m>     Program
-    PROGRAM#<p>#MARKETPLACE#<m>   VERSION#<number>    ProgramVersion, what it was in each version
+    PROGRAM#<p>#MARKETPLACE#<m>   VERSION#<number>    ProgramVersion, its configuration in each version
                                   RUN#<id>            Run, of a batch
-                                  SLOT                Slot, the owner of the one run that there may be
+                                  SLOT                Slot, the owner of its only run
                                   SCHEDULE#<kind>     Schedule, when the next is due
 
     MarketplaceIndex      programs of a marketplace
@@ -28,7 +28,7 @@ ScoreCache
     CUSTOMER#<c>#SUBJECT#<id>   MODEL#<model>    Score, for 24 to 48 hours
 
 An index entry serves one channel, so a candidate has an entry for each. It is written, moved and removed in the same
-transaction as the candidate. Scores in keys are in a form that sorts as numbers do.
+transaction as the candidate. Scores in keys have a form that sorts like numbers.
 """
 
 from __future__ import annotations
@@ -253,7 +253,7 @@ design = Design(
             AUDITED,
             reads=[Slot.of_program, Run.by_id],
         ),
-        Write("order deliveries", AUDITED, about="before they are sent: each is a record of its own"),
+        Write("order deliveries", AUDITED, about="before they are sent: each delivery has its own record"),
         Write("move schedule on", ItemWrite(Schedule, "update", sets=[Schedule.due])),
         Write("end run", ItemWrite(Run, "update", sets=[Run.state, Run.finished]), ItemWrite(Slot, "delete")),
         Write("forget failed customers", ItemWrite(FailedCustomer, "delete", count=25, conditional=False)),
@@ -359,12 +359,12 @@ design = Design(
         AcceptedFinding(
             "counted-by-hand",
             "ProgramVersion.number",
-            "it is the program's version, which the same transaction counts and checks",
+            "it is the program's version, which the same transaction increments and checks",
         ),
         AcceptedFinding(
             "counted-by-hand",
             "PreferenceChange.number",
-            "it is the version of the preferences, which the same transaction counts and checks",
+            "it is the version of the preferences, which the same transaction increments and checks",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""The parts that the API and the commands of Engagement share, made from a runtime."""
+"""The parts that the API and the commands of Engagement share, created from a runtime."""
 
 from __future__ import annotations
 
@@ -73,14 +73,14 @@ class Platform:
         self._store = store
 
     def begin_run(self, program: Program, responder: Responder[Run, R]) -> R:
-        """Begin a run in the background; the response to it."""
+        """Start a run in the background, and return the response."""
         if responder.key is None:
             self.runner.require_room()
             return responder.view(self.runner.launch(self.runs.begin(program)))
         begun: list[Held] = []
 
         def work() -> Outcome:
-            # Not before: one that has begun needs no room.
+            # Not before: a run that was started already needs no capacity.
             self.runner.require_room()
             held, operations = self.runs.opening(program, "manual")
             begun.append(held)
@@ -91,13 +91,13 @@ class Platform:
             response = self._idempotency.execute_blocking(self._store, "run", request, responder, work)
         except Cancelled as cancelled:
             raise self.runs.busy(cancelled, program.program_id, program.marketplace_id) from None
-        # If a duplicate was faster, it is its run that has begun.
+        # If a duplicate request was faster, its run was started.
         if begun and self.runs.renewed(begun[0], LEASE):
             self.runner.launch(begun[0])
         return response
 
     def resume_run(self, run: Run, seen: Seen = UNSEEN) -> Run:
-        """Take up a run in the background."""
+        """Resume a run in the background."""
         self.runner.require_room()
         return self.runner.launch(self.runs.resume(run, seen))
 
@@ -106,11 +106,11 @@ class Platform:
         page = TolerantReader(self._store, self.unreadable_log.add).page(
             Run.of_program(program.program_id, program.marketplace_id), limit=1
         )
-        # One that cannot be read is later than what was found behind it.
+        # A run that cannot be read is later than those found after it.
         found = page.items[0] if page.items and not page.unreadable else None
         if found is None or found.state in (RunState.COMPLETED, RunState.CANCELLED):
             return None
-        # What ended an older version's run would end it again.
+        # A run of an older version would end for the same reason again.
         has_ended = found.state in (RunState.FAILED, RunState.PAUSED)
         is_outdated = has_ended and found.program_version != program.version
         return None if is_outdated else found
@@ -128,5 +128,5 @@ class Platform:
 
 
 def sources_folder(runtime: Runtime) -> Path:
-    """Where the files of connectors are."""
+    """The folder with the files of connectors."""
     return runtime.settings.sources or runtime.settings.data / "sources"

@@ -1,9 +1,9 @@
-"""What is wrong with a program, each thing at its field: all of it while somebody writes, the first when it is put.
+"""The problems of a program, each at its field: all of them during editing, the first one when it is put.
 
-    the form of it    types, bounds, patterns, what belongs together        (``Configuration``)
-    what is here      models, filters, files, queries, columns, addresses   (``ProgramChecks.problems``)
+    its form          types, bounds, patterns, fields that belong together  (``Configuration``)
+    its references    models, filters, files, queries, columns, addresses   (``ProgramChecks.problems``)
 
-A field is where it is in the body: ``dataConnectors.0.query``. What has the wrong form is left out when the rest is
+A field is a path in the body: ``dataConnectors.0.query``. Parts with the wrong form are left out when the rest is
 checked, so that one mistake does not hide another.
 """
 
@@ -27,7 +27,7 @@ from tablewright.systems.engagement.sources.connectors import Sources
 
 __all__ = ["FieldError", "ProgramChecks", "Review"]
 
-# What stands in for a part that has the wrong form, where there has to be one.
+# Replaces a part that has the wrong form, where one is required.
 _STAND_INS: Mapping[str, Any] = {
     "programName": "-",
     "scoringModels": [{"modelId": "none", "weight": 1}],
@@ -38,7 +38,7 @@ _MAX_PROBLEMS = 100
 
 @dataclass(frozen=True, slots=True)
 class FieldError:
-    """What is wrong, and where; an empty field is the program as a whole."""
+    """What is wrong, and where; an empty field means the program as a whole."""
 
     field: str
     message: str
@@ -46,14 +46,14 @@ class FieldError:
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """What is wrong with a program, and the attributes that its texts and rules may name; None if that is not known."""
+    """The problems of a program, and the attributes that its texts and rules may use; None if these are unknown."""
 
     problems: Sequence[FieldError]
     attributes: Sequence[str] | None
 
 
 class ProgramChecks:
-    """Checks programs against what there is here."""
+    """Checks programs against what is available here."""
 
     def __init__(self, scorer: Scorer, sources: Sources, deliveries: Deliveries, outbound: Outbound) -> None:
         self._scorer = scorer
@@ -62,17 +62,17 @@ class ProgramChecks:
         self._outbound = outbound
 
     def check(self, configuration: Configuration) -> None:
-        """Invalid, if a program could not work here."""
+        """Raise Invalid if a program could not work here."""
         for problem in self.problems(configuration):
             raise problem
 
     def review(self, body: Mapping[str, Any], form: type[Configuration]) -> Review:
-        """All that is wrong with a program as it was written, whatever form that has; ``form`` is that of a put."""
+        """All problems of a program as it was written, in whatever form; ``form`` is the form of a put."""
         found: list[FieldError] = []
         given = dict(body)
         while True:
             try:
-                # As strict as a put is: "5" is no number there.
+                # As strict as a put: "5" is not a number there.
                 configuration = form.model_validate_json(orjson.dumps(given), strict=True)
                 break
             except ValidationError as error:
@@ -80,7 +80,7 @@ class ProgramChecks:
                 found += wrong
                 parts = {each.field.partition(".")[0] for each in wrong}
                 if "dataConnectors" in parts:
-                    # A schedule needs one, and there may be one when it is put right.
+                    # A schedule needs one, and there may be one once it is corrected.
                     parts.add("batchSchedule")
                 before = dict(given)
                 for part in parts:
@@ -88,7 +88,7 @@ class ProgramChecks:
                     if part in _STAND_INS:
                         given[part] = _STAND_INS[part]
                 if given == before:
-                    # It is about the parts together.
+                    # This concerns several parts together.
                     return Review(found[:_MAX_PROBLEMS], None)
         away = {each.field.partition(".")[0] for each in found}
         attributes: list[frozenset[str] | None] = []
@@ -102,7 +102,7 @@ class ProgramChecks:
     def problems(
         self, configuration: Configuration, attributes: list[frozenset[str] | None] | None = None
     ) -> Iterator[Invalid]:
-        """What is wrong with a program here; ``attributes`` is given those of each connector."""
+        """Yields the problems of a program here; adds the attributes of each connector to ``attributes``."""
         for number, model in enumerate(configuration.scoring_models):
             yield from _caught(f"scoringModels.{number}", lambda model=model: self._scorer.check(model), "modelId")
             if model.endpoint is not None:
@@ -124,7 +124,7 @@ class ProgramChecks:
             are_known = are_known and not wrong
             yield from wrong
         if not are_known:
-            # What customers have is not known, so nothing can be said of what asks for it.
+            # The attributes of customers are unknown, so references to them cannot be checked.
             found.append(None)
         if rules_are_known:
             yield from _caught(
@@ -150,7 +150,7 @@ class ProgramChecks:
 
 
 def _caught(place: str, check: Any, otherwise: str = "") -> Iterator[Invalid]:
-    """What a check raises, at its place in the body: the field that it names is one of the part."""
+    """What a check raises, with its path in the body: the check names a field of the part."""
     try:
         check()
     except Invalid as error:
@@ -161,15 +161,15 @@ def _caught(place: str, check: Any, otherwise: str = "") -> Iterator[Invalid]:
 def _of_form(error: Mapping[str, Any]) -> FieldError:
     steps = [str(step) for step in error["loc"]]
     if len(steps) > 2 and steps[0] == "dataConnectors":
-        # Which kind of connector it is, is no step in the body.
+        # The kind of connector is not a segment of the path in the body.
         del steps[2]
     return FieldError(".".join(steps), message_of(error))
 
 
 def common(found: Sequence[frozenset[str] | None], of_events: Sequence[str]) -> frozenset[str] | None:
-    """The attributes that all customers of a program can have; None, where some connector does not tell.
+    """The attributes that customers of a program can have; None if those of some connector are unknown.
 
-    A program without connectors has what its events bring, and need not say so.
+    A program without connectors has those of its events, which need not be declared.
     """
     known = [each for each in found if each is not None]
     if len(known) < len(found) or not (known or of_events):
@@ -178,22 +178,22 @@ def common(found: Sequence[frozenset[str] | None], of_events: Sequence[str]) -> 
 
 
 def _check_rule(asked: set[str], found: Sequence[frozenset[str] | None], of_events: Sequence[str]) -> None:
-    """Invalid, if a rule asks for an attribute that no customer can have: nobody would be eligible."""
+    """Raise Invalid if a rule uses an attribute that no customer can have: nobody would be eligible."""
     if None in found or not (found or of_events):
         return
     known = frozenset(of_events).union(*(each for each in found if each is not None))
     for name in sorted(asked - known):
-        there_are = f"there are {', '.join(sorted(known))}" if known else "customers have none"
+        there_are = f"use one of {', '.join(sorted(known))}" if known else "customers have none"
         raise Invalid(
             f"eligibility: there is no attribute {name}; {there_are}. "
-            "One that only events have is listed in eventAttributes"
+            "List an attribute that only events have in eventAttributes"
         )
 
 
 def _check_names(connector: object) -> None:
-    """Invalid, if two tables of a query are one: their names are the same in capitals."""
+    """Raise Invalid if two tables of a query have names that differ in case only."""
     seen: dict[str, str] = {}
     for table in connector.tables if isinstance(connector, FilesConnector) else ():
         other = seen.setdefault(table.lower(), table)
         if other != table:
-            raise Invalid(f"tables: {other} and {table} are the same name in a query")
+            raise Invalid(f"tables: {other} and {table} are the same name in a query, which ignores case")

@@ -1,13 +1,13 @@
-"""Programs: what they do, who changed them, and who approved that.
+"""Programs: their configuration, who changed it, and who approved it.
 
-    put ──▶ draft ──▶ request_approval ──▶ approve, by somebody else ──▶ enabled
+    put ──▶ draft ──▶ request_approval ──▶ approve, by someone else ──▶ enabled
 
-Nobody enables a program alone. Whoever approves one has neither changed it since it was approved last, nor asked for
-the approval; and says which version was looked at. An edit takes the approval away, and disables the program until
-there is another: what runs is what two people have seen. Disabling needs nobody, and neither does enabling what is
-approved still.
+Enabling a program takes two people. The approver has neither changed it since its last approval, nor requested the
+approval; and names the version that was reviewed. An edit revokes the approval, and disables the program until it is
+approved again: every running program was seen by two people. Disabling needs no approval, and neither does enabling a
+program that is still approved.
 
-Every step writes a version, under the version before it: of two who change a program at once, one has to look again.
+Every step writes a version, on condition of the version before it: of two concurrent changes, one is refused.
 """
 
 from __future__ import annotations
@@ -51,17 +51,17 @@ from tablewright.systems.unreadable_log import UnreadableLog
 
 _ATTEMPTS = 6
 _PAGE = 100
-# Programs of a marketplace that are looked at for an event; with more of them, it says which one it is about.
+# Programs of a marketplace that are checked for an event; if there are more, the event must name one.
 MAX_PROGRAMS = 1_000
 _CONFIGURED = tuple(Configuration.model_fields)
 
-# Raises Invalid for what cannot work here: connectors, models, filters, channels.
+# Raises Invalid for anything that cannot work here: connectors, models, filters, channels.
 Check = Callable[[Configuration], None]
 
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """A program as it is to be, and how it comes to that."""
+    """The new state of a program, and the step that leads to it."""
 
     configuration: Configuration
     approval: Approval
@@ -104,7 +104,7 @@ class Programs:
         return await self._reader.page(Program.in_state(state), limit=limit, cursor=cursor)
 
     async def reacting(self, marketplace_id: str) -> TolerantPage[Program]:
-        """Every program of a marketplace that reacts to events; StateConflict if there are too many to look at."""
+        """Every program of a marketplace that reacts to events; StateConflict if there are too many."""
         found: list[Program] = []
         unreadable: list[Unreadable] = []
         seen, cursor = 0, None
@@ -115,8 +115,7 @@ class Programs:
             seen, cursor = seen + len(page.items) + len(page.unreadable), page.cursor
             if seen > MAX_PROGRAMS:
                 raise StateConflict(
-                    f"marketplace {marketplace_id} has more than {MAX_PROGRAMS} programs: "
-                    "name one of them with programId"
+                    f"marketplace {marketplace_id} has more than {MAX_PROGRAMS} programs: name one of them in programId"
                 )
             if cursor is None:
                 return TolerantPage(found, unreadable, None)
@@ -146,11 +145,11 @@ class Programs:
         by: str,
         seen: Seen = UNSEEN,
     ) -> Program:
-        """A program as it is from now on; refused unless ``expected`` is its version, where that is given.
+        """Create or replace a program; refused unless ``expected``, if given, is its version.
 
-        It is enabled only if nothing but that is changed of what was approved.
+        It is enabled at once only if the approved configuration has not changed otherwise.
         """
-        # In a thread, as a query is read by a database.
+        # In a thread, as a database parses the query.
         await asyncio.to_thread(self._check, configuration)
         if seen.tags is None:
             return await self._put(program_id, marketplace_id, configuration, expected=expected, by=by)
@@ -169,7 +168,7 @@ class Programs:
     async def _put(
         self, program_id: str, marketplace_id: str, configuration: Configuration, *, expected: int | None, by: str
     ) -> Program:
-        # Of what is there, no more than its version: what cannot be read is put again like anything else.
+        # Only the version of the stored program is needed: one that cannot be read is replaced in the same way.
         version = await self._reader.version(Program.by_id(program_id, marketplace_id))
         if expected not in (None, version):
             raise _other_version(program_id, version, expected)
@@ -180,13 +179,13 @@ class Programs:
     async def set_enabled(
         self, program_id: str, marketplace_id: str, enabled: bool, *, by: str, seen: Seen = UNSEEN
     ) -> Program:
-        """Enable a program that is approved, if it can work here; or disable it, whatever has become of it."""
+        """Enable an approved program, if it can work here; or disable it, in whatever state it is."""
         for _ in range(_ATTEMPTS):
             program = await self.program(program_id, marketplace_id, consistent=True)
             seen.require(program)
             if enabled and not program.is_approved:
                 raise not_approved(program)
-            # One that is disabled while it waits is not enabled when it is approved.
+            # A program that is disabled while it waits is not enabled when it is approved.
             approval = program.approval.model_copy(update={"enables": enabled})
             if program.enabled is enabled and program.approval == approval:
                 return program
@@ -196,20 +195,20 @@ class Programs:
             try:
                 return await self._write(program_id, marketplace_id, program, program.version, change, by)
             except StateConflict:
-                # Somebody has just changed it; it is enabled, or disabled, nevertheless.
+                # A concurrent change came first; it is enabled, or disabled, nevertheless.
                 continue
         raise StateConflict(f"other requests keep changing program {program_id}; try again")
 
     # -- approval -----------------------------------------------------------------------------------------------
 
     async def request_approval(self, program_id: str, marketplace_id: str, *, by: str, seen: Seen = UNSEEN) -> Program:
-        """Have a program wait for somebody else to approve it as it is."""
+        """Request approval of a program as it is, by someone else."""
         program = await self.program(program_id, marketplace_id, consistent=True)
         seen.require(program)
         if program.approval.state is ApprovalState.REQUESTED:
             return program
         if program.is_approved:
-            raise StateConflict(f"program {program_id} is approved as it is")
+            raise StateConflict(f"program {program_id} is already approved")
         await asyncio.to_thread(self._check, program.configuration)
         approval = program.approval.model_copy(
             update={
@@ -226,11 +225,11 @@ class Programs:
     async def approve(
         self, program_id: str, marketplace_id: str, *, version: int, by: str, seen: Seen = UNSEEN
     ) -> Program:
-        """Approve a program as it is in a version; it is enabled by that, unless it was put with ``enabled`` off."""
+        """Approve a version of a program, which enables it unless it was put with ``enabled`` off."""
         program = await self._requested(program_id, marketplace_id, version, seen)
         if by in program.approval.editors or by == program.approval.requested_by:
             raise Forbidden(
-                f"program {program_id} has to be approved by somebody who has neither changed it nor asked for that"
+                f"program {program_id} must be approved by someone who has neither changed it nor requested approval"
             )
         await asyncio.to_thread(self._check, program.configuration)
         approval = program.approval.model_copy(
@@ -242,7 +241,7 @@ class Programs:
     async def decline(
         self, program_id: str, marketplace_id: str, *, version: int, reason: str, by: str, seen: Seen = UNSEEN
     ) -> Program:
-        """Send a program back to those who changed it."""
+        """Send a program back to its editors."""
         program = await self._requested(program_id, marketplace_id, version, seen)
         approval = program.approval.model_copy(
             update={"state": ApprovalState.DECLINED, "decided_by": by, "decided_at": self.now(), "reason": reason}
@@ -250,13 +249,13 @@ class Programs:
         return await self._decide(program, _Change(_stored(program, False), approval, "declined"), by, seen)
 
     async def _requested(self, program_id: str, marketplace_id: str, version: int, seen: Seen) -> Program:
-        """A program that waits for approval, in the version that somebody has looked at."""
+        """A program that is waiting for approval, if it has the version that was reviewed."""
         program = await self.program(program_id, marketplace_id, consistent=True)
         seen.require(program)
         if program.version != version:
             raise _other_version(program_id, program.version, version)
         if program.approval.state is not ApprovalState.REQUESTED:
-            raise StateConflict(f"program {program_id} does not wait for approval: it is {program.approval.state}")
+            raise StateConflict(f"program {program_id} is not waiting for approval: it is {program.approval.state}")
         return program
 
     async def _decide(self, program: Program, change: _Change, by: str, seen: Seen) -> Program:
@@ -270,7 +269,7 @@ class Programs:
     async def _write(
         self, program_id: str, marketplace_id: str, before: Program | None, version: int, change: _Change, by: str
     ) -> Program:
-        """Write a program, its next version and its schedules together, unless it is in another version by now."""
+        """Write a program, its next version and its schedules together, unless its version has changed meanwhile."""
         values = {name: getattr(change.configuration, name) for name in _CONFIGURED}
         program = Program(
             program_id=program_id, marketplace_id=marketplace_id, version=version, approval=change.approval, **values
@@ -289,8 +288,8 @@ class Programs:
             known = {name: getattr(before, name) for name in _CONFIGURED} | {"approval": before.approval.state}
         thing = program_thing(program_id, marketplace_id)
         entry = self._audit.changed(thing, known, **values, approval=change.approval.state)
-        # The program's version decides who writes which record. There may be one already: an item that another program
-        # has put without a version is replaced by the first.
+        # The program's version decides which request writes which record. One may exist already: an item that another
+        # program has put without a version is replaced by the first version.
         operations: list[Operation] = [Put(program), Put(record), entry]
         operations += await self._scheduled(program)
         try:
@@ -302,7 +301,7 @@ class Programs:
         return await self.program(program_id, marketplace_id, consistent=True)
 
     async def _scheduled(self, program: Program) -> Sequence[Operation]:
-        """The writes that make the schedules what a program says; one that stays as it is keeps its next time."""
+        """The writes that set the schedules of a program; one that does not change keeps its next time."""
         operations: list[Operation] = []
         wanted = {ScheduleKind.BATCH: program.batch_schedule, ScheduleKind.DELIVERY: program.delivery_schedule}
         for kind, cron in wanted.items():
@@ -325,13 +324,13 @@ class Programs:
 
 
 def _stored(program: Program, enabled: bool) -> Configuration:
-    """The configuration of a program as it is: what was stored once may not be put any more."""
+    """The stored configuration of a program, which might no longer be valid in a put."""
     values = {name: getattr(program, name) for name in _CONFIGURED} | {"enabled": enabled}
     return Configuration.model_construct(**values)
 
 
 def _edited(before: Program | None, configuration: Configuration, by: str) -> _Change:
-    """What becomes of a program's approval by an edit; one that changes nothing keeps it."""
+    """The approval of a program after an edit; an edit that changes nothing keeps it."""
     known = Approval() if before is None else before.approval
     if before is not None and all(
         getattr(before, name) == getattr(configuration, name) for name in _CONFIGURED if name != "enabled"
@@ -341,7 +340,7 @@ def _edited(before: Program | None, configuration: Configuration, by: str) -> _C
         former = [] if known.state is ApprovalState.APPROVED else known.editors
         editors = list(dict.fromkeys([*former, by]))
         if len(editors) > MAX_EDITORS:
-            raise StateConflict(f"{MAX_EDITORS} people have changed this program; have it approved first")
+            raise StateConflict(f"{MAX_EDITORS} people have changed this program; get it approved first")
         approval = Approval(editors=editors, enables=configuration.enabled)
     enabled = configuration.enabled and approval.state is ApprovalState.APPROVED
     return _Change(configuration.model_copy(update={"enabled": enabled}), approval, "edited")

@@ -1,10 +1,10 @@
-"""Trials of a program, which write nothing and reach nobody: what a run would come to, and what one customer would get.
+"""Trials of a program, which write and send nothing: the result of a run, and what one customer would be sent.
 
     customers ──▶ consent ──▶ models ──▶ filters ──▶ candidates ──▶ by channel
        read     left out by ...  scored   left out by ...
 
-A dry run goes the way of a batch run, by the same code, over as many customers as it is given and as the time allows.
-Models are asked for what the cache does not have; what they answer is not kept, as the program may never be saved.
+A dry run uses the code of a batch run, over as many customers as requested and as the time allows. Models are called
+for scores that are not in the cache; their results are not stored, as the program may never be saved.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from tablewright.systems.engagement.sources.row_chunks import Halted, Unreadable
 
 __all__ = ["Funnel", "LeftOutBy", "Preview", "PreviewChannel", "PreviewStep", "Trials"]
 
-# Trials at once in a process: each has a database process of its own.
+# Concurrent trials in a process: each has a database process of its own.
 _AT_ONCE = 2
 _TRY_AGAIN_AFTER = 5.0
 _CHUNK = 250
@@ -52,7 +52,7 @@ class LeftOutBy:
 
 @dataclass(slots=True)
 class Funnel:
-    """What a run would come to, as far as customers were read."""
+    """The result of a run over the customers that were read."""
 
     total: int | None = None
     read: int = 0
@@ -60,7 +60,7 @@ class Funnel:
     scored: int = 0
     failed: int = 0
     errors: Counter[str] = field(default_factory=Counter)
-    # In the order in which they are asked: consent before the models, the others after them.
+    # In order of evaluation: consent before the models, the others after them.
     filters: list[LeftOutBy] = field(default_factory=list)
     candidates: int = 0
     channels: dict[str, int] = field(default_factory=dict)
@@ -71,7 +71,7 @@ class Funnel:
 
 @dataclass(frozen=True, slots=True)
 class PreviewStep:
-    """What a filter says of a customer."""
+    """The result of a filter for a customer."""
 
     filter: str
     outcome: Literal["passed", "left out", "not asked"]
@@ -80,7 +80,7 @@ class PreviewStep:
 
 @dataclass(frozen=True, slots=True)
 class PreviewChannel:
-    """What a customer would be sent through a channel: nothing, if others deliver it, or ``reason`` says why not."""
+    """What a customer would be sent through a channel; nothing if others deliver it, or for the given ``reason``."""
 
     channel_id: str
     message: dict[str, str]
@@ -89,7 +89,7 @@ class PreviewChannel:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What comes of one customer."""
+    """The result for one customer."""
 
     candidate: Candidate
     scores: dict[str, ModelScore]
@@ -108,7 +108,7 @@ class Trials:
         self._room = BoundedSemaphore(_AT_ONCE)
 
     def funnel(self, plan: Plan, *, limit: int, within: float) -> Funnel:
-        """What a run over the first customers would come to, in so many seconds at most."""
+        """The result of a run over the first customers, in so many seconds at most."""
         configuration = plan.configuration
         names = dict.fromkeys([PREFERENCE, *configuration.filter_chain.filters])
         found = Funnel(filters=[LeftOutBy(name) for name in names], channels=dict.fromkeys(plan.channels, 0))
@@ -124,13 +124,13 @@ class Trials:
         return found
 
     def preview(self, plan: Plan, customer_id: str | None, *, within: float) -> Preview:
-        """What comes of a customer of the program, or of the first one."""
+        """The result for a customer of the program, or for the first one."""
         with self._turn(plan):
             end = time.monotonic() + within
             try:
                 prospect = self._customer(plan, customer_id, end)
             except Halted:
-                raise StateConflict("reading the customers takes too long") from None
+                raise StateConflict("reading the customers took too long; try again") from None
             except Unreadable as error:
                 raise StateConflict(f"the customers cannot be read: {error}") from None
             (assessment,) = self._pipeline.assess(plan, [prospect], deadline=end, keep=False)
@@ -144,7 +144,7 @@ class Trials:
         if not plan.configuration.data_connectors:
             raise Invalid("the program has no data connector to read customers from", field="dataConnectors")
         if not self._room.acquire(blocking=False):
-            raise TooManyRequests(f"{_AT_ONCE} programs are being tried out; try again", _TRY_AGAIN_AFTER)
+            raise TooManyRequests(f"{_AT_ONCE} programs are being tried out already; try again", _TRY_AGAIN_AFTER)
         try:
             yield
         finally:
@@ -213,7 +213,7 @@ def _after(end: float) -> Callable[[], bool]:
 
 
 def _only(connector: Connector, customer_id: str) -> Connector:
-    """A connector with one of its customers."""
+    """A connector restricted to one of its customers."""
     column = quoted(connector.customer_column)
     query = f"SELECT * FROM (\n{connector.query}\n) AS chosen WHERE CAST({column} AS VARCHAR) = {literal(customer_id)}"
     changes: dict[str, Any] = {"query": query}
@@ -221,7 +221,7 @@ def _only(connector: Connector, customer_id: str) -> Connector:
 
 
 def _steps(plan: Plan, assessment: Assessment, error: str | None) -> list[PreviewStep]:
-    """What each filter said, in the order in which they were asked."""
+    """The result of each filter, in order of evaluation."""
     steps: list[PreviewStep] = []
     left_out = assessment.left_out
     is_over = False

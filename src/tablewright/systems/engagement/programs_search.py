@@ -1,4 +1,4 @@
-"""What can be found in Engagement: programs, by everybody who looks at them."""
+"""The search of Engagement: programs, for everyone who may view them."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
 """Events: something that a customer did creates or refreshes a candidate immediately.
 
 The pipeline is that of a batch run, for one customer and with a time limit, which the models of all programs share.
-Programs are handled concurrently, so that one whose model hangs takes no time from the others. Models
-are asked again, as something has happened since they were asked last. Attributes of the event are added to those of the
-candidate.
+Programs are handled concurrently, so that one whose model hangs does not delay the others. Models are called again, as
+the event may change their scores. Attributes of the event are added to those of the candidate.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from tablewright.systems.unreadable_log import describe
 # Seconds that models have for an event, those of all programs together.
 BUDGET = 2.0
 _AT_ONCE = 16
-# Tries to write a candidate that others change meanwhile, and the seconds between them: up to 0.01, 0.02, ...
+# Attempts to write a candidate that others change meanwhile, and the seconds between them: up to 0.01, 0.02, ...
 _ATTEMPTS = 12
 _FIRST_WAIT = 0.01
 _MAX_WAIT = 0.1
@@ -55,7 +54,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Reaction:
-    """What came of an event in a program."""
+    """The result of an event in a program."""
 
     program_id: str
     outcome: Literal["candidate", "rejected", "failed"]
@@ -89,7 +88,7 @@ class Reactive:
     def react_all(
         self, programs: Sequence[Program], event: Event, key: str | None = None, *, by: str = ""
     ) -> list[Reaction]:
-        """What comes of an event in each of some programs; of several, one that cannot react does not stop the rest."""
+        """The results of an event in some programs; of several, one that cannot react does not stop the rest."""
         deadline = self._clock() + self._budget
 
         def react(program: Program) -> Reaction:
@@ -100,7 +99,7 @@ class Reactive:
                     raise
                 return Reaction(program.program_id, "failed", str(problem), None)
             except Unreadable as error:
-                # What came of the same event before.
+                # The result of the same event before.
                 if len(programs) == 1:
                     raise
                 self._pipeline.unreadable_log.add(error)
@@ -108,7 +107,7 @@ class Reactive:
             except StoreError:
                 raise
             except Exception as error:
-                # A filter of somebody's own.
+                # A custom filter.
                 if len(programs) == 1:
                     raise
                 _log.error("a program could not react", exc_info=error, extra={"system": "engagement"})
@@ -122,7 +121,7 @@ class Reactive:
     def react(
         self, program: Program, event: Event, key: str | None = None, *, by: str = "", deadline: float | None = None
     ) -> Reaction:
-        """What comes of an event; with a key, once for all events of the same sender that have it."""
+        """The result of an event; with a key, the same for all events of the same sender that have it."""
         program.require_active()
         if not program.reactive_enabled:
             raise StateConflict(f"program {program.program_id} does not react to events: reactiveEnabled is off")

@@ -1,4 +1,4 @@
-"""The use cases of engagement that are a request or two; what takes longer is in ``platform``."""
+"""The use cases of engagement that take a request or two; longer ones are in ``platform``."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ from tablewright.systems.engagement.scoring.pipeline import entry_of
 from tablewright.systems.unreadable_log import UnreadableLog
 
 _ATTEMPTS = 6
-# Pages that are read to fill one, where many have opted out.
+# Pages that are read to fill one, if many customers have opted out.
 _MAX_PAGES_READ = 10
 
 
 @dataclass(frozen=True, slots=True)
 class ShownCandidate:
-    """A candidate, what its customer wants, and the channels that are left by that."""
+    """A candidate, the preferences of its customer, and the channels that these allow."""
 
     candidate: Candidate
     preferences: Preferences | None
@@ -56,12 +56,12 @@ class ShownCandidate:
 
     @property
     def parts(self) -> list[Entity]:
-        """What is shown beside the candidate itself."""
+        """The fields that are shown in addition to those of the candidate."""
         return [] if self.preferences is None else [self.preferences]
 
 
 class Engagement(Programs):
-    """Programs, candidates, scores, preferences, and what became of runs and deliveries."""
+    """Programs, candidates, scores, preferences, and the records of runs and deliveries."""
 
     def __init__(
         self, store: AsyncStore, clock: Callable[[], float], check: Check, unreadable_log: UnreadableLog | None = None
@@ -102,7 +102,7 @@ class Engagement(Programs):
     ) -> TolerantPage[ChannelEntry]:
         """Candidates of a program and channel, best score first, of one marketplace or of all.
 
-        Customers who have opted out are left out, whenever they did, and so are those whose preferences cannot be read.
+        Customers who have opted out by now are left out, and so are those whose preferences cannot be read.
         """
         if marketplace_id is None:
             selection = ChannelEntry.top(program_id, channel_id)
@@ -127,12 +127,12 @@ class Engagement(Programs):
     async def of_day(
         self, program_id: str, day: date, *, limit: int = 100, cursor: str | None = None
     ) -> TolerantPage[Candidate]:
-        """Candidates of a program that were made on a day, in that order."""
+        """Candidates of a program that were created on a day, in order of creation."""
         selection = Candidate.of_day(program_id=program_id, metadata__day=day)
         return await self._reader.page(selection, limit=limit, cursor=cursor)
 
     async def shown(self, found: Sequence[Candidate]) -> list[ShownCandidate]:
-        """Candidates with what their customers want by now; of one who has opted out, no attributes and no context."""
+        """Candidates with current preferences of their customers; no attributes and context for those who opted out."""
         wishes = await self.preferences.of_each(found)
         return [
             ShownCandidate(
@@ -155,7 +155,7 @@ class Engagement(Programs):
         reason: str,
         seen: Seen = UNSEEN,
     ) -> Candidate:
-        """Leave a candidate out by hand, until it expires; it leaves every list of a channel at once."""
+        """Reject a candidate until it expires; it is removed from the lists of all channels."""
         for _ in range(_ATTEMPTS):
             found = await self.candidate(customer_id, program_id, marketplace_id, subject, consistent=True)
             seen.require(found)
@@ -218,7 +218,7 @@ class Engagement(Programs):
     # -- scores ---------------------------------------------------------------------------------
 
     async def score(self, customer_id: str, subject_id: str, model_id: str) -> Score:
-        """A score in the cache; one that has expired is none."""
+        """A score in the cache that has not expired."""
         lookup = Score.by_model(customer_id, subject_id, model_id)
         found = await self._store.get(lookup)
         if found is None:
@@ -232,12 +232,12 @@ class Engagement(Programs):
     # -- audit --------------------------------------------------------------------------------------------------
 
     async def record(self, program: Program, **wanted: Any) -> None:
-        """Record what somebody wants of a program, before it is done: each delivery is a record of its own."""
+        """Record a request to deliver, before it is carried out: each delivery has its own record."""
         thing = program_thing(program.program_id, program.marketplace_id)
         await self._store.transact(self._audit.changed(thing, {}, **wanted))
 
     async def audit(self, thing: str, lookup: Lookup[Any], *, limit: int, cursor: str | None) -> AuditPage:
-        """Who changed what of a thing, newest first; also of one that was deleted."""
+        """The audit of a thing, newest first; also of a deleted one."""
         there = await self._reader.one(lookup, consistent=True) is not None
         return await self._audit.page(self._store, thing, [] if there else None, limit=limit, cursor=cursor)
 
@@ -259,14 +259,14 @@ class Engagement(Programs):
     async def deliveries(
         self, program_id: str, day: date, *, limit: int = 100, cursor: str | None = None
     ) -> TolerantPage[Delivery]:
-        """What a program has sent on a day, in that order."""
+        """Deliveries of a program on a day, in the order in which they were sent."""
         selection = Delivery.of_day(program_id, day)
         return await self._reader.page(selection, limit=limit, cursor=cursor)
 
     async def deliveries_to(
         self, customer_id: str, program_id: str, marketplace_id: str, *, limit: int = 100, cursor: str | None = None
     ) -> TolerantPage[Delivery]:
-        """What a program has sent to a customer."""
+        """Deliveries of a program to a customer."""
         selection = Delivery.of_customer(customer_id, program_id, marketplace_id)
         return await self._reader.page(selection, limit=limit, cursor=cursor)
 

@@ -1,4 +1,4 @@
-"""What engagement takes and gives over HTTP. Names are those of the design: ``customerId``, ``candidateTTLDays``."""
+"""Request and response bodies of engagement. Names are those of the design: ``customerId``, ``candidateTTLDays``."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ from tablewright.systems.engagement.service import ShownCandidate
 from tablewright.systems.response_views import LEFT_OUT, EntityView
 from tablewright.systems.unreadable_log import UnreadableItem
 
-# Customers and subjects are named by others.
+# The ids of customers and subjects come from other systems.
 Id = Annotated[path_ids.Id, Field(examples=["12345"])]
 SubjectType = Annotated[path_ids.Step, Field(min_length=1, max_length=50, examples=["product"])]
 SubjectId = Annotated[path_ids.Step, Field(min_length=1, max_length=150, examples=["ABC"])]
 Names = Annotated[list[Name], AfterValidator(each_once)]
 MAX_CONTEXT_BYTES = 2_000
-# As large as JSON's readers take a number exactly.
+# The largest integer that JSON parsers read exactly.
 MAX_VERSION = 10**15
 
 
@@ -60,7 +60,7 @@ class Strict(View):
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid")
 
 
-# -- what is sent -------------------------------------------------------------------------------------------------
+# -- request bodies -----------------------------------------------------------------------------------------------
 
 
 _PROGRAM: JsonDict = {
@@ -83,7 +83,7 @@ class ProgramBody(Configuration):
         default=None,
         ge=0,
         le=MAX_VERSION,
-        description="the version that this is based on, 0 for a new program; refused if it is another",
+        description="the version that this is based on, 0 for a new program; refused if the version differs",
     )
 
     @property
@@ -93,20 +93,20 @@ class ProgramBody(Configuration):
 
 class TrialBody(Strict):
     configuration: Configuration | None = Field(
-        default=None, description="the program as it might be; without it, the program as it is stored"
+        default=None, description="the program to try out; if omitted, the program as it is stored"
     )
 
 
 class DryRunBody(TrialBody):
-    limit: int = Field(default=1_000, ge=1, le=20_000, description="how many customers are read at most")
+    limit: int = Field(default=1_000, ge=1, le=20_000, description="maximum number of customers to read")
 
 
 class PreviewBody(TrialBody):
-    customer_id: Id | None = Field(default=None, description="without it, the first customer")
+    customer_id: Id | None = Field(default=None, description="if omitted, the first customer")
 
 
 class ApprovalBody(Strict):
-    version: int = Field(ge=1, le=MAX_VERSION, description="the version that was looked at", examples=[2])
+    version: int = Field(ge=1, le=MAX_VERSION, description="the version that was reviewed", examples=[2])
 
 
 class DeclineBody(ApprovalBody):
@@ -125,18 +125,18 @@ class SubjectBody(Strict):
 
 class EventBody(Strict):
     marketplace_id: Name = Field(examples=["US"])
-    program_id: Name | None = Field(default=None, description="without it, every program that reacts to events")
+    program_id: Name | None = Field(default=None, description="if omitted, every program that reacts to events")
     customer_id: Id
     subject: SubjectBody | None = None
-    attributes: Json = Field(default_factory=dict, description="what is known of the customer by now")
+    attributes: Json = Field(default_factory=dict, description="current attributes of the customer")
     context: Json = Field(default_factory=dict, examples=[{"event": "cart-abandoned"}])
 
     @model_validator(mode="after")
     def _small(self) -> EventBody:
-        # The latest twenty are kept with the candidate.
+        # The latest twenty are stored with the candidate.
         given = [self.context] if self.subject is None else [self.context, self.subject.attributes]
         if any(len(orjson.dumps(each, default=str)) > MAX_CONTEXT_BYTES for each in given):
-            raise ValueError(f"context and the subject's attributes have at most {MAX_CONTEXT_BYTES} bytes each")
+            raise ValueError(f"context and the subject's attributes can have at most {MAX_CONTEXT_BYTES} bytes each")
         return self
 
 
@@ -166,7 +166,7 @@ class PreferencesBody(Strict):
 class PreferencesPatch(Strict):
     model_config = ConfigDict(json_schema_extra={"minProperties": 1, "examples": [{"optedOut": True}]})
 
-    opted_out: bool = Field(default=False, description="what is left out stays as it is")
+    opted_out: bool = Field(default=False, description="omitted fields are not changed")
     channels_off: Names = Field(default_factory=list, max_length=50, json_schema_extra=UNIQUE)
     programs_off: Names = Field(default_factory=list, max_length=MAX_PROGRAMS_OFF, json_schema_extra=UNIQUE)
     quiet_hours: QuietHoursBody | None = Field(default=None, description="null for none")
@@ -174,7 +174,7 @@ class PreferencesPatch(Strict):
     @model_validator(mode="after")
     def _something(self) -> PreferencesPatch:
         if not self.model_fields_set:
-            raise ValueError("name what is to be changed: optedOut, channelsOff, programsOff or quietHours")
+            raise ValueError("set at least one of optedOut, channelsOff, programsOff and quietHours")
         return self
 
     @property
@@ -186,15 +186,15 @@ class PreferencesPatch(Strict):
 
 
 class DeliveryBody(Strict):
-    limit: int = Field(default=100, ge=1, le=1_000, description="how many are attempted at most")
+    limit: int = Field(default=100, ge=1, le=1_000, description="maximum number of attempts")
 
 
 class RetryBody(DeliveryBody):
-    channel_id: Name | None = Field(default=None, description="only what was refused through this channel")
-    customer_id: Id | None = Field(default=None, description="only what was refused for this customer")
+    channel_id: Name | None = Field(default=None, description="only deliveries that were refused through this channel")
+    customer_id: Id | None = Field(default=None, description="only deliveries that were refused for this customer")
 
 
-# -- what is answered ---------------------------------------------------------------------------------------------
+# -- response bodies ----------------------------------------------------------------------------------------------
 
 
 class ProgramView(Configuration):
@@ -205,7 +205,7 @@ class ProgramView(Configuration):
 
     @classmethod
     def of(cls, program: Program) -> ProgramView:
-        # Not checked again: what was stored is shown, whether or not it could be put today.
+        # Not checked again: the stored program is shown, whether or not it could be put today.
         return cls.model_construct(**{name: getattr(program, name) for name in cls.model_fields})
 
 
@@ -222,13 +222,13 @@ class ModelScoreView(View):
 
 
 class ProgramProblem(View):
-    field: str = Field(description="where it is in the body; empty for the program as a whole", examples=["channels.0"])
+    field: str = Field(description="its path in the body; empty for the program as a whole", examples=["channels.0"])
     message: str
 
 
 class ProgramReview(View):
     problems: list[ProgramProblem]
-    attributes: list[str] | None = Field(description="what texts and rules may name; null if that is not known")
+    attributes: list[str] | None = Field(description="attributes that texts and rules may use; null if unknown")
 
     @classmethod
     def of(cls, review: Review) -> ProgramReview:
@@ -251,18 +251,18 @@ class BestView(View):
 
 
 class FunnelView(View):
-    total: int | None = Field(description="customers in all, where that is known")
+    total: int | None = Field(description="total number of customers, if known")
     read: int
-    without_id: int = Field(description="rows that name no customer")
-    scored: int = Field(description="customers whom the models have scored")
+    without_id: int = Field(description="rows without a customer id")
+    scored: int = Field(description="customers that the models have scored")
     failed: int
     errors: dict[str, int]
     filters: list[LeftOutView] = Field(
-        description="who was left out, filter by filter: `preference` is asked before the models, the others after them"
+        description="customers left out, by filter: `preference` is evaluated before the models, the others after them"
     )
     candidates: int
-    channels: dict[str, int] = Field(description="candidates of each channel")
-    best: list[BestView] = Field(description="those with the best scores")
+    channels: dict[str, int] = Field(description="number of candidates by channel")
+    best: list[BestView] = Field(description="candidates with the best scores")
     more: bool = Field(description="whether there are more customers than were read")
 
     @classmethod
@@ -282,7 +282,7 @@ class PreviewStepView(View):
 
 class PreviewChannelView(View):
     channel_id: str
-    message: dict[str, str] = Field(description="what would be sent: `to`, `subject`, `text`; none if others deliver")
+    message: dict[str, str] = Field(description="what would be sent: `to`, `subject`, `text`; empty if others deliver")
     reason: str | None = Field(description="why nothing would be sent")
 
 
@@ -293,7 +293,7 @@ class PreviewView(View):
     scores: dict[str, ModelScoreView]
     score: Number
     is_candidate: bool
-    error: str | None = Field(description="why the customer could not be dealt with")
+    error: str | None = Field(description="why the customer could not be processed")
     steps: list[PreviewStepView]
     channels: list[PreviewChannelView]
 
@@ -315,7 +315,7 @@ class PreviewView(View):
 
 class VersionView(View, EntityView):
     number: int
-    step: Step = Field(description="what was done; an edit takes the approval away")
+    step: Step = Field(description="what was done; an edit revokes the approval")
     changed_by: str
     at: datetime
     configuration: Configuration
@@ -340,7 +340,7 @@ class CandidateView(View):
     subject: Subject
     score: Number
     scores: dict[str, ModelScoreView]
-    channels: list[str] = Field(description="those that the customer has not opted out of")
+    channels: list[str] = Field(description="channels that the customer has not opted out of")
     context: list[Shown]
     attributes: Shown
     rejected: bool
@@ -447,19 +447,19 @@ class RunView(View, EntityView):
     run_id: str
     state: RunState
     trigger: str
-    requested: str | None = Field(description="what was asked for and has yet to be noticed: stop or cancel")
-    waiting_for: str | None = Field(description="the model that it waits for at the moment, and why")
-    attempt: int = Field(description="one more than how often it was resumed")
+    requested: str | None = Field(description="a request that is not handled yet: stop or cancel")
+    waiting_for: str | None = Field(description="the model that it is waiting for, and why")
+    attempt: int = Field(description="1, and one more each time it is resumed")
     program_version: int
     started: datetime
     updated: datetime
     finished: datetime | None
-    total: int | None = Field(description="customers in all, where that is known")
+    total: int | None = Field(description="total number of customers, if known")
     counts: Counts
     checkpoint: Checkpoint
-    errors: dict[str, int] = Field(description="how often each thing went wrong")
+    errors: dict[str, int] = Field(description="number of occurrences by error")
     samples: list[Sample]
-    failure: str | None = Field(description="why it failed, or was paused")
+    failure: str | None = Field(description="why it failed or was paused")
 
 
 class RunPage(View):
@@ -493,7 +493,7 @@ class DeliveryView(View, EntityView):
     subject: Subject
     state: DeliveryState
     reason: str | None
-    retries: int = Field(description="how often it was refused and tried again")
+    retries: int = Field(description="how often it was refused and retried")
     at: datetime
     day: date
 
@@ -507,30 +507,28 @@ class DeliveryPage(View):
 class HeldUpView(View):
     cause: Cause = Field(
         description=(
-            "`limit`: the channel's limit of the day; `unavailable`: its receiver is down; `endpoint`: its receiver "
-            "refuses everything; `policy`: our own settings do not allow it"
+            "`limit`: the channel's daily limit; `unavailable`: its receiver is down; `endpoint`: its receiver "
+            "refuses everything; `policy`: the settings do not allow it"
         )
     )
-    reason: str = Field(examples=["the webhook answered 410"])
+    reason: str = Field(examples=["the webhook responded with 410"])
 
 
 class SummaryView(View):
-    attempted: int = Field(description="how many a channel was asked to send: what `limit` bounds")
+    attempted: int = Field(description="number of attempts, which `limit` bounds")
     sent: int
-    refused: int = Field(description="not accepted because of their address or contents; `retry` tries them again")
-    failed: int = Field(description="not sent by a fault of ours, which the log has; they are tried again")
+    refused: int = Field(description="not accepted because of their address or contents; `retry` sends them again")
+    failed: int = Field(description="not sent because of an internal error, which is in the log; they are retried")
     waiting: int = Field(
-        description="quiet hours, reached too often, a mailbox that takes nothing now, or being sent elsewhere"
+        description="quiet hours, reached too often, a temporarily unavailable mailbox, or being sent by another pass"
     )
     unwanted: int
     incomplete: dict[str, int] = Field(
-        description="not sent, as their text names an attribute that they do not have: how many, by attribute"
+        description="not sent, as their text uses an attribute that they do not have: number by attribute"
     )
-    unreadable: int = Field(description="items that are needed for them cannot be read; Admins see them at /unreadable")
-    held_up: dict[str, HeldUpView] = Field(
-        description="channels that took nothing more, and why; their candidates are kept"
-    )
-    more: bool = Field(description="whether it ended before all candidates were looked at")
+    unreadable: int = Field(description="not sent, as items cannot be read; Admins see these at /unreadable")
+    held_up: dict[str, HeldUpView] = Field(description="channels that were held up, and why; their candidates are kept")
+    more: bool = Field(description="whether it ended before all candidates were processed")
 
     @classmethod
     def of(cls, summary: Summary) -> SummaryView:

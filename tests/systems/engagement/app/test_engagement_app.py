@@ -51,7 +51,7 @@ def test_a_program_from_its_first_line_to_its_run(screens: Screens) -> None:
     # It is checked as it is written, each problem at its field.
     field(mark, "channels.0.config.text").fill("Hello $city")
     wrong = mark.locator(".tw-field:has([name='channels.0.config.text']) .tw-field-error")
-    expect(wrong).to_contain_text("nothing is known as $city")
+    expect(wrong).to_contain_text("unknown name $city")
     field(mark, "scoringModels.0.weight").fill("lots")
     expect(mark.locator("[data-checked]:has-text('problem')")).to_be_visible()
     field(mark, "scoringModels.0.weight").fill("0.5")
@@ -61,7 +61,7 @@ def test_a_program_from_its_first_line_to_its_run(screens: Screens) -> None:
     expect(mark.locator(".tw-thing-head h2")).to_have_text(name)
     expect(mark.locator(".tw-thing-head .tw-pill")).to_have_text("draft")
     paola = screens.sign_in("paola", PROGRAMS)
-    mark.click("button:has-text('Ask for approval')")
+    mark.click("button:has-text('Request approval')")
     # Whoever approves is told, without looking again.
     expect(paola.locator(f".tw-toast:has-text('{name}')")).to_be_visible()
     paola.click(f".tw-item[href*='{program_id}']")
@@ -93,8 +93,8 @@ def test_nobody_is_offered_the_approval_of_what_they_changed_and_a_program_is_se
     enzo = screens.sign_in("enzo", PROGRAMS)
     write_program(enzo, program_id, program_id)
     enzo.click("[data-submit]")
-    enzo.click("button:has-text('Ask for approval')")
-    expect(enzo.locator(".tw-thing-head .tw-pill")).to_have_text("waits for approval")
+    enzo.click("button:has-text('Request approval')")
+    expect(enzo.locator(".tw-thing-head .tw-pill")).to_have_text("waiting for approval")
     # An admin may approve, but not this one.
     expect(enzo.locator("button:has-text('Approve')")).to_have_count(0)
     paola = open_program(screens, "paola", program_id)
@@ -193,7 +193,7 @@ def test_deliveries_and_consent(screens: Screens) -> None:
     expect(other.locator(".tw-item:has-text('enzo')")).to_contain_text("no → yes")
     expect(other.locator("button:has-text('Opt in')")).to_have_count(0)
     enzo.click("button:has-text('Opt in')")
-    expect(other.locator(".tw-pill:has-text('wants to be reached')")).to_be_visible()
+    expect(other.locator(".tw-pill:has-text('accepts messages')")).to_be_visible()
     expect(other.locator(".tw-item:has-text('enzo')")).to_have_count(2)
 
 

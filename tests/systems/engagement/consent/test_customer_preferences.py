@@ -192,7 +192,7 @@ def test_quiet_hours_do_not_cancel_an_opt_out(machine: httpx.Client) -> None:
     assert machine.put(place, json={"optedOut": True, "channelsOff": ["push"]}).status_code == 200
     refused = machine.put(place, json={"quietHours": NIGHT})
     assert (refused.status_code, refused.json()["type"]) == (409, "/problems/conflict")
-    assert "name optedOut, channelsOff too, or use PATCH" in refused.json()["detail"]
+    assert "include optedOut, channelsOff too, or use PATCH" in refused.json()["detail"]
     changed = machine.patch(place, json={"quietHours": NIGHT}).json()
     assert (changed["optedOut"], changed["channelsOff"], changed["quietHours"]) == (True, ["push"], NIGHT)
     # Said explicitly, it is so.

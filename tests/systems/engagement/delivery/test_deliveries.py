@@ -379,7 +379,7 @@ def test_a_receiver_that_takes_nothing_holds_the_channel_up_and_keeps_its_candid
         held = admin.post(f"{made.path}/deliveries", json={}).json()
         assert (held["attempted"], held["sent"], held["refused"]) == (1, 0, 0)
         assert reply is not None
-        assert held["heldUp"] == {WEBHOOK: {"cause": cause, "reason": f"the webhook answered {reply[0]}"}}
+        assert held["heldUp"] == {WEBHOOK: {"cause": cause, "reason": f"the webhook responded with {reply[0]}"}}
         assert {asked.path for asked in web.asked} == {"/"}
         assert admin.get(f"{made.path}/customers/c-59/deliveries").json()["deliveries"] == []
         answers[0] = (200, b"")
@@ -400,13 +400,13 @@ def test_a_limit_bounds_the_attempts_and_what_was_refused_can_be_tried_again(
         assert len(web.asked) == 2
         ids = [asked.headers["webhook-id"] for asked in web.asked]
         own = admin.get(f"{made.path}/customers/c-59/deliveries").json()["deliveries"]
-        assert [(each["state"], each["reason"]) for each in own] == [("refused", "the webhook answered 422")]
+        assert [(each["state"], each["reason"]) for each in own] == [("refused", "the webhook responded with 422")]
         # One customer's, while the receiver refuses everything: it stays refused, and is not lost.
         answers[0] = (410, b"")
         again = admin.post(f"{made.path}/deliveries/retry", json={"customerId": "c-58"}).json()
         assert (again["attempted"], again["heldUp"][WEBHOOK]["cause"]) == (1, "endpoint")
         own = admin.get(f"{made.path}/customers/c-58/deliveries").json()["deliveries"]
-        assert [(each["state"], each["reason"]) for each in own] == [("refused", "the webhook answered 422")]
+        assert [(each["state"], each["reason"]) for each in own] == [("refused", "the webhook responded with 422")]
         answers[0] = (200, b"")
         other = admin.post(f"{made.path}/deliveries/retry", json={"channelId": "email"}).json()
         assert (other["attempted"], other["sent"]) == (0, 0)

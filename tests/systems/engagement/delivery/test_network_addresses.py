@@ -142,13 +142,13 @@ def test_an_address_written_as_a_number_is_refused_before_it_is_called(
     served: Served, admin: httpx.Client, host: str
 ) -> None:
     outbound = Outbound()
-    with pytest.raises(Refusal, match="address of this network"):
+    with pytest.raises(Refusal, match="it is an internal address"):
         outbound.check(f"http://{host}:9/")
     outbound.close()
     channel = {"channelId": "webhook", "priority": 1, "config": {"url": f"http://{host}:9/"}}
     answer = admin.put(f"/programs/{new_id('p')}/marketplaces/US", json=program(channels=[channel]))
     assert answer.status_code == 422
-    assert "address of this network" in answer.json()["detail"]
+    assert "it is an internal address" in answer.json()["detail"]
 
 
 @pytest.mark.requirement("CE8")
@@ -173,7 +173,7 @@ def test_whatever_goes_wrong_with_asking_is_its_customers_error(workshop: Worksh
     pipeline = Pipeline(workshop.store, Scorer(workshop.store, broken, workshop.clock), workshop.clock)
     plan = Plan("p", "US", configuration.configuration)
     (found,) = pipeline.assess(plan, [Prospect("a", Subject(type="t", id="1"), {})])
-    assert found.error == "m: asking it failed here: TypeError"
+    assert found.error == "m: calling it failed here: TypeError"
 
 
 @pytest.mark.requirement("CE10")

@@ -23,7 +23,7 @@ def post(outbound: Outbound, url: str, within: float = 5) -> int:
     ["127.0.0.1", "localhost", "[::1]", "10.0.0.1", "169.254.169.254", "0.0.0.0", "[::ffff:10.0.0.1]", "2130706433"],
 )
 def test_addresses_of_this_network_are_refused_unless_they_are_allowed(host: str) -> None:
-    with pytest.raises(Refusal, match="address of this network"):
+    with pytest.raises(Refusal, match="it is an internal address"):
         post(Outbound(), f"http://{host}:9/")
 
 

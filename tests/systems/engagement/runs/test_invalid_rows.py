@@ -10,9 +10,9 @@ from tablewright.systems.engagement.model import Candidate, Run, RunState
 from tests.systems.engagement.workshop import Workshop, program, write
 
 LONG = 450_000
-IDS = "the customer's id has 1 to 200 characters"
-SUBJECTS = "the subject's type has 1 to 50 characters, its id 1 to 150"
-UNSEEN = "an id, or the subject's type, has a / or a character that cannot be seen"
+IDS = "the customer's id can have 1 to 200 characters"
+SUBJECTS = "the subject's type can have 1 to 50 characters, the id 1 to 150"
+UNSEEN = "an id, or the subject's type, has a / or an invisible character"
 
 # What stands for a value in a query, and what comes of its row.
 QUERY = f"""

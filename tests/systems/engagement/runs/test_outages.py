@@ -93,7 +93,7 @@ def test_a_run_that_waits_says_so_and_can_be_stopped(workshop: Workshop) -> None
         thread = threading.Thread(target=runs.execute, args=(held,), daemon=True)
         thread.start()
         waiting = wait_for(lambda: runs.get(held.slot).waiting_for)
-        assert waiting == "remote: it answered 503"
+        assert waiting == "remote: it responded with 503"
         assert runs.get(held.slot).state is RunState.RUNNING
         runs.request(runs.get(held.slot), "stop")
         thread.join(20)
@@ -137,7 +137,7 @@ def test_a_model_that_may_not_be_called_pauses_the_run_at_once(workshop: Worksho
     model = {"modelId": "remote", "endpoint": "http://models.example.org/", "weight": 1}
     run = workshop.run(workshop.put(program(scoringModels=[model])))
     assert (run.state, run.counts.read) == (RunState.PAUSED, 0)
-    assert "models.example.org is not among the hosts that may be called (outbound_hosts)" in str(run.failure)
+    assert "models.example.org is not one of the allowed hosts; add it to outbound_hosts" in str(run.failure)
 
 
 @pytest.mark.requirement("CE8")
@@ -150,7 +150,7 @@ def test_a_batch_that_a_model_cannot_answer_while_it_answers_others_does_not_sto
         model.instead = lambda customers: (500, b"") if poison in customers else "scores"
         run = workshop.run(workshop.put(scored_by(web)))
     assert (run.state, run.counts.candidates, run.counts.failed) == (RunState.COMPLETED, 40, 10)
-    assert run.errors == {"remote: it answered 500": 10}
+    assert run.errors == {"remote: it responded with 500": 10}
 
 
 # -- customers who failed -----------------------------------------------------------------------------------------
@@ -165,7 +165,7 @@ def test_customers_who_failed_are_tried_again_when_the_run_is_resumed(workshop: 
         runs = workshop.runs(chunk=20)
         run = runs.execute(runs.begin(made))
         assert (run.state, run.counts.candidates, run.counts.failed) == (RunState.COMPLETED, 30, 20)
-        assert run.errors == {"remote: it answered 422": 20}
+        assert run.errors == {"remote: it responded with 422": 20}
         assert len(list(workshop.store.iterate(FailedCustomer))) == 20
         # Half of them fail again, for another reason; one has left the source.
         model.instead = lambda customers: (400, b"") if "c-00010" in customers else "scores"
@@ -174,13 +174,13 @@ def test_customers_who_failed_are_tried_again_when_the_run_is_resumed(workshop: 
         again = runs.execute(runs.resume(run))
         assert (again.state, again.attempt) == (RunState.COMPLETED, 2)
         assert (again.counts.read, again.counts.candidates, again.counts.failed) == (49, 39, 10)
-        assert again.errors == {"remote: it answered 400": 10}
+        assert again.errors == {"remote: it responded with 400": 10}
         assert {each.customer_id for each in again.samples} == {f"c-{each:05}" for each in range(10, 20)}
         model.instead = lambda customers: "scores"
         last = runs.execute(runs.resume(again))
         assert (last.counts.read, last.counts.candidates, last.counts.failed, last.errors) == (49, 49, 0, {})
         assert (last.samples, list(workshop.store.iterate(FailedCustomer))) == ([], [])
-    with pytest.raises(StateConflict, match="is completed, and no customer failed"):
+    with pytest.raises(StateConflict, match="is completed, without failed customers"):
         runs.resume(last)
     assert all(candidate.version == 1 for candidate in workshop.store.iterate(Candidate))
 
@@ -215,7 +215,7 @@ def test_a_run_that_dies_while_it_tries_customers_again_tries_each_once(workshop
     assert deaths > 0
     assert (ended.state, ended.counts.read) == (RunState.COMPLETED, 80)
     assert (ended.counts.candidates, ended.counts.failed) == (70, 10)
-    assert ended.errors == {"remote: it answered 422": 10}
+    assert ended.errors == {"remote: it responded with 422": 10}
     assert len(list(workshop.store.iterate(FailedCustomer))) == 10
     assert all(candidate.version == 1 for candidate in workshop.store.iterate(Candidate))
 
@@ -289,7 +289,7 @@ def test_a_paused_run_is_shown_resumed_and_cancelled_over_http(served: Served, a
         made = Programme(served, admin, scoringModels=[{"modelId": new_model(), "endpoint": web.url, "weight": 1}])
         paused = made.run()
         assert (paused["state"], paused["attempt"], paused["waitingFor"]) == ("paused", 1, None)
-        assert "it answered 503" in paused["failure"]
+        assert "it responded with 503" in paused["failure"]
         place = f"{made.path}/runs/{paused['runId']}"
         tag = admin.get(place).headers["ETag"]
         assert admin.post(f"{place}/resume", headers={"If-Match": '"another"'}).status_code == 412

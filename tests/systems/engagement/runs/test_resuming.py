@@ -190,7 +190,7 @@ def test_a_run_that_kills_every_process_at_the_same_place_fails(workshop: Worksh
     failed = runs.get(held.run)
     assert (failed.state, failed.failure) == (
         RunState.FAILED,
-        "it was interrupted 5 times in a row at the same place",
+        "it was interrupted 5 times in a row at the same position",
     )
     assert runs.execute(runs.resume(failed)).state is RunState.COMPLETED
 

@@ -331,7 +331,7 @@ def test_an_event_concerns_every_program_that_reacts_however_many_there_are(
     store.create(others[-1])
     refused = machine.post("/events", json=event)
     assert refused.status_code == 409
-    assert f"more than {MAX_PROGRAMS} programs: name one of them with programId" in refused.json()["detail"]
+    assert f"more than {MAX_PROGRAMS} programs: name one of them in programId" in refused.json()["detail"]
     assert machine.post("/events", json={**event, "programId": "last"}).status_code == 200
 
 
@@ -351,7 +351,7 @@ def test_an_event_goes_through_the_same_filters_and_models(
     assert wrong.json()["reactions"][0] == {
         "programId": made.id,
         "outcome": "failed",
-        "reason": "test-points: a score that is not a number",
+        "reason": "test-points: a score is not a number",
         "score": None,
     }
     right = machine.post("/events", json={**event, "attributes": {"points": 1, "country": "IT"}})

@@ -148,7 +148,7 @@ def test_customers_who_do_not_fit_are_errors_and_others_go_on(workshop: Workshop
     run = workshop.run(workshop.put(program()))
     assert (run.state, run.counts.candidates, run.counts.failed) == (RunState.COMPLETED, 2, 2)
     assert run.errors == {
-        "the customer's id has 1 to 200 characters": 1,
+        "the customer's id can have 1 to 200 characters": 1,
         "the attributes have more than 20000 bytes": 1,
     }
 

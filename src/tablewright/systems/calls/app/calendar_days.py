@@ -1,13 +1,13 @@
-"""Days of a calendar in a time zone, and where times stand on them.
+"""Days of a calendar in a time zone, and the positions of times on them.
 
     day       elapsed    position on the axis
     ordinary  0 to 24 h  as elapsed
     25 h      0 to 25 h  as elapsed; the axis has an hour more, and the other days a gap there
-    23 h      0 to 23 h  with a gap at the hour that is left out
+    23 h      0 to 23 h  with a gap at the hour that is skipped
 
 All days of a view share one axis of minutes, so that ten o'clock is at one height on all of them. A day is from its
 first moment in the zone to that of the next, so it can have 23 or 25 hours; a call is drawn as long as it takes.
-Nothing here knows how calendars are drawn.
+This module does not depend on how calendars are drawn.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ DAY = 24 * 60
 FIRST_DAY = date(1970, 2, 1)
 LAST_DAY = date(2285, 1, 1)
 _MINUTE = timedelta(minutes=1)
-# Changes of the clock take place at such times of the day.
+# Clock changes take place at such times of the day.
 _STEP = 15
 
 T = TypeVar("T")
 
 
 class Span(StrEnum):
-    """What a calendar shows at once."""
+    """The range that a calendar shows at once."""
 
     DAY = "day"
     WEEK = "week"
@@ -67,13 +67,13 @@ def step(span: Span, day: date, by: int) -> date:
 
 
 def day_start(day: date, zone: ZoneInfo) -> datetime:
-    """The first moment of a day, which is not midnight where the clock is put forward then."""
+    """The first moment of a day, which is not midnight if clocks go forward then."""
     return datetime.combine(day, time(), zone).astimezone(UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class _Day:
-    """A day on the axis: its moments, and the gap in which it has none."""
+    """A day on the axis: its moments, and its gap."""
 
     start: datetime
     minutes: int
@@ -87,7 +87,7 @@ class Axis:
     def __init__(self, days: Sequence[date], zone: ZoneInfo) -> None:
         self.zone = zone
         found = {day: _day(day, zone) for day in days}
-        # The day that has an hour twice, if there is one.
+        # The day that repeats an hour, if there is one.
         self._longest = next((each for each in found.values() if each.minutes > DAY), None)
         if self._longest is not None:
             at, more = _change(self._longest, zone), self._longest.minutes - DAY
@@ -105,30 +105,30 @@ class Axis:
         return found.start + found.minutes * _MINUTE
 
     def gap(self, day: date) -> tuple[int, int] | None:
-        """Where a day has no time, as a position and a length."""
+        """The gap of a day, as a position and a length."""
         found = self._days[day]
         return (found.gap_at, found.gap) if found.gap else None
 
     def position(self, day: date, moment: datetime) -> int:
-        """Where a moment stands on a day; at its ends, if it is on another day."""
+        """The position of a moment on a day; at its start or end if it is on another day."""
         found = self._days[day]
         elapsed = min(max((moment - found.start) // _MINUTE, 0), found.minutes)
         return elapsed if elapsed < found.gap_at else elapsed + found.gap
 
     def end_position(self, day: date, moment: datetime) -> int:
-        """Where something ends: before the gap, if it ends where that begins."""
+        """The position of an end: before the gap if it ends where that begins."""
         found = self._days[day]
         elapsed = min(max((moment - found.start) // _MINUTE, 0), found.minutes)
         return elapsed if elapsed <= found.gap_at else elapsed + found.gap
 
     def moment(self, day: date, position: int) -> datetime:
-        """The moment at a position; behind the gap, if it is in there."""
+        """The moment at a position; after the gap if the position is in it."""
         found = self._days[day]
         elapsed = position if position < found.gap_at else max(found.gap_at, position - found.gap)
         return found.start + min(max(elapsed, 0), found.minutes) * _MINUTE
 
     def hours(self) -> list[tuple[int, str]]:
-        """The hours and where they stand; those that are there twice with the name of their time."""
+        """The hours and their positions; repeated ones with the name of their time."""
         if self._longest is None:
             return [(hour * 60, f"{hour}:00") for hour in range(24)]
         found = []
@@ -151,7 +151,7 @@ def _day(day: date, zone: ZoneInfo) -> _Day:
 
 
 def _change(day: _Day, zone: ZoneInfo) -> int:
-    """After how many minutes of a day the clock is changed."""
+    """The minutes of a day after which clocks change."""
     offset = day.start.astimezone(zone).utcoffset()
     for elapsed in range(_STEP, day.minutes, _STEP):
         if (day.start + elapsed * _MINUTE).astimezone(zone).utcoffset() != offset:
@@ -161,7 +161,7 @@ def _change(day: _Day, zone: ZoneInfo) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Placed(Generic[T]):
-    """Something on a day: from where to where, in which of how many columns side by side."""
+    """An event on a day: its top and bottom, its column, and the number of columns side by side."""
 
     thing: T
     top: int
@@ -171,7 +171,7 @@ class Placed(Generic[T]):
 
 
 def lay_out(things: Sequence[tuple[T, int, int]]) -> list[Placed[T]]:
-    """Put what overlaps side by side, in as few columns as it takes: things with their top and bottom."""
+    """Put overlapping events side by side, in as few columns as possible, by their top and bottom."""
     placed: list[Placed[T]] = []
     group: list[tuple[T, int, int, int]] = []
     ends: list[int] = []

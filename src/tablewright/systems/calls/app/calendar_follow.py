@@ -1,4 +1,4 @@
-"""How somebody follows calls outside of the application: reminders by mail, and the address of a calendar."""
+"""Following calls outside of the application: reminders by mail, and the address of a calendar."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CHOICES = (15, 60, 24 * 60)
 
 
 async def reminders_dialog(page: Page, user_id: str) -> None:
-    """Whether somebody is reminded of calls, where, and how long before."""
+    """The reminders of a user: on or off, the address, and how long before a call."""
     t = page.t
     answer = await page.api.call("calendar_settings", userId=user_id)
     minutes = answer.body["remindMinutes"]
@@ -47,7 +47,7 @@ async def reminders_dialog(page: Page, user_id: str) -> None:
 
 
 async def address_dialog(page: Page, user_id: str) -> None:
-    """The secret address of somebody's calendar: a new one, or none any more."""
+    """The secret address of a user's calendar: creating and revoking it."""
     t = page.t
     has_one = (await page.api.call("calendar_settings", userId=user_id)).body["hasAddress"]
 

@@ -4,7 +4,7 @@
     MonthGrid   a cell for each day, with its first calls
     Agenda      days below each other, for phones
 
-Each is drawn once; ``show`` is given all calls of its days, and draws again the days on which something differs.
+Each is drawn once; ``show`` gets all calls of its days, and redraws only the days that have changed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tablewright.ui.texts import Texts
 __all__ = ["Agenda", "DayGrid", "Grid", "Look", "MonthGrid"]
 
 _WORK_BEGINS = 7 * 60 + 30
-# Calls of a day in a month; the others are counted.
+# Maximum calls shown on a day of a month; the others are counted.
 _IN_CELL = 3
 # Below these, in minutes, a call is drawn in one line, and in small letters.
 _SHORT, _TINY = 40, 20
@@ -36,7 +36,7 @@ _MOMENT = timedelta(milliseconds=1)
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How a calendar looks at calls: whose they are, which is open, who may move them."""
+    """How a calendar shows calls: whose they are, which is open, who may move them."""
 
     t: Texts
     times: Times
@@ -54,7 +54,7 @@ class Look:
 
 
 class Grid(Protocol):
-    """What shows calls on days."""
+    """A view of calls on days."""
 
     def show(self, calls: Sequence[CallBody], open_id: str) -> None: ...
 
@@ -162,7 +162,7 @@ class DayGrid:
             self._nows[day] = box("tw-cal-now")
 
     def tick(self) -> None:
-        """Put the line of the present where it belongs."""
+        """Move the line of the current time to its position."""
         now = datetime.now(UTC)
         for day, line in self._nows.items():
             is_on = self._axis.start(day) <= now < self._axis.end(day)
@@ -189,7 +189,7 @@ class DayGrid:
         look, call = self._look, placed.thing
         minutes = placed.bottom - placed.top
         size = f"{'tw-cal-event-short' if minutes < _SHORT else ''} {'tw-cal-event-tiny' if minutes < _TINY else ''}"
-        # Only where it begins can it be taken.
+        # It can only be dragged where it begins.
         is_first = look.times.day(begins(call)) == day
         is_last = look.times.day(ends(call) - _MOMENT) == day
         left, width = 100 * placed.column / placed.columns, 100 / placed.columns
@@ -239,7 +239,7 @@ class MonthGrid:
                     self._cells[day] = box("tw-stack-tight")
 
     def tick(self) -> None:
-        """A month has no line of the present."""
+        """A month has no line of the current time."""
 
     def show(self, calls: Sequence[CallBody], open_id: str) -> None:
         for day, found in _of_days(calls, self._axis, self._days).items():
@@ -274,7 +274,7 @@ class Agenda:
             self._list = box("tw-cal-agenda")
 
     def tick(self) -> None:
-        """An agenda has no line of the present."""
+        """An agenda has no line of the current time."""
 
     def show(self, calls: Sequence[CallBody], open_id: str) -> None:
         state = [*map(dict, calls), open_id]

@@ -1,4 +1,4 @@
-"""Beside the calendar: a small month to go to any day, whose calendars are shown, and in which time zone."""
+"""The panel beside the calendar: a small month to go to any day, the calendars that are shown, and the time zone."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _ZONES = (
 
 
 class CalendarSide:
-    """What is beside the calendar; drawn when it is made."""
+    """The panel beside the calendar; drawn when it is created."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class CalendarSide:
         path: Callable[..., str],
         known: Callable[[], list[Whose]],
     ) -> None:
-        """``path`` is the address of what is shown, with something else of it; ``known`` are people to offer."""
+        """``path`` returns the address of the view with some parts changed; ``known`` are people to offer."""
         self._page = page
         self._times = times
         self._span = span
@@ -163,7 +163,7 @@ class CalendarSide:
             select(options, zone, choose, label=t("calls.zone"))
 
     def _draw_elsewhere(self) -> None:
-        """How the calls of the user who is shown are followed outside of here."""
+        """Options for following the shown user's calls outside of the application."""
         page, user = self._page, followed(self._who)
         if user is None:
             return
@@ -186,7 +186,7 @@ class CalendarSide:
             button(page.t("calls.download"), self._download, kind="quiet", icon_name="download", small=True)
 
     def add_dialog(self) -> None:
-        """Add somebody's calendar to those that are shown."""
+        """Add a person's calendar to those that are shown."""
         t = self._page.t
 
         async def add(values: dict[str, Any], _: str) -> None:
@@ -206,6 +206,6 @@ class CalendarSide:
             form.end()
 
     async def _download(self) -> None:
-        """The calls of the user who is shown, for other calendars."""
+        """The calls of the shown user, for other calendar programs."""
         answer = await self._page.api.call("calendar_of_user", userId=followed(self._who))
         ui.download.content(answer.body, "calls.ics", "text/calendar")

@@ -5,9 +5,9 @@
     /week/2026-11-16/call-9                     the same, with a call beside it
     /call/call-9                                a call, in its week
 
-What is shown is in the address: span, day, people, time zone, call. Customers see their own calls, staff those of
-anybody. A calendar is read by its index for the days that are shown, and again when the stream says that a call of
-somebody who is shown has changed.
+The address determines what is shown: span, day, people, time zone, call. Customers see their own calls, staff those of
+everyone. A calendar is read by an index for the days that are shown, and again when the stream reports a change of a
+call of one of these people.
 """
 
 from __future__ import annotations
@@ -59,15 +59,15 @@ from tablewright.ui.texts import zone_of
 __all__ = ["calendar"]
 
 _PAGE = 100
-# Calls of one calendar that are read at once; of more, that is said.
+# Maximum calls of one calendar that are read; if there are more, the view says so.
 _MOST_CALLS = 1_000
-# In addresses, so that it is not whoever was shown last.
+# In addresses: nobody, instead of the people who were shown last.
 _NOBODY = "-"
 _MILLISECOND = timedelta(milliseconds=1)
 _REMEMBERED = "tablewright_calendars"
 _KEYS = {Span.DAY: "d", Span.WEEK: "w", Span.MONTH: "m", Span.AGENDA: "a"}
 
-# Whose calendars somebody looked at last, in a tab that is open.
+# The calendars that were shown last in an open tab.
 _last: WeakKeyDictionary[Client, str] = WeakKeyDictionary()
 
 
@@ -83,7 +83,7 @@ async def calendar(page: Page, span: str = "", day: str = "", call_id: str = "")
 
 
 class _Calendar:
-    """What is shown of which days and whom, and the call that is open beside it."""
+    """The days and people that are shown, and the call that is open beside them."""
 
     def __init__(self, page: Page) -> None:
         self._page = page
@@ -113,7 +113,7 @@ class _Calendar:
     # -- addresses ------------------------------------------------------------------------------------------------
 
     async def open(self, span: str = "", day: str = "", call_id: str = "") -> None:
-        """Show what an address says; what it does not say is as it was, or as somebody had it last."""
+        """Show what an address says; parts that it omits stay as they are, or as the user had them last."""
         query = self._page.query
         self._times = Times(self._page.t, zone_of(query["zone"]) if query.get("zone") else self._page.t.zone)
         self._who = self._whose(query.get("who"))
@@ -201,7 +201,7 @@ class _Calendar:
         self._show()
 
     async def _read(self, whose: Whose, since: int, until: int) -> tuple[list[CallBody], bool]:
-        """The calls of somebody, and whether there are more than are read at once."""
+        """The calls of a person, and whether there are more than are read."""
         of: dict[str, Any] = {"since": since, "until": until, "limit": _PAGE}
         if whose.side is Side.USER:
             name, of["userId"] = "calls_of_user", whose.person_id
@@ -217,7 +217,7 @@ class _Calendar:
                 return found, cursor is not None
 
     async def changed(self, changes: Sequence[AnyChange] | None) -> None:
-        """Read again if a call of somebody who is shown has changed."""
+        """Read again if a call of a shown person has changed."""
         concerned = None if changes is None else _concerned(changes)
         if concerned is None or any(
             Whose(side, person) in self._who
@@ -231,12 +231,12 @@ class _Calendar:
             await self._load_detail(self._detail)
 
     def filter(self, looked_for: str) -> None:
-        """Show only calls that have a text."""
+        """Show only calls that contain a text."""
         self._looked_for = looked_for.casefold()
         self._show()
 
     def _known(self) -> list[Whose]:
-        """People who can be offered: those of the calls that are shown."""
+        """People to offer: those of the calls that are shown."""
         return list(dict.fromkeys([*self._who, *(each for call in self._calls.values() for each in people_in(call))]))
 
     # -- drawing --------------------------------------------------------------------------------------------------
@@ -351,7 +351,7 @@ class _Calendar:
             self._grid.tick()
 
     def _title(self, call: CallBody) -> str:
-        """Whom a call is with, as whoever's calendar it is sees it."""
+        """Whom a call is with, from the point of view of the calendar's owner."""
         if len(self._who) == 1:
             user, provider = people_in(call)
             return provider.person_id if self._who[0] == user else user.person_id
@@ -362,7 +362,7 @@ class _Calendar:
             return crc32(self._title(call).encode()) % (TONES - 1)
         return next((number for number, each in enumerate(self._who) if each.has(call)), 0) % TONES
 
-    # -- what somebody does -----------------------------------------------------------------------------------------
+    # -- actions of the user ----------------------------------------------------------------------------------------
 
     def new(self) -> None:
         """Schedule a call, in the next hour or on the day that is shown."""
@@ -376,7 +376,7 @@ class _Calendar:
         new_call(self._page, self._times, moment, minutes, people, self._known(), self._load)
 
     async def _did(self, event: GenericEventArguments) -> None:
-        """What somebody did with the mouse: a free time, or a call at another time or of another length."""
+        """An action with the mouse: selecting a free time, or moving or resizing a call."""
         args = event.args
         if isinstance(args, Mapping):
             await guarded(lambda: self._do(args))()
@@ -393,7 +393,7 @@ class _Calendar:
             call = self._calls.get(str(args.get("call")))
             if call is None:
                 return
-            # What somebody saw when they took it.
+            # The version that the user saw when dragging began.
             seen = {**call, "version": _number(args.get("version"))}
             changes = self._change_of(kind, call, day, minute, minutes, axis)
             if changes:
@@ -464,7 +464,7 @@ class _Calendar:
 
 
 def _parsed(text: str) -> date | None:
-    """A day of an address, as far as calls can be."""
+    """The day in an address, within the range of times of calls."""
     try:
         return min(max(date.fromisoformat(text), FIRST_DAY), LAST_DAY)
     except ValueError:
@@ -472,7 +472,7 @@ def _parsed(text: str) -> date | None:
 
 
 def _number(value: object) -> int | None:
-    """A number that the browser sent, or a text that is one."""
+    """A number that the browser sent, as a number or as text."""
     try:
         found = int(str(value))
     except ValueError:

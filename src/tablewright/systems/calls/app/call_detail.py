@@ -1,4 +1,4 @@
-"""One call: when it is, who has it, what can be done with it, and what happened to it."""
+"""One call: its time, people, actions and activity."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class CallDetail:
         known: Callable[[], list[Whose]],
         after: AfterChange,
     ) -> None:
-        """``close`` draws the way back, ``calendar_of`` is the address of a calendar, ``after`` follows a change."""
+        """``close`` draws the back button, ``calendar_of`` returns a calendar's address, ``after`` follows a change."""
         self._page = page
         self._times = times
         self.call_id = call_id
@@ -73,7 +73,7 @@ class CallDetail:
             audit = (await api.call("audit", callId=self.call_id, limit=_ACTIVITIES)).body["audit"]
         drawn = self._call, audit
         if drawn == self._drawn:
-            # One's own change comes by the stream as well; what somebody is about to click stays where it is.
+            # The stream reports own changes as well; buttons that are about to be clicked must not move.
             return
         self._drawn = drawn
         self._place.clear()
@@ -81,7 +81,7 @@ class CallDetail:
             self._draw(audit)
 
     def clear(self) -> None:
-        """Take it away; the next read draws it again."""
+        """Clear it; the next read draws it again."""
         self._drawn = None
         self._place.clear()
 
@@ -115,7 +115,7 @@ class CallDetail:
                 activity(t, t("calls.activity"), audit, self._describe)
 
     def _describe(self, entry: Mapping[str, Any]) -> str:
-        """An entry of the audit in words."""
+        """An entry of the audit as text."""
         t, call, changes = self._page.t, entry["call"], entry["changes"]
         values = {"who": entry["by"], "what": ", ".join(changes), "old": "", "new": ""}
         if call == "change_status" and "status" in changes:
@@ -159,7 +159,7 @@ class CallDetail:
         change_person(self._page, self._call, side, self._known(), self._changed)
 
     async def _set(self, status: Status, *, is_undo: bool = False) -> None:
-        """Change the status under the version that was seen."""
+        """Change the status of the version that was seen."""
         t, call = self._page.t, self._call
         before = Status(call["status"])
         body = {"status": status, "version": call["version"]}
@@ -175,7 +175,7 @@ class CallDetail:
         await self._changed()
 
     async def _cancel(self) -> None:
-        """Cancel it: with a way back for those who may schedule it again, with a question for all others."""
+        """Cancel it: with an undo for users who may schedule it again, with a confirmation for all others."""
         t, call = self._page.t, self._call
         if self._page.may("change_status"):
             await self._set(Status.CANCELLED)

@@ -1,4 +1,4 @@
-"""What the views of calls share: a call as the API shows it, its times in a zone, and the dialogs that change calls."""
+"""Shared by the views of calls: a call as the API shows it, its times in a zone, and the dialogs that change calls."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _FIELDS = {Side.USER: "userId", Side.PROVIDER: "providerId"}
 
 @dataclass(frozen=True, slots=True)
 class Whose:
-    """Somebody who has a calendar."""
+    """A person who has a calendar."""
 
     side: Side
     person_id: str
@@ -63,7 +63,7 @@ class Whose:
 
 
 def as_whose(text: str) -> Whose | None:
-    """Somebody by the text that addresses have: ``user:ada``."""
+    """A person by the text in addresses: ``user:ada``."""
     side, _, person_id = text.partition(":")
     return Whose(Side(side), person_id) if side in tuple(Side) and _ID.fullmatch(person_id) else None
 
@@ -89,7 +89,7 @@ def status_pill(t: Texts, call: CallBody) -> None:
 
 
 class Times:
-    """Times in the zone that somebody chose for a calendar."""
+    """Times in the zone that was chosen for a calendar."""
 
     def __init__(self, t: Texts, zone: ZoneInfo) -> None:
         self._t = t
@@ -116,11 +116,11 @@ class Times:
         return f"{self._t.weekday(day)} {day.day} {self._t.month(day)} {day.year}"
 
     def local(self, moment: datetime) -> str:
-        """As the browser's own field for a day and a time has it."""
+        """The value for the browser's own field for a date and a time."""
         return moment.astimezone(self.zone).strftime("%Y-%m-%dT%H:%M")
 
     def parsed(self, text: str, shown: datetime) -> datetime:
-        """What such a field says; what was shown in it, if that was left as it was (an hour can be there twice)."""
+        """The value of such a field; the previous time if it was not changed (an hour can occur twice)."""
         if text == self.local(shown):
             return shown
         try:
@@ -134,12 +134,12 @@ class Times:
 
 
 def what_of(t: Texts, times: Times, call: CallBody) -> str:
-    """A call in words: tomorrow 9:30, ada with p-garcia."""
+    """A call as text: tomorrow 9:30, ada with p-garcia."""
     return f"{times.when(begins(call))}, {t('calls.with', who=call['userId'], other=call['providerId'])}"
 
 
 def refuse(t: Texts, error: Refused, call: Mapping[str, Any]) -> Refused:
-    """A refusal in the words of the screens; ``call`` is what was asked for."""
+    """A refusal in the language of the screens; ``call`` is the requested one."""
     for field in _FIELDS.values():
         if error.status == 409 and field in error.fields:
             message = t("calls.taken", who=call[field])
@@ -162,9 +162,9 @@ async def move_call(
     *,
     is_undo: bool = False,
 ) -> bool:
-    """Move a call, or have it take longer, under the version that was seen; whether that was done.
+    """Move or resize the version of a call that was seen; returns whether that was done.
 
-    What is refused is said, and nothing is changed.
+    A refusal is shown, and nothing is changed.
     """
     t = page.t
     wanted = {**call, **changes}

@@ -1,4 +1,4 @@
-"""The screens of Calls: the calendar (``app``); and somebody's next calls, for the start page."""
+"""The screens of Calls: the calendar (``app``); and the user's next calls, for the start page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tablewright.ui.screen_page import Page
 
 __all__ = ["app"]
 
-# How many of somebody's next calls are counted for the start page.
+# How many of a user's next calls are counted for the start page.
 _MOST = 100
 
 app = Application("calls", title="calls.title", icon="calendar", texts=texts)
@@ -30,7 +30,7 @@ app.view(
 
 
 async def waiting(page: Page) -> Sequence[Waiting]:
-    """Somebody's own next calls."""
+    """The user's own next calls."""
     t, times = page.t, Times(page.t, page.t.zone)
     answer = await page.api_of("calls").call("upcoming_calls", userId=page.user_id, limit=_MOST)
     calls = answer.body["calls"]
@@ -38,7 +38,7 @@ async def waiting(page: Page) -> Sequence[Waiting]:
         Thing(
             t("calls.next_one", when=times.when(begins(call)), who=call["providerId"]),
             page.path_in("calls", f"/call/{call['callId']}"),
-            # A call that is moved is told of again.
+            # A call that was moved is a new notice.
             str(begins(call)),
         )
         for call in calls
@@ -47,7 +47,7 @@ async def waiting(page: Page) -> Sequence[Waiting]:
 
 
 def concerns(page: Page, watched: Collection[str], before: Entity | None, after: Entity | None) -> bool:
-    """Whether a change is of a call that somebody has, or had."""
+    """Whether a change is of a call that a user has, or had."""
     return any(isinstance(each, Call) and each.user_id == page.user_id for each in (before, after))
 
 

@@ -1,8 +1,8 @@
 """Engagement over HTTP.
 
-Viewers look at programs, candidates, runs and deliveries. Marketers configure programs, run them, have candidates
-delivered, and reject candidates. Approvers approve programs that others have changed. Event sources send events, read
-what concerns one customer, and keep customers' preferences. Admins do all of it, and delete.
+Viewers read programs, candidates, runs and deliveries. Marketers configure and run programs, and deliver and reject
+candidates. Approvers approve programs that others have changed. Event sources send events, and read the data and set
+the preferences of one customer at a time. Admins do all of it, and delete.
 """
 
 from tablewright.runtime.search.search_route import search_route

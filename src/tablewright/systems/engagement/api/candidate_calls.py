@@ -45,7 +45,7 @@ async def top_of_marketplace(
     limit: Limit = 100,
     cursor: Cursor = None,
 ) -> views.EntryPage:
-    """Candidates of a program and channel in a marketplace, best score first; nobody who has opted out."""
+    """Candidates of a program and channel in a marketplace, best score first, without customers who opted out."""
     page = await here.engagement.top(program_id, channel_id, marketplace_id=marketplace_id, limit=limit, cursor=cursor)
     return views.EntryPage(candidates=[views.EntryView.of(each) for each in page.items], **page_end(page))
 
@@ -54,7 +54,7 @@ async def top_of_marketplace(
 async def top(
     program_id: Name, channel_id: Name, here: Here, _: Staff, limit: Limit = 100, cursor: Cursor = None
 ) -> views.EntryPage:
-    """Candidates of a program and channel in all marketplaces, best score first; nobody who has opted out."""
+    """Candidates of a program and channel in all marketplaces, best score first, without customers who opted out."""
     page = await here.engagement.top(program_id, channel_id, limit=limit, cursor=cursor)
     return views.EntryPage(candidates=[views.EntryView.of(each) for each in page.items], **page_end(page))
 
@@ -68,7 +68,7 @@ async def of_day(
     limit: Limit = 100,
     cursor: Cursor = None,
 ) -> views.CandidatePage:
-    """Candidates of a program that were made on a day, in that order."""
+    """Candidates of a program that were created on a day, in order of creation."""
     page = await here.engagement.of_day(program_id, day, limit=limit, cursor=cursor)
     found = [views.CandidateView.of(each) for each in await here.engagement.shown(page.items)]
     return views.CandidatePage(candidates=found, **page_end(page))
@@ -106,7 +106,7 @@ async def reject(
     _: Editor,
     changing: Changing,
 ) -> views.CandidateView:
-    """Reject a candidate until it expires; it leaves the lists at once."""
+    """Reject a candidate until it expires; it is removed from all lists."""
     subject = Subject(type=subject_type, id=subject_id)
     found = await here.engagement.reject(
         customer_id, program_id, marketplace_id, subject, reason=body.reason, seen=changing.seen
@@ -126,7 +126,7 @@ async def delete_candidate(
     _: Admin,
     changing: Changing,
 ) -> None:
-    """Delete a candidate; a later run may make it again."""
+    """Delete a candidate; a later run may create it again."""
     subject = Subject(type=subject_type, id=subject_id)
     await here.engagement.delete(customer_id, program_id, marketplace_id, subject, changing.seen)
 
@@ -143,7 +143,7 @@ async def candidate_audit(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> AuditPage:
-    """Who rejected or deleted a candidate, newest first; also of one that is gone."""
+    """The audit of a candidate, newest first: who rejected or deleted it; also of deleted ones."""
     subject = Subject(type=subject_type, id=subject_id)
     thing = candidate_thing(customer_id, program_id, marketplace_id, subject)
     lookup = here.engagement.candidate_lookup(customer_id, program_id, marketplace_id, subject)

@@ -1,4 +1,4 @@
-"""Customers: their scores, what they want, and events that programs react to."""
+"""Customers: their scores and preferences, and events that programs react to."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ async def score(
 
 @router.get("/customers/{customer_id}/preferences", tags=["customers"])
 async def preferences(customer_id: views.Id, here: Here, _: Anyone, reading: Reading) -> views.PreferencesView:
-    """What a customer wants."""
+    """The preferences of a customer."""
     return views.PreferencesView.of(reading.of(await here.engagement.preferences.get(customer_id)))
 
 
@@ -58,7 +58,7 @@ async def preferences(customer_id: views.Id, here: Here, _: Anyone, reading: Rea
 async def put_preferences(
     customer_id: views.Id, body: views.PreferencesBody, here: Here, caller: Machine, changing: Changing
 ) -> views.PreferencesView:
-    """All that a customer wants from now on; refused if it leaves out what the customer has said before."""
+    """Replace the preferences of a customer; refused if the body omits something that the customer opted out of."""
     stored = await here.engagement.preferences.change(customer_id, body.change, by=caller.user_id, seen=changing.seen)
     return views.PreferencesView.of(changing.of(stored))
 
@@ -67,7 +67,7 @@ async def put_preferences(
 async def patch_preferences(
     customer_id: views.Id, body: views.PreferencesPatch, here: Here, caller: Machine, changing: Changing
 ) -> views.PreferencesView:
-    """Change some of what a customer wants; what is not named stays as it is."""
+    """Change some of a customer's preferences; the others are not changed."""
     stored = await here.engagement.preferences.change(customer_id, body.change, by=caller.user_id, seen=changing.seen)
     return views.PreferencesView.of(changing.of(stored))
 
@@ -76,7 +76,7 @@ async def patch_preferences(
 async def preference_history(
     customer_id: views.Id, here: Here, _: Anyone, limit: Limit = 100, cursor: Cursor = None
 ) -> views.PreferenceHistory:
-    """Who changed what a customer wants, when, how, and from what to what; latest first."""
+    """Changes of a customer's preferences, latest first: who, when, how, and the values before and after."""
     page = await here.engagement.preferences.history(customer_id, limit=limit, cursor=cursor)
     return views.PreferenceHistory(
         changes=[views.PreferenceChangeView.of(each) for each in page.items], **page_end(page)
@@ -87,7 +87,7 @@ async def preference_history(
 async def react(
     body: views.EventBody, here: Here, caller: Machine, idempotency_key: IdempotencyKey = None
 ) -> views.ReactionList:
-    """Something that a customer did makes or refreshes candidates at once, where programs react to events."""
+    """Send an event of a customer: programs that react to events create or refresh candidates immediately."""
     concerned, failed = await _concerned(here, body)
     subject = None if body.subject is None else Subject(**body.subject.model_dump())
     event = Event(body.customer_id, subject, body.attributes, body.context)
@@ -97,7 +97,7 @@ async def react(
 
 
 async def _concerned(here: Platform, body: views.EventBody) -> tuple[list[Program], list[Reaction]]:
-    """The programs that react to an event, and notes on those that cannot be read, so that nobody knows."""
+    """The programs that react to an event, and failed reactions for those that cannot be read."""
     if body.program_id is not None:
         return [await here.engagement.program(body.program_id, body.marketplace_id)], []
     found = await here.engagement.reacting(body.marketplace_id)

@@ -1,4 +1,4 @@
-"""Deliveries: asked for, tried again, listed."""
+"""Deliveries: started, retried, listed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tablewright.systems.engagement.api.engagement_router import (
 from tablewright.systems.engagement.configuration import Name
 from tablewright.systems.response_views import page_end
 
-# Seconds that a request to deliver takes; what is left is delivered by the next.
+# Seconds that a request to deliver takes; the next one delivers the rest.
 _DELIVER_WITHIN = 20.0
 
 router = system_router()
@@ -34,7 +34,7 @@ router = system_router()
 async def deliver(
     program_id: Name, marketplace_id: Name, body: views.DeliveryBody, here: Here, _: Editor
 ) -> views.SummaryView:
-    """Deliver candidates through the channels, in order of priority, best first, each once for each channel."""
+    """Deliver candidates through the channels, in order of priority, best first, each once per channel."""
     program = await here.engagement.program(program_id, marketplace_id, consistent=True)
     await here.engagement.record(program, deliveries="wanted")
     summary = await asyncio.to_thread(here.deliveries.deliver, program, limit=body.limit, within=_DELIVER_WITHIN)
@@ -45,7 +45,7 @@ async def deliver(
 async def retry_deliveries(
     program_id: Name, marketplace_id: Name, body: views.RetryBody, here: Here, _: Editor
 ) -> views.SummaryView:
-    """Try again what was refused: of all channels and customers, or of those that are named."""
+    """Retry refused deliveries, of all channels and customers or of the given ones."""
     program = await here.engagement.program(program_id, marketplace_id, consistent=True)
     wanted = {"channel_id": body.channel_id, "customer_id": body.customer_id}
     await here.engagement.record(program, deliveries={"wanted": "again", **wanted})
@@ -69,7 +69,7 @@ async def deliveries(
     limit: Limit = 100,
     cursor: Cursor = None,
 ) -> views.DeliveryPage:
-    """What a program has sent on a day, in that order."""
+    """Deliveries of a program on a day, in the order in which they were sent."""
     page = await here.engagement.deliveries(program_id, day, limit=limit, cursor=cursor)
     found = [views.DeliveryView.of(each) for each in page.items]
     return views.DeliveryPage(deliveries=found, **page_end(page))
@@ -85,7 +85,7 @@ async def deliveries_to(
     limit: Limit = 100,
     cursor: Cursor = None,
 ) -> views.DeliveryPage:
-    """What a program has sent to a customer."""
+    """Deliveries of a program to a customer."""
     page = await here.engagement.deliveries_to(customer_id, program_id, marketplace_id, limit=limit, cursor=cursor)
     found = [views.DeliveryView.of(each) for each in page.items]
     return views.DeliveryPage(deliveries=found, **page_end(page))

@@ -1,4 +1,4 @@
-"""What the calls of Engagement share: who may make them, the paths of things, what to do about unreadable items."""
+"""Shared by the calls of Engagement: who may make them, paths, and remedies for unreadable items."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ __all__ = [
 PUT_AGAIN = "put it again"
 _REMEDIES = {
     "Program": PUT_AGAIN,
-    "ProgramVersion": "put the program again, which makes a new version",
+    "ProgramVersion": "put the program again, which creates a new version",
     "Preferences": PUT_AGAIN,
-    "Candidate": "delete it; the next run, or an event, makes it again",
+    "Candidate": "delete it; the next run, or an event, creates it again",
     "Score": "the next run writes it again",
-    "Run": "delete it, and start another",
-    "Slot": "delete the latest run, and start another",
+    "Run": "delete it, and start a new run",
+    "Slot": "delete the latest run, and start a new one",
 }
 
 Here = Annotated[Platform, Depends(service_of)]
@@ -50,7 +50,7 @@ Approver = Annotated[Caller, allow(APPROVERS, ADMINS)]
 Reviewer = Annotated[Caller, allow(MARKETERS, APPROVERS, ADMINS)]
 Machine = Annotated[Caller, allow(EVENT_SOURCES, ADMINS)]
 Admin = Annotated[Caller, allow(ADMINS)]
-Consistent = Annotated[bool, Query(description="strongly consistent: see what was written just before")]
+Consistent = Annotated[bool, Query(description="strongly consistent read")]
 
 PROGRAM = "/programs/{program_id}/marketplaces/{marketplace_id}"
 CANDIDATE = PROGRAM + "/customers/{customer_id}/candidates/{subject_type}/{subject_id}"

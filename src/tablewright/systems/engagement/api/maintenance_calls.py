@@ -1,4 +1,4 @@
-"""What cannot be read."""
+"""Items that cannot be read."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ router = system_router()
 
 @router.get("/unreadable", tags=["maintenance"])
 async def unreadable(here: Here, _: Admin) -> UnreadableList:
-    """Items that could not be read since this process started, the latest first: which, what is wrong, how often."""
+    """Items that could not be read since this process started, the latest first: their keys, reasons and counts."""
     return UnreadableList.of(here.unreadable_log)

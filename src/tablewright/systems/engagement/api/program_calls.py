@@ -34,7 +34,7 @@ from tablewright.systems.engagement.platform import Platform
 from tablewright.systems.engagement.scoring.pipeline import Plan
 from tablewright.systems.response_views import page_end
 
-# Seconds that a program is tried out; how far that came is the response.
+# Seconds that a program is tried out; the response has the progress by then.
 _TRIED_WITHIN = 20.0
 
 router = system_router()
@@ -44,10 +44,10 @@ router = system_router()
 async def put_program(
     program_id: Name, marketplace_id: Name, body: views.ProgramBody, here: Here, caller: Editor, changing: Changing
 ) -> views.ProgramView:
-    """Create a program, or replace it by a new version.
+    """Create a program, or replace it with a new version.
 
-    Whatever changes it takes its approval away, and it does nothing until it is approved again. Then it is enabled,
-    unless `enabled` is false.
+    Any change revokes its approval, and it does not run until it is approved again. Then it is enabled, unless
+    `enabled` is false.
     """
     program = await here.engagement.put_program(
         program_id,
@@ -83,13 +83,13 @@ async def programs(
 
 @router.get("/programs", tags=["programs"], responses=documented(400))
 async def programs_by_approval(
-    approval: Annotated[ApprovalState, Query(description="where they are on their way to be enabled")],
+    approval: Annotated[ApprovalState, Query(description="the state of their approval")],
     here: Here,
     _: Staff,
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> views.ProgramPage:
-    """The programs of all marketplaces that are drafts, wait for approval, were declined, or are approved."""
+    """The programs of all marketplaces in a state of approval."""
     page = await here.engagement.in_state(approval, limit=limit, cursor=cursor)
     return views.ProgramPage(programs=[views.ProgramView.of(each) for each in page.items], **page_end(page))
 
@@ -98,7 +98,7 @@ async def programs_by_approval(
 async def request_approval(
     program_id: Name, marketplace_id: Name, here: Here, caller: Editor, changing: Changing
 ) -> views.ProgramView:
-    """Have a program wait for approval, by somebody who has not changed it."""
+    """Request approval of a program, by someone who has not changed it."""
     program = await here.engagement.request_approval(program_id, marketplace_id, by=caller.user_id, seen=changing.seen)
     return views.ProgramView.of(changing.of(program))
 
@@ -112,9 +112,9 @@ async def approve(
     caller: Approver,
     changing: Changing,
 ) -> views.ProgramView:
-    """Approve a program as it is in a version, which enables it.
+    """Approve a version of a program, which enables it.
 
-    Not one that the caller has changed since it was approved last, or asked for the approval of.
+    Refused if the caller has changed it since its last approval, or has requested the approval.
     """
     program = await here.engagement.approve(
         program_id, marketplace_id, version=body.version, by=caller.user_id, seen=changing.seen
@@ -131,7 +131,7 @@ async def decline(
     caller: Approver,
     changing: Changing,
 ) -> views.ProgramView:
-    """Send a program back to those who changed it, and say why."""
+    """Send a program back to its editors, with a reason."""
     program = await here.engagement.decline(
         program_id,
         marketplace_id,
@@ -145,7 +145,7 @@ async def decline(
 
 @router.post("/programs/check", tags=["programs"])
 async def check_program(body: Json, here: Here, _: Reviewer) -> views.ProgramReview:
-    """All that is wrong with a program that has yet to be put, each thing at its field. It changes nothing."""
+    """Check a program before it is put: all problems, each at its field. Nothing is changed."""
     return views.ProgramReview.of(await asyncio.to_thread(here.checks.review, body, views.ProgramBody))
 
 
@@ -153,9 +153,9 @@ async def check_program(body: Json, here: Here, _: Reviewer) -> views.ProgramRev
 async def dry_run(
     program_id: Name, marketplace_id: Name, body: views.DryRunBody, here: Here, _: Reviewer
 ) -> views.FunnelView:
-    """What a run would come to: who is read, scored and left out by which filter, and the candidates of each channel.
+    """Try a run: how many customers are read, scored and left out by each filter, and the candidates of each channel.
 
-    Nothing is written and nobody is reached; models are asked for what the score cache does not have.
+    Nothing is written or sent; models are only called for scores that are not in the cache.
     """
     plan = await _plan(here, program_id, marketplace_id, body)
     return views.FunnelView.of(
@@ -167,14 +167,14 @@ async def dry_run(
 async def preview(
     program_id: Name, marketplace_id: Name, body: views.PreviewBody, here: Here, _: Reviewer
 ) -> views.PreviewView:
-    """What comes of one customer: scores, what each filter says, and the message of each channel. Nothing is sent."""
+    """Try a program on one customer: scores, filter results, and the message of each channel. Nothing is sent."""
     plan = await _plan(here, program_id, marketplace_id, body)
     found = await asyncio.to_thread(here.trials.preview, plan, body.customer_id, within=_TRIED_WITHIN)
     return views.PreviewView.of(found)
 
 
 async def _plan(here: Platform, program_id: str, marketplace_id: str, body: views.TrialBody) -> Plan:
-    """A program to be tried out, as it might be or as it is; Invalid if it could not work."""
+    """The program to try out, from the body or as it is stored; Invalid if it could not work."""
     if body.configuration is None:
         program = await here.engagement.program(program_id, marketplace_id, consistent=True)
         configuration = program.configuration
@@ -188,7 +188,7 @@ async def _plan(here: Platform, program_id: str, marketplace_id: str, body: view
 async def enable(
     program_id: Name, marketplace_id: Name, here: Here, caller: Editor, changing: Changing
 ) -> views.ProgramView:
-    """Enable a program that is approved: it runs, reacts to events and delivers."""
+    """Enable an approved program: it runs, reacts to events and delivers."""
     program = await here.engagement.set_enabled(program_id, marketplace_id, True, by=caller.user_id, seen=changing.seen)
     return views.ProgramView.of(changing.of(program))
 
@@ -197,7 +197,7 @@ async def enable(
 async def disable(
     program_id: Name, marketplace_id: Name, here: Here, caller: Editor, changing: Changing
 ) -> views.ProgramView:
-    """Disable a program. A run in progress goes on; stop it if it should not."""
+    """Disable a program. A run in progress continues unless it is stopped."""
     program = await here.engagement.set_enabled(
         program_id, marketplace_id, False, by=caller.user_id, seen=changing.seen
     )
@@ -225,7 +225,7 @@ async def get_version(
     _: Staff,
     reading: Reading,
 ) -> views.VersionView:
-    """A program as it was in a version, such as the one that a run goes by."""
+    """A version of a program, such as the one that a run uses."""
     return views.VersionView.of(reading.of(await here.engagement.version(program_id, marketplace_id, number)))
 
 
@@ -233,7 +233,7 @@ async def get_version(
 async def program_audit(
     program_id: Name, marketplace_id: Name, here: Here, _: Admin, limit: Limit = 50, cursor: Cursor = None
 ) -> AuditPage:
-    """Who changed what of a program and its runs, when and by which call, newest first."""
+    """The audit of a program and its runs, newest first: who changed what, when and by which call."""
     thing = program_thing(program_id, marketplace_id)
     lookup = Program.by_id(program_id, marketplace_id)
     return await here.engagement.audit(thing, lookup, limit=limit, cursor=cursor)

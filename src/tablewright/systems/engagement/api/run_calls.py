@@ -1,4 +1,4 @@
-"""Runs: started, watched, stopped, resumed, forgotten."""
+"""Runs: started, monitored, stopped, resumed, deleted."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def begin_run(
     caller: Editor,
     idempotency_key: IdempotencyKey = None,
 ) -> views.RunView:
-    """Start a batch run; a program has one at a time."""
+    """Start a batch run; a program can have one at a time."""
     program = await here.engagement.program(program_id, marketplace_id, consistent=True)
     responder: Responder[Run, views.RunView] = Responder(
         views.RunView.of, caller.user_id, idempotency_key, views.RunView.model_validate
@@ -61,7 +61,7 @@ async def runs(
 async def get_run(
     program_id: Name, marketplace_id: Name, run_id: Name, here: Here, _: Staff, reading: Reading
 ) -> views.RunView:
-    """A run: how far it is, what it counted, what went wrong."""
+    """A run: its progress, counts and errors."""
     return views.RunView.of(reading.of(await here.engagement.run(program_id, marketplace_id, run_id)))
 
 
@@ -69,7 +69,7 @@ async def get_run(
 async def stop_run(
     program_id: Name, marketplace_id: Name, run_id: Name, here: Here, _: Editor, changing: Changing
 ) -> views.RunView:
-    """Stop a run where it is; it can be resumed."""
+    """Stop a run; it can be resumed."""
     run = await here.engagement.run(program_id, marketplace_id, run_id)
     return views.RunView.of(changing.of(await asyncio.to_thread(here.runs.request, run, "stop", changing.seen)))
 
@@ -78,7 +78,7 @@ async def stop_run(
 async def cancel_run(
     program_id: Name, marketplace_id: Name, run_id: Name, here: Here, _: Editor, changing: Changing
 ) -> views.RunView:
-    """End a run permanently; what it has written stays."""
+    """Cancel a run permanently; the candidates that it has written stay."""
     run = await here.engagement.run(program_id, marketplace_id, run_id)
     return views.RunView.of(changing.of(await asyncio.to_thread(here.runs.request, run, "cancel", changing.seen)))
 
@@ -87,9 +87,9 @@ async def cancel_run(
 async def resume_run(
     program_id: Name, marketplace_id: Name, run_id: Name, here: Here, _: Editor, changing: Changing
 ) -> views.RunView:
-    """Resume a run after the last customer it has dealt with; customers who failed are tried again.
+    """Resume a run after the last customer that was processed; failed customers are retried.
 
-    It was stopped, paused, interrupted or has failed; or it is completed, and some customers failed.
+    It must be stopped, paused, interrupted or failed; or completed, with some failed customers.
     """
     run = await here.engagement.run(program_id, marketplace_id, run_id)
     return views.RunView.of(changing.of(await asyncio.to_thread(here.resume_run, run, changing.seen)))
@@ -99,5 +99,5 @@ async def resume_run(
 async def forget_run(
     program_id: Name, marketplace_id: Name, run_id: Name, here: Here, _: Admin, changing: Changing
 ) -> None:
-    """Delete the record of a run that is not in progress, readable or not; what the run has written stays."""
+    """Delete the record of a run that is not in progress, readable or not; the candidates that it has written stay."""
     await asyncio.to_thread(here.runs.forget, program_id, marketplace_id, run_id, changing.seen)

@@ -1,4 +1,4 @@
-"""The page behind the link in a message, and the one click that unsubscribes (RFC 8058)."""
+"""The unsubscribe page that messages link to, and one-click unsubscribe (RFC 8058)."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from tablewright.systems.engagement.platform import Platform
 _MAX_FORM_BYTES = 10_000
 _MAX_FORM_FIELDS = 20
 
-Link = Annotated[str, Path(max_length=2_000, description="from the address in the mail")]
+Link = Annotated[str, Path(max_length=2_000, description="the token from the link in the message")]
 
 
 router = system_router()
 
-# A link that is none of ours is answered with a page as well.
+# The response to an invalid link is a page as well.
 _UNKNOWN_LINK: dict[int | str, dict[str, Any]] = {
     404: {"description": "The link is not complete", "content": {"text/html": {"schema": {"type": "string"}}}}
 }
@@ -59,7 +59,7 @@ _FORM = {
 
 @router.get("/unsubscribe/{token}", tags=["customers"], response_class=HTMLResponse, responses=_UNKNOWN_LINK)
 async def unsubscribe_page(token: Link, here: Here, _: Public) -> HTMLResponse:
-    """The page behind the link in a message: what may be unsubscribed from. It changes nothing."""
+    """The unsubscribe page that a message links to. Nothing is changed."""
     subscription = here.unsubscribe_links.read(token)
     if subscription is None:
         return HTMLResponse(unknown_page(), 404, PAGE_HEADERS)
@@ -74,9 +74,9 @@ async def unsubscribe_page(token: Link, here: Here, _: Public) -> HTMLResponse:
     openapi_extra=_FORM,
 )
 async def unsubscribe(token: Link, request: Request, here: Here, _: Public) -> HTMLResponse:
-    """Unsubscribe with one click (RFC 8058): the token in the address is all that is needed.
+    """Unsubscribe with one click (RFC 8058); the token in the address is sufficient.
 
-    From the program that sent the message; a form with `scope=everything`, as the page has it, is for everything.
+    It unsubscribes from the program that sent the message, or from everything with the form field `scope=everything`.
     """
     subscription = here.unsubscribe_links.read(token)
     if subscription is None:

@@ -1,4 +1,4 @@
-"""The candidates of a program by channel, best first; and why one of them is there, in a drawer beside the list."""
+"""The candidates of a program by channel, best first; and the details of one, in a drawer beside the list."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from tablewright.ui.texts import parsed_time
 __all__ = ["DELIVERY_TONES", "CandidateList"]
 
 _PAGE = 25
-# A run changes candidates all the time; the list is read again so often at most.
+# A run changes candidates all the time; this limits how often the list is read again.
 _PAUSE = 0.7
 DELIVERY_TONES: dict[str, Tone] = {"sent": "good", "sending": "info", "refused": "bad"}
 
@@ -91,7 +91,7 @@ class CandidateList:
             await self._list.refresh()
 
     async def open(self, candidate: tuple[str, str, str] | None) -> None:
-        """Show a candidate beside the list, or none."""
+        """Show a candidate beside the list, or close it."""
         before = self._detail
         if before is not None and candidate == before.place:
             await before.load(self._program)
@@ -159,7 +159,7 @@ class _CandidateDetail:
         return {**place_of(program), "customer_id": customer, "subject_type": kind, "subject_id": id_}
 
     async def load(self, program: Body) -> None:
-        """Read all of it; it is drawn if it is another than before."""
+        """Read everything; it is drawn again if it has changed."""
         api, customer = self._page.api, self.place[0]
         try:
             answer = await api.call("get_candidate", consistent=True, **self._named(program))
@@ -177,7 +177,7 @@ class _CandidateDetail:
             self._draw(program, answer, wishes, sent, configuration, run)
 
     async def _made_by(self, program: Body, candidate: Body) -> tuple[Body, Body | None]:
-        """The program as it was in the run that made a candidate, and that run; as it is, for one of an event."""
+        """The program version of the run that created a candidate, and that run; the current program for an event."""
         if candidate["runId"] is None:
             return program, None
         api = self._page.api

@@ -1,4 +1,4 @@
-"""What a customer wants, and who changed that, when and how."""
+"""The preferences of a customer, and who changed them, when and how."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PAGE = 20
 
 
 async def consent(page: Page, customer_id: str = "") -> None:
-    """A customer that is asked for, and what that customer wants."""
+    """A customer who is looked up, with their preferences."""
     view = _Consent(page)
     await page.live(candidates, view.changed)
     page.on_navigate(view.show)

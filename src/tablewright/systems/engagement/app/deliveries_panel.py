@@ -1,4 +1,4 @@
-"""What a program has sent on a day, and what came of it; delivered and tried again by those who may."""
+"""Deliveries of a program on a day, with their outcomes; delivering and retrying, for users who may."""
 
 from __future__ import annotations
 

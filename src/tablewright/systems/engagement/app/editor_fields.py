@@ -1,10 +1,10 @@
-"""Fields of the program editor: each writes into the body that is put, and shows what is wrong with its place in it.
+"""Fields of the program editor: each writes into the body that is put, and shows the problems of its path in it.
 
     fields = EditorFields(t, on_edit)
     fields.text(model, "modelId", ("scoringModels", 0, "modelId"), t("engagement.model_id"))
     fields.show([{"field": "scoringModels.0.modelId", "message": "unknown model ..."}])
 
-A problem is shown at its field; one that no field is of, at the nearest part around it, or at the top.
+A problem is shown at its field; without such a field, at the nearest part around it, or at the top.
 """
 
 from __future__ import annotations
@@ -24,32 +24,32 @@ from tablewright.ui.texts import Texts
 __all__ = ["EditorFields", "Place", "as_json", "as_names", "as_number", "as_tables"]
 
 Place = tuple[str | int, ...]
-"""Where a field is in the body."""
+"""The path of a field in the body."""
 Read = Callable[[str], Any]
 
 
 class NotReadable(ValueError):
-    """What was typed has no form that could be sent."""
+    """The input has a form that cannot be sent."""
 
 
 class EditorFields:
-    """The fields of an editor, by their places."""
+    """The fields of an editor, by path."""
 
     def __init__(self, t: Texts, on_edit: Callable[[], object], top: ui.element) -> None:
         self._t = t
         self._on_edit = on_edit
         self._top = top
         self._errors: dict[str, tuple[ui.element, ui.label]] = {}
-        # What was typed and cannot be sent, by place.
+        # Input that cannot be sent, by path.
         self.unreadable: dict[str, str] = {}
 
     def clear(self) -> None:
-        """Forget the fields, which are drawn again."""
+        """Remove all fields, before they are drawn again."""
         self._errors.clear()
         self.unreadable.clear()
 
     def forget(self, *place: str | int) -> None:
-        """Forget the fields below a place."""
+        """Remove the fields below a path."""
         start = ".".join(map(str, place)) + "."
         for known in [each for each in self._errors if each.startswith(start)]:
             del self._errors[known]
@@ -71,7 +71,7 @@ class EditorFields:
         optional: bool = False,
         most: int | None = None,
     ) -> ui.element:
-        """A text; ``read`` makes a value of it, and what is empty and ``optional`` is left out."""
+        """A text; ``read`` converts it to a value; an empty ``optional`` one is left out."""
         name = str(place[-1])
         path = ".".join(map(str, place))
         control = f"tw-{uuid4().hex[:10]}"
@@ -124,13 +124,13 @@ class EditorFields:
         self._errors[path] = outer, error
 
     def part(self, place: Place) -> None:
-        """The place for what is wrong with a part as a whole, where it is open."""
+        """The element for problems of a part as a whole, in the element that is open."""
         with box("tw-part-error") as outer:
             error = text("", "tw-field-error", aria_live="polite")
         self._errors[".".join(map(str, place))] = outer, error
 
     def show(self, problems: Sequence[dict[str, str]]) -> int:
-        """Show what is wrong, and nothing else; how much it is."""
+        """Show these problems only; returns their number."""
         found: dict[str, str] = dict(self.unreadable)
         rest: list[str] = []
         for each in problems:
@@ -170,7 +170,7 @@ def _shown(value: Any) -> str:
 
 
 def as_number(given: str) -> Any:
-    """A number if it is one; else as it was typed, for the service to say what is wrong."""
+    """A number if it is one; otherwise the text as typed, for the service to report."""
     try:
         found = float(given)
     except ValueError:
@@ -183,7 +183,7 @@ def as_names(given: str) -> list[str]:
 
 
 def as_tables(given: str) -> dict[str, str]:
-    """``customers = customers.csv``, one a line."""
+    """``customers = customers.csv``, one per line."""
     pairs = (line.partition("=") for line in given.splitlines() if line.strip())
     return {name.strip(): file.strip() for name, _, file in pairs}
 

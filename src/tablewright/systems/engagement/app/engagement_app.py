@@ -38,7 +38,7 @@ app.view("/customers", "/customers/{customer_id}", title="engagement.customers",
 
 
 async def waiting(page: Page) -> Sequence[Waiting]:
-    """What somebody is asked to approve; and for those who make programs, what was sent back, and drafts."""
+    """Programs that a user is asked to approve; and for their editors, those that were sent back, and drafts."""
     t, api = page.t, page.api_of("engagement")
     found: list[Waiting] = []
 
@@ -75,7 +75,7 @@ def _path(page: Page, marketplace_id: str, program_id: str) -> str:
 
 
 def concerns(page: Page, watched: Collection[str], before: Entity | None, after: Entity | None) -> bool:
-    """Whether a program is another, or is approved by another: not what a run writes by the thousand."""
+    """Whether a change is of a program or its approval, and not one of the thousands of writes of a run."""
     return isinstance(before, Program) or isinstance(after, Program)
 
 

@@ -1,4 +1,4 @@
-"""What the views of Engagement share: a program as the API shows it, its pill, its addresses."""
+"""Shared by the views of Engagement: a program as the API shows it, its pill, its addresses."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 Body = dict[str, Any]
-"""Something as the API shows it."""
+"""An object as the API shows it."""
 
 _TONES: dict[str, Tone] = {
     "draft": "neutral",
@@ -33,17 +33,17 @@ _TONES: dict[str, Tone] = {
     "disabled": "neutral",
     "enabled": "good",
 }
-# What of a program is not its configuration.
+# Fields of a program that are not its configuration.
 _NOT_SET = frozenset({"programId", "marketplaceId", "version", "approval"})
 
 
 def number(t: Texts, value: float) -> str:
-    """A number as it is read: four digits of a score, whole numbers as they are."""
+    """A number for display: a score with four digits, whole numbers as they are."""
     return t.number(int(value) if value == int(value) else round(value, 4))
 
 
 def state_of(program: Body) -> str:
-    """Where a program is on its way: draft, requested, declined, disabled or enabled."""
+    """The state of a program: draft, requested, declined, disabled or enabled."""
     state = str(program["approval"]["state"])
     return state if state != "approved" else "enabled" if program["enabled"] else "disabled"
 
@@ -69,11 +69,11 @@ def path_of(page: Page, program: Body, *steps: str, **query: str | None) -> str:
 
 
 def configuration_of(program: Body) -> Body:
-    """What can be put of a program."""
+    """The fields of a program that can be put."""
     return {name: value for name, value in program.items() if name not in _NOT_SET}
 
 
-# What the filters of the service say, in the words of whoever reads it; other filters have words of their own.
+# The reasons of the service's own filters, by the key of their text; those of other filters are shown as they are.
 _REASONS = {
     "the rule is not met": "why_rule",
     "no channel is left": "why_no_channel",
@@ -94,6 +94,6 @@ def reason_text(t: Texts, reason: str) -> str:
 
 
 def subject_name(program_id: str, subject: Body) -> str:
-    """What a candidate is about; nothing, if it is the program itself."""
+    """What a candidate is about; empty if it is the program itself."""
     is_own = subject["type"] == "program" and subject["id"] == program_id
     return "" if is_own else f"{subject['type']} {subject['id']}"

@@ -1,6 +1,6 @@
-"""The editor of a program: one form, checked by the service as somebody types, and tried out before it is saved.
+"""The editor of a program: one form, checked by the service during typing, and tried out before it is saved.
 
-What is typed changes a copy of the program's body; whatever the form has no field for stays as it is.
+Input changes a copy of the program's body; fields that the form does not have are not changed.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ _ADAPTERS = ("", "email", "webhook")
 
 
 async def new_program(page: Page) -> None:
-    """A program that there is not yet."""
+    """A new program."""
     await _Editor(page, None).begin()
 
 
 async def edit_program(page: Page, marketplace_id: str, program_id: str) -> None:
-    """A program as it is, to be changed."""
+    """An existing program."""
     answer = await page.api.call("get_program", consistent=True, program_id=program_id, marketplace_id=marketplace_id)
     await _Editor(page, answer).begin()
 
@@ -63,7 +63,7 @@ class _Editor:
         self._page = page
         self._seen = seen
         self._body: Body = deepcopy(_NEW) if seen is None else configuration_of(deepcopy(seen.body))
-        # Whether a program is enabled is no part of what is edited.
+        # Whether a program is enabled is not part of the form.
         self._body["enabled"] = True
         self._place: Body = {"programId": "", "marketplaceId": ""}
         if seen is not None:
@@ -96,7 +96,7 @@ class _Editor:
         return self._page.path(f"/programs/{self._place['marketplaceId']}/{self._place['programId']}")
 
     def _named(self) -> dict[str, Any]:
-        # A program that has no name yet is tried out under one that says so.
+        # A program without a name is tried out under a placeholder.
         return {
             "program_id": self._place["programId"] or "new",
             "marketplace_id": self._place["marketplaceId"] or "new",
@@ -108,7 +108,7 @@ class _Editor:
         return self._check()
 
     async def _check(self) -> None:
-        """Have the service say what is wrong; what it says of an older state is left."""
+        """Have the service check the program; a response for an older state is ignored."""
         self._checks += 1
         turn, t = self._checks, self._page.t
         answer = await self._page.api.call("check_program", body=self._body)
@@ -150,7 +150,7 @@ class _Editor:
         await page.go(self._program_path())
 
     def _show_ids(self, error: Refused) -> None:
-        """What is wrong with the id or the marketplace, which the check knows nothing of."""
+        """Problems of the id and the marketplace, which the check does not include."""
         known = {"program_id": "programId", "marketplace_id": "marketplaceId"}
         found = [{"field": known[name], "message": said} for name, said in error.fields.items() if name in known]
         if found:
@@ -171,7 +171,7 @@ class _Editor:
             self._draw_schedule()
 
     def _again(self) -> Any:
-        """Draw the form again, as it has other parts now."""
+        """Draw the form again, after its parts have changed."""
         self._draw()
         return self._check()
 
@@ -192,7 +192,7 @@ class _Editor:
         add: str,
         made: Callable[[int], Body],
     ) -> None:
-        """Parts of which there may be several, each with a button that removes it."""
+        """A list of parts, each with a button that removes it."""
         t, parts = self._page.t, self._body.setdefault(name, [])
 
         def append() -> Any:
@@ -291,7 +291,7 @@ class _Editor:
         chosen = self._body["filterChain"].get("filters", [])
 
         def into(name: str, key: str, make: Callable[[str], Any]) -> Callable[[str], Any]:
-            """What is typed goes into the settings of a filter, which need not be there yet."""
+            """Write input into the settings of a filter, which are created if needed."""
 
             def read(given: str) -> Any:
                 value = make(given) if given.strip() else None

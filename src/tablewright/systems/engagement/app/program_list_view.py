@@ -87,7 +87,7 @@ class _Programs:
         await self.list.load()
 
     async def _read(self, cursor: str | None) -> tuple[list[Body], str | None]:
-        """A page of one state, or of one state after the other: a cursor says which of them it is of."""
+        """A page of one state, or of one state after the other: a cursor contains its state."""
         states = [self._shown] if self._shown else list(_STATES)
         first, _, at = (cursor or f"{states[0]}:").partition(":")
         found: list[Body] = []
@@ -119,7 +119,7 @@ class _Programs:
                 await panel.changed(rest, is_program=is_program)
 
     def _announce(self, changes: Sequence[AnyChange] | None) -> None:
-        """Say what others have decided about somebody's programs, or want decided."""
+        """Notify a user of decisions about their programs, and of requests for approval."""
         page, t = self._page, self._page.t
         for each in changes or ():
             before, after = (each.before, each.after) if isinstance(each, Change) else (None, None)
@@ -166,7 +166,7 @@ class _Programs:
         subject_type: str = "",
         subject_id: str = "",
     ) -> None:
-        """Another list, program, section or candidate."""
+        """Show another list, program, section or candidate."""
         if self._asked_for() != self._shown:
             self._shown = self._asked_for()
             await self.load()
@@ -214,7 +214,7 @@ def _place(program: Program) -> dict[str, str]:
 
 
 def _concerns(each: Any, place: dict[str, str]) -> bool:
-    """Whether something belongs to a program; what customers want concerns all of them."""
+    """Whether an entity belongs to a program; preferences of customers concern all programs."""
     return isinstance(each, Preferences) or (
         each.program_id == place["program_id"] and each.marketplace_id == place["marketplace_id"]
     )

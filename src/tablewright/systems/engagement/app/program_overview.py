@@ -42,7 +42,7 @@ class Overview:
                 self._in_full = box()
 
     async def load(self, program: Body) -> None:
-        """Read and draw; what is as it was stays."""
+        """Read and draw what has changed."""
         page = self._page
         problems: list[Body] = []
         if self._drawn.get("version") != program["version"] and page.may("check_program"):
@@ -95,7 +95,7 @@ class Overview:
                 text(t("engagement.reacts" if program["reactiveEnabled"] else "engagement.reacts_not"), "tw-mute")
 
     def _draw_in_full(self, program: Body) -> None:
-        """What an approver has to read: queries, rules, texts, and where things are sent."""
+        """What an approver has to review: queries, rules, texts, and addresses of receivers."""
         t = self._page.t
         self._in_full.clear()
         with self._in_full, card(t("engagement.in_full")), box("tw-stack"):
@@ -134,7 +134,7 @@ def _letter(title: str, content: str, *, code: bool = False) -> None:
 
 
 def _summary(page: Page, name: str, program: Body) -> str:
-    """A part of a program in a line."""
+    """A part of a program as one line."""
     t = page.t
     if name == "sources":
         found = [

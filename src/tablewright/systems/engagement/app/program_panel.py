@@ -1,4 +1,4 @@
-"""One program: where it is on its way to be enabled, what can be done about that, and its sections."""
+"""One program: the state of its approval, the actions for that, and its sections."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ __all__ = ["SECTIONS", "ProgramPanel"]
 
 
 class Section(Protocol):
-    """A part of a program's screen."""
+    """A section of a program's screen."""
 
     async def load(self, program: Body) -> None:
         """Read and draw what has changed."""
 
     async def changed(self, found: list[Any], program: Body) -> None:
-        """Told of entities that have changed."""
+        """Called with entities that have changed."""
 
 
 _SECTIONS: dict[str, Callable[[Page, Body], Section]] = {
@@ -64,14 +64,14 @@ class ProgramPanel:
         return found
 
     async def load(self) -> None:
-        """Read the program; what is as it was is not drawn again."""
+        """Read the program, and draw what has changed."""
         before = self._answer
         self._answer = await self._page.api.call("get_program", consistent=True, **self.place)
         if before is None or before.body != self._answer.body:
             self._draw_head()
 
     async def show(self, section: str, candidate: tuple[str, str, str] | None = None) -> None:
-        """Open a section, and in that of candidates one of them."""
+        """Open a section, and one candidate in the section of candidates."""
         shown = section if section in SECTIONS else SECTIONS[0]
         if shown != self._shown or self._section is None:
             self._shown = shown
@@ -173,7 +173,7 @@ class ProgramPanel:
         await self._page.go(path_of(self._page, self.program, "runs"))
 
     async def _call(self, name: str, text_key: str, body: Body | None = None) -> None:
-        """Make a call about the program as it was seen, and show what became of it."""
+        """Make a call about the program as it was seen, and show the result."""
         assert self._answer is not None
         program = self.program
         try:

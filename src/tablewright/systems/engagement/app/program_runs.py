@@ -1,4 +1,4 @@
-"""The runs of a program: how far each is, what it counted, what went wrong; paused, resumed and cancelled."""
+"""The runs of a program: progress, counts and errors; pausing, resuming and cancelling them."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class RunList:
         await self._list.refresh()
 
     async def changed(self, found: list[Any], program: Body) -> None:
-        """A run that goes on is read by itself; one that is new, or gone, changes the list."""
+        """A run in progress is read separately; a new or deleted one changes the list."""
         self._program = program
         runs = {each.run_id for each in found if isinstance(each, Run)}
         if runs - self._list.items.keys():
@@ -70,7 +70,7 @@ class RunList:
 
 
 def draw_run(page: Page, run: Body) -> None:
-    """A run: its state, its progress, what it counted, and what can be done."""
+    """A run: its state, progress, counts and actions."""
     t, counts = page.t, run["counts"]
     with box("tw-stack", data_run=run["runId"], data_state=run["state"]):
         with box("tw-row-between"):
@@ -135,7 +135,7 @@ def _draw_actions(page: Page, run: Body) -> None:
 
 
 async def _change(page: Page, run: Body, call: str, message: str) -> None:
-    # Not under what was seen: a run changes all the time, and its state decides.
+    # Without the entity tag: a run changes all the time, and its state decides.
     await page.api.call(call, program_id=run["programId"], marketplace_id=run["marketplaceId"], run_id=run["runId"])
     toast(page.t(f"engagement.{message}"))
 

@@ -1,4 +1,4 @@
-"""Trying a program out: the funnel of a dry run, and what one customer would get. Nothing is written or sent by it."""
+"""Trying a program out: the funnel of a dry run, and what one customer would be sent. Nothing is written or sent."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MARKS = {"passed": "check", "left out": "filter", "not asked": "more"}
 
 
 class TrialPanel:
-    """A card with both, in the element that is open; ``configuration`` gives the program as it might be, or None."""
+    """A card with both, in the element that is open; ``configuration`` returns the edited program, or None."""
 
     def __init__(
         self, page: Page, place: Callable[[], dict[str, Any]], configuration: Callable[[], Body | None]
@@ -155,7 +155,7 @@ def _draw_message(page: Page, channel: Body) -> None:
 
 
 def draw_scores(page: Page, scores: Body, weights: dict[str, float], total: float) -> None:
-    """What each model found, and what counts of it."""
+    """The score of each model, with its weight."""
     t = page.t
     largest = max([abs(each["value"]) for each in scores.values()] + [1])
     for name, each in scores.items():

@@ -1,1 +1,1 @@
-"""What customers want: their preferences, who changed them, and links by which they unsubscribe."""
+"""Consent of customers: their preferences, who changed them, and unsubscribe links."""

@@ -1,13 +1,13 @@
-"""What customers want, and every change of it: what it was, what it is, who changed it, when and how.
+"""The preferences of customers, and every change of them: values before and after, who made it, when and how.
 
-    Preferences        what a customer wants now
+    Preferences        the current preferences of a customer
     PreferenceChange   a record of each change, in the transaction that makes it
 
-A customer who has opted out of something stays so until somebody says otherwise explicitly: a whole that leaves out
-what the customer has said (``replaced``) is refused, and a part (``patched``) changes nothing that it does not name.
+An opt-out stays in effect until it is changed explicitly: a replacement that omits a field that the customer has set
+(``replaced``) is refused, and a partial change (``patched``) changes only the fields that it names.
 
-What is stored counts at once. Runs, events and deliveries read it consistently, and lists leave out what is not wanted
-whenever they are read (``is_wanted``), whatever was written meanwhile.
+A stored change is effective immediately. Runs, events and deliveries read it consistently, and lists leave out unwanted
+candidates whenever they are read (``is_wanted``), whatever was written meanwhile.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ _SENT = {
 }
 
 Scope = Literal["program", "everything"]
-# What a customer wants from now on, of what he wanted; None, where that cannot be read.
+# The new preferences of a customer, from the old ones, which are None if they cannot be read.
 Change = Callable[[Preferences | None], dict[str, Any]]
 
 
 def replaced(values: dict[str, Any], named: Collection[str]) -> Change:
-    """All of it; StateConflict if something is not ``named`` that the customer has said."""
+    """Replace all preferences; StateConflict if a field that the customer has set is not ``named``."""
 
     def change(before: Preferences | None) -> dict[str, Any]:
         if before is None:
@@ -63,14 +63,14 @@ def replaced(values: dict[str, Any], named: Collection[str]) -> Change:
             lost = [name for name in _FIELDS if name not in named and getattr(before, name)]
         if lost:
             names = ", ".join(_SENT[name] for name in lost)
-            raise StateConflict(f"this would take back what the customer has said: name {names} too, or use PATCH")
+            raise StateConflict(f"this would undo choices of the customer: include {names} too, or use PATCH")
         return values
 
     return change
 
 
 def patched(values: dict[str, Any]) -> Change:
-    """Some of it; the rest stays."""
+    """Change some preferences, and keep the others."""
 
     def change(before: Preferences | None) -> dict[str, Any]:
         if before is None:
@@ -81,14 +81,14 @@ def patched(values: dict[str, Any]) -> Change:
 
 
 def unsubscribed(program_id: str, scope: Scope) -> Change:
-    """No more of a program, or of anything; of anything too, where there is no room for another program."""
+    """Opt out of a program, or of everything; also of everything if there is no room for another program."""
 
     def change(before: Preferences | None) -> dict[str, Any]:
         kept = {} if before is None else {name: getattr(before, name) for name in _FIELDS}
         programs: list[str] = kept.get("programs_off", [])
         if scope == "program" and program_id in programs:
             return kept
-        # What cannot be read may have been an opt-out of everything.
+        # Preferences that cannot be read may have been an opt-out of everything.
         if before is None or scope == "everything" or len(programs) >= MAX_PROGRAMS_OFF:
             return kept | {"opted_out": True}
         return kept | {"programs_off": [*programs, program_id]}
@@ -105,14 +105,14 @@ class CustomerPreferences:
         self._now = now
 
     async def get(self, customer_id: str) -> Preferences:
-        """What a customer wants; everything, if he has not said anything."""
+        """The preferences of a customer; by default, everything is wanted."""
         found = await self._store.get(Preferences.of_customer(customer_id), consistent=True)
         return found or Preferences(customer_id=customer_id)
 
     async def change(
         self, customer_id: str, change: Change, *, by: str, source: str = "api", seen: Seen = UNSEEN
     ) -> Preferences:
-        """Change what a customer wants, and record that; what is so already is not changed."""
+        """Change the preferences of a customer, and record the change; unchanged values are not written."""
         lookup = Preferences.of_customer(customer_id)
         for _ in range(_ATTEMPTS):
             found = await self._reader.one(lookup, consistent=True)
@@ -121,7 +121,7 @@ class CustomerPreferences:
                     raise found
                 before, version = None, await self._reader.version(lookup)
             else:
-                # Whoever has not said anything is shown what he wants nevertheless.
+                # A customer without stored preferences is shown the default ones.
                 before = found or Preferences(customer_id=customer_id)
                 seen.require(before)
                 version = before.version
@@ -138,14 +138,14 @@ class CustomerPreferences:
                 changes=changes,
             )
             try:
-                # One without a version is new, or was written by another program, whose item is replaced.
+                # Preferences without a version are new, or were written by another program, whose item is replaced.
                 await self._store.transact(Put(after), Create(record) if version else Put(record))
             except Cancelled as cancelled:
                 passing = (AlreadyExists, VersionConflict, Conflict)
                 if not any(isinstance(reason, passing) for reason in cancelled.reasons):
                     raise
                 if seen.tags is not None and "*" not in seen.tags:
-                    raise seen.outrun("somebody else changed these preferences; read them again") from None
+                    raise seen.outrun("someone else changed these preferences; read them again") from None
                 continue
             return await self.get(customer_id)
         raise StateConflict("other requests keep changing these preferences; try again")
@@ -153,12 +153,12 @@ class CustomerPreferences:
     async def history(
         self, customer_id: str, *, limit: int = 100, cursor: str | None = None
     ) -> TolerantPage[PreferenceChange]:
-        """Changes of what a customer wants, latest first."""
+        """Changes of a customer's preferences, latest first."""
         selection = PreferenceChange.of_customer(customer_id)
         return await self._reader.page(selection, limit=limit, cursor=cursor)
 
     async def of_each(self, items: Sequence[Candidate | ChannelEntry]) -> list[Preferences | Unreadable | None]:
-        """What the customer of each of some items wants."""
+        """The preferences of the customer of each item."""
         lookups = {each.customer_id: Preferences.of_customer(each.customer_id) for each in items}
         found = await self._reader.each(list(lookups.values()), consistent=True)
         by_customer = dict(zip(lookups, found, strict=True))
@@ -166,7 +166,7 @@ class CustomerPreferences:
 
 
 def is_allowed(preferences: Preferences | Unreadable | None, program_id: str) -> bool:
-    """Whether a program may use what is known of a customer; one whose preferences cannot be read may object."""
+    """Whether a program may use the data of a customer; not if the preferences cannot be read."""
     if preferences is None:
         return True
     if not isinstance(preferences, Preferences) or preferences.opted_out:
@@ -182,7 +182,7 @@ def is_wanted(preferences: Preferences | Unreadable | None, program_id: str, cha
 
 
 def _changes(before: Preferences | None, after: Preferences) -> dict[str, Any]:
-    """What has changed, with both values; all of it, if nobody knows what it was."""
+    """The changed fields with both values; all fields if the previous values are unknown."""
     found: dict[str, Any] = {}
     for name in _FIELDS:
         new = _plain(getattr(after, name))

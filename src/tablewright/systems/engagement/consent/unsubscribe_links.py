@@ -1,12 +1,12 @@
-"""Links by which customers unsubscribe without signing in (RFC 8058), and the page behind them.
+"""Unsubscribe links for customers, without sign-in (RFC 8058), and the page that they open.
 
     https://hub.example.org/engagement/unsubscribe/<customer and program, in base64>.<signature>
 
-    POST   unsubscribes: from the program, as mail programs ask for, or from everything, if the page says so
+    POST   unsubscribes: from the program, as mail programs do with one click, or from everything, by the page's button
     GET    shows a page with a button for each, and changes nothing: mail scanners follow links
 
-The signature is an HMAC, so that nobody can make a link for somebody else, and links need no records. They do not
-expire: a customer may unsubscribe with an old message.
+The signature is an HMAC, so links cannot be forged and need no records. They do not expire: a customer can unsubscribe
+with an old message.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ class Subscription:
 
 
 class UnsubscribeLinks:
-    """Makes links and reads their tokens."""
+    """Creates links and reads their tokens."""
 
     def __init__(self, base: str, secret: bytes) -> None:
-        """``base`` is the address of engagement, as customers reach it."""
+        """``base`` is the public address of engagement."""
         self._base = base.rstrip("/")
-        # Keys of their own: what is signed elsewhere with the secret is no token.
+        # A separate key: other signatures made with the secret are not valid tokens.
         self._key = hmac.new(secret, _PURPOSE, sha256).digest()
 
     def url(self, subscription: Subscription) -> str:
@@ -58,7 +58,7 @@ class UnsubscribeLinks:
         return f"{self._base}/unsubscribe/{_encoded(content)}.{_encoded(self._signature(content))}"
 
     def read(self, token: str) -> Subscription | None:
-        """What a token is for; None if it is none of ours."""
+        """The customer and program of a token; None if it is not valid."""
         if len(token) > _MAX_TOKEN_LENGTH:
             return None
         text, _, signature = token.partition(".")
@@ -104,11 +104,11 @@ def done_page(program_name: str, *, everything: bool) -> str:
 
 
 def unknown_page() -> str:
-    return _page("Unknown link", "<p>This link is not complete. Use it as it is in the message.</p>")
+    return _page("Unknown link", "<p>This link is not valid. Use the complete link from the message.</p>")
 
 
 def _button(scope: str, text: str) -> str:
-    # Without an action, a form goes to the address of its page.
+    # Without an action, a form is sent to the address of its page.
     return (
         f'<form method="post"><input type="hidden" name="scope" value="{scope}"><button>{escape(text)}</button></form>'
     )

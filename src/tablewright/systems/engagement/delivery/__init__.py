@@ -1,1 +1,1 @@
-"""Candidates through channels: mail, webhooks, and the network behind them."""
+"""Delivery of candidates through channels: mail, webhooks, and network access."""

@@ -1,18 +1,18 @@
-"""Channel adapters: how a candidate gets to a customer.
+"""Channel adapters: how a candidate is sent to a customer.
 
     email     a message to the address in the customer's attributes, through the runtime's mailer
     webhook   a signed POST, as standardwebhooks.com has it: webhook-id, webhook-timestamp, webhook-signature
 
-What is not sent is one of these, and says whom it concerns:
+A failure to send is one of these exceptions, by whom it concerns:
 
     AddressRefused    this customer's address, or this message, will never be accepted; others may be
-    EndpointRefused   the receiver accepts nothing from us: a redirect, a wrong key, a receiver that is gone
-    PolicyRefused     our own settings do not allow it, or it could not be sent as it is configured
-    Deferred          this customer's mailbox takes nothing at the moment
-    Unavailable       the receiver takes nothing at the moment
+    EndpointRefused   the receiver accepts no messages from us: a redirect, a wrong key, a deleted endpoint
+    PolicyRefused     the settings do not allow it, or it cannot be sent as it is configured
+    Deferred          this customer's mailbox accepts no mail at the moment
+    Unavailable       the receiver is unavailable at the moment
 
 The id of a delivery is the same in every attempt: it is the event of the Message-ID, and the ``webhook-id`` by which a
-receiver recognizes a repetition. Mail that was refused and is sent again is another message.
+receiver recognizes a repetition. Refused mail that is sent again is a new message.
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ from tablewright.systems.engagement.consent.unsubscribe_links import Subscriptio
 from tablewright.systems.engagement.delivery.outbound_http import Outbound, Refusal, Unanswered
 from tablewright.systems.engagement.model import Candidate
 
-# Longer than any adapter takes with all its tries.
+# Longer than any adapter takes with all its attempts.
 SENT_WITHIN = 60.0
 _ATTEMPTS = 3
 _FIRST_WAIT = 0.2
 _PASSES = frozenset({408, 425, 429})
-# What a receiver answers that does not take this message, and may take others.
+# Statuses of a receiver that does not accept this message, but may accept others.
 _ABOUT_THIS = frozenset({400, 409, 413, 422})
 
 
-# What a text may name beside attributes of the customer.
+# Names that a text may use beside attributes of the customer.
 UNSUBSCRIBE_URL = "unsubscribe_url"
 OURS = ("program", "customer_id", "subject_type", "subject_id", UNSUBSCRIBE_URL)
 
@@ -64,41 +64,41 @@ class AddressRefused(Exception):
 
 
 class EndpointRefused(Exception):
-    """A receiver that accepts no message from us, until somebody has changed something."""
+    """A receiver that accepts no messages from us until someone changes its configuration or ours."""
 
 
 class PolicyRefused(Exception):
-    """What is not sent by our own settings."""
+    """A message that the settings do not allow to be sent."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChannelMessage:
-    """What is sent to a customer."""
+    """A message to a customer."""
 
     delivery_id: str
     program_name: str
     channel: Channel
     candidate: Candidate
     at: datetime
-    # How often it was refused and is sent again.
+    # How often it was refused and sent again.
     retries: int = 0
 
 
 class Adapter(Protocol):
     def check(self, channel: Channel, attributes: Collection[str] | None) -> None:
-        """Invalid, if a channel's configuration cannot work.
+        """Raise Invalid if a channel's configuration cannot work.
 
-        ``attributes`` are those that every customer of the program has; None, if that is not known.
+        ``attributes`` are those that every customer of the program has; None if unknown.
         """
 
     def lacks(self, channel: Channel, candidate: Candidate) -> str | None:
-        """The first attribute that a message needs and the candidate does not have; nothing is sent without it."""
+        """The first attribute that a message needs and the candidate lacks; nothing is sent without it."""
 
     def rendered(self, message: ChannelMessage) -> dict[str, str]:
-        """What would be sent, by its parts; AddressRefused if nothing could be."""
+        """The parts of the message that would be sent; AddressRefused if nothing could be sent."""
 
     def send(self, message: ChannelMessage) -> None:
-        """Send, or say by one of the exceptions above why not."""
+        """Send, or raise one of the exceptions above."""
 
 
 class _Settings(BaseModel):
@@ -107,7 +107,7 @@ class _Settings(BaseModel):
 
 def _one_line(text: str) -> str:
     if any(category(char) in ("Cc", "Zl", "Zp") for char in text):
-        raise ValueError("write one line, without control characters")
+        raise ValueError("use one line, without control characters")
     return text
 
 
@@ -120,7 +120,7 @@ class EmailSettings(_Settings):
 
     @property
     def names(self) -> list[str]:
-        """What the texts need, each once."""
+        """The attributes that the texts need, each once."""
         found = [*Template(self.subject).get_identifiers(), *Template(self.text).get_identifiers()]
         return list(dict.fromkeys(found))
 
@@ -132,7 +132,7 @@ class WebhookSettings(_Settings):
 
 
 class EmailAdapter:
-    """Mail, each message once: the mailer keeps a record of its own for that."""
+    """Mail, each message once: the mailer stores a record of each."""
 
     def __init__(self, store: Store, mailer: event_mail.Mailer, links: UnsubscribeLinks | None) -> None:
         self._store = store
@@ -143,13 +143,13 @@ class EmailAdapter:
         settings = _settings(EmailSettings, channel)
         for name, text in (("subject", settings.subject), ("text", settings.text)):
             if not Template(text).is_valid():
-                raise _invalid(channel, name, "a $ is written $$, or begins a name")
+                raise _invalid(channel, name, "write $$ for a $ that does not start a name")
             for needed in Template(text).get_identifiers():
                 if needed == UNSUBSCRIBE_URL and self._links is None:
                     raise _invalid(channel, name, f"${needed} needs the setting public_url")
                 if attributes is not None and needed not in (*OURS, *attributes):
                     known = ", ".join(sorted({*OURS, *attributes}))
-                    raise _invalid(channel, name, f"nothing is known as ${needed}; there are {known}")
+                    raise _invalid(channel, name, f"unknown name ${needed}; use one of {known}")
         address = settings.address_attribute if "address_attribute" in settings.model_fields_set else None
         if address is not None and attributes is not None and address not in attributes:
             raise _invalid(channel, "addressAttribute", f"there is no column {address}")
@@ -159,7 +159,7 @@ class EmailAdapter:
         return next((name for name in _settings(EmailSettings, channel).names if name not in values), None)
 
     def _values(self, program_name: str, candidate: Candidate) -> dict[str, str]:
-        """What names in a text stand for; an attribute that is null is none."""
+        """The values of names in a text; an attribute that is null has none."""
         values = {name: str(value) for name, value in candidate.attributes.items() if value is not None}
         values |= {
             "program": program_name,
@@ -184,7 +184,7 @@ class EmailAdapter:
         candidate = message.candidate
         rendered = self.rendered(message)
         address = rendered["to"]
-        # What was refused has a record by which it is never sent again; so it is another message by then.
+        # A refused message has a record, so it is never sent again; a retry is a new message.
         event_id = f"{message.delivery_id}.{message.retries}" if message.retries else message.delivery_id
         event = Event(event_id=event_id, source="engagement", type="Delivery", at=message.at, sequence="", detail={})
         try:
@@ -199,7 +199,7 @@ class EmailAdapter:
 
 
 class WebhookAdapter:
-    """Signed requests, tried again."""
+    """Signed requests, with retries."""
 
     def __init__(
         self,
@@ -250,9 +250,9 @@ class WebhookAdapter:
             except Refusal as refusal:
                 raise PolicyRefused(str(refusal)) from None
             except Unanswered as unanswered:
-                reason = f"the webhook did not answer ({unanswered})"
+                reason = f"the webhook did not respond ({unanswered})"
                 continue
-            reason = f"the webhook answered {answer.status}"
+            reason = f"the webhook responded with {answer.status}"
             if 200 <= answer.status < 300:
                 return
             if answer.status in _ABOUT_THIS:
@@ -264,7 +264,7 @@ class WebhookAdapter:
 
 
 def signed(delivery_id: str, at: int, body: bytes, secret: bytes) -> dict[str, str]:
-    """The headers by which a receiver knows where a body is from, when it was sent, and what it is."""
+    """The headers by which a receiver verifies the sender, the time and the id of a message."""
     content = f"{delivery_id}.{at}.".encode() + body
     signature = base64.b64encode(hmac.new(secret, content, sha256).digest()).decode()
     return {"webhook-id": delivery_id, "webhook-timestamp": str(at), "webhook-signature": f"v1,{signature}"}
@@ -282,7 +282,7 @@ def adapters(
 
 
 def _unsubscribe_url(links: UnsubscribeLinks | None, candidate: Candidate) -> str | None:
-    """The link of a customer; none, where nobody knows the address that customers reach us by."""
+    """The unsubscribe link of a customer; None if the public address is unknown."""
     if links is None:
         return None
     return links.url(Subscription(candidate.customer_id, candidate.program_id, candidate.marketplace_id))
@@ -299,7 +299,7 @@ def _body(message: ChannelMessage, unsubscribe_url: str | None) -> bytes:
         "channelId": message.channel.channel_id,
         "customerId": candidate.customer_id,
         "subject": {"type": candidate.subject.type, "id": candidate.subject.id},
-        # Numbers, as the API has them.
+        # Numbers have the form of the API.
         "score": float(candidate.score),
         "attributes": in_json(candidate.attributes),
         "unsubscribeUrl": unsubscribe_url,
@@ -316,5 +316,5 @@ def _settings(kind: type[Any], channel: Channel) -> Any:
 
 
 def _invalid(channel: Channel, place: str, reason: str) -> Invalid:
-    """What is wrong with a field of a channel's settings."""
+    """The error for a field of a channel's settings."""
     return Invalid(f"{channel.channel_id}: config.{place}: {reason}", kind="invalid-request", field=f"config.{place}")

@@ -1,18 +1,18 @@
-"""Deliveries: candidates through the channels of a program, best first, each once for each channel.
+"""Deliveries: candidates through the channels of a program, best first, each once per channel.
 
     claim ──▶ adapter ──▶ sent, or refused: it will never be accepted, because of its address or its contents
-                     └──▶ the channel is held up: its receiver takes nothing, or our own settings do not allow it
+                     └──▶ the channel is held up: its receiver is unavailable, or the settings do not allow it
 
-The claim is a record, made in one transaction with the customer's contacts and the channel's quota: of any number of
-concurrent passes one sends, and no limit is exceeded. Whatever holds a channel up concerns all of its candidates: the
+The claim is a record, written in one transaction with the customer's contacts and the channel's quota: of any number of
+concurrent passes one sends, and no limit is exceeded. If a channel is held up, this concerns all of its candidates: the
 claim is released, and all of them are left for the next pass. A claim whose owner died expires, and is taken over; if
 the owner had sent it already, the adapter's own record or the receiver recognizes the delivery's id, which stays the
 same.
 
-What was refused is not sent again, unless somebody asks for that (``retry``).
+A refused delivery is sent again only on request (``retry``).
 
-Checked again before something is sent: that the candidate still exists, the customer's preferences, quiet hours, and
-how often the customer was reached. What has to wait stays for the next pass.
+Before sending, these are checked again: that the candidate still exists, the customer's preferences, quiet hours, and
+how often the customer was reached. Candidates that have to wait are left for the next pass.
 """
 
 from __future__ import annotations
@@ -79,12 +79,12 @@ _CLAIM_LASTS = timedelta(seconds=2 * SENT_WITHIN)
 _ATTEMPTS = 6
 _PAGE = 100
 _KEPT_LONGER = timedelta(days=2)
-# A mailbox that takes nothing is tried again after that.
+# A mailbox that accepts no mail is tried again after that.
 _DEFERRED_FOR = timedelta(minutes=15)
 
 
 class Cause(StrEnum):
-    """What holds a channel up: its limit of the day, a receiver that is down or refuses everything, our settings."""
+    """What holds a channel up: its daily limit, a receiver that is down or refuses everything, or the settings."""
 
     LIMIT = "limit"
     UNAVAILABLE = "unavailable"
@@ -94,7 +94,7 @@ class Cause(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class HeldUp:
-    """Why a channel takes nothing more."""
+    """Why a channel is held up."""
 
     cause: Cause
     reason: str
@@ -102,25 +102,25 @@ class HeldUp:
 
 @dataclass(slots=True)
 class Summary:
-    """What a pass has done."""
+    """The results of a pass."""
 
-    # Those that were sent, refused, deferred or went wrong: all that channels were asked to send.
+    # All attempts: those that were sent, refused, deferred or failed.
     attempted: int = 0
     sent: int = 0
     # Because of their addresses or contents.
     refused: int = 0
-    # They could not be sent by a fault of ours, and are tried again.
+    # Not sent because of an internal error; they are retried.
     failed: int = 0
-    # Quiet hours, reached too often, a mailbox that takes nothing now, or being sent elsewhere.
+    # Quiet hours, reached too often, a temporarily unavailable mailbox, or being sent by another pass.
     waiting: int = 0
     unwanted: int = 0
-    # Their texts name attributes that they do not have: how many, by the first of those. They are sent once they do.
+    # Their texts use attributes that they lack: number by the first of those. They are sent once they have them.
     incomplete: dict[str, int] = field(default_factory=dict)
-    # Something that has to be known of the candidate or the customer cannot be read.
+    # An item of the candidate or the customer that is needed cannot be read.
     unreadable: int = 0
-    # Channels that took nothing more, and why.
+    # Channels that were held up, and why.
     held_up: dict[str, HeldUp] = field(default_factory=dict)
-    # Whether it ended before everything was looked at.
+    # Whether it ended before all candidates were processed.
     more: bool = False
 
 
@@ -139,7 +139,7 @@ _ATTEMPTED = (_Outcome.SENT, _Outcome.REFUSED, _Outcome.FAILED, _Outcome.DEFERRE
 
 
 class _HeldUp(Exception):
-    """The channel takes nothing more; ``is_attempt`` says that it was asked to."""
+    """The channel is held up; ``is_attempt`` says that sending was attempted."""
 
     def __init__(self, cause: Cause, reason: str, *, is_attempt: bool = False) -> None:
         super().__init__(reason)
@@ -148,12 +148,12 @@ class _HeldUp(Exception):
 
 
 class _Incomplete(Exception):
-    """A message needs an attribute that the candidate does not have; the text is its name."""
+    """A message needs an attribute that the candidate lacks; the text is its name."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Pass:
-    """What a pass is about: candidates that are to be sent, or those that were refused."""
+    """What a pass processes: candidates that are to be sent, or those that were refused."""
 
     program: Program
     configuration: Configuration
@@ -162,7 +162,7 @@ class _Pass:
     customer_id: str | None = None
 
     def entries(self, channel: Channel) -> Selection[ChannelEntry]:
-        """Where the candidates of a channel are."""
+        """Where the candidates of a channel are stored."""
         program_id, marketplace_id = self.program.program_id, self.program.marketplace_id
         if self.customer_id is not None:
             return ChannelEntry.of_customer(self.customer_id, program_id, marketplace_id)
@@ -186,21 +186,21 @@ class Deliveries:
         self._clock = clock
 
     def check(self, channel: Channel, attributes: Collection[str] | None) -> None:
-        """Invalid, if a channel's configuration cannot work for customers with these attributes; None if unknown."""
+        """Raise Invalid if a channel cannot work for customers with these attributes (None if unknown)."""
         if channel.carried_by is not None:
             self._adapters[channel.carried_by].check(channel, attributes)
 
     def rendered(self, channel: Channel, program_name: str, candidate: Candidate) -> dict[str, str]:
         """What a candidate would be sent through a channel; nothing for one that others deliver.
 
-        AddressRefused, if it could be sent nothing.
+        AddressRefused if nothing could be sent.
         """
         if channel.carried_by is None:
             return {}
         adapter = self._adapters[channel.carried_by]
         lacked = adapter.lacks(channel, candidate)
         if lacked is not None:
-            raise AddressRefused(f"the text names ${lacked}, which the customer does not have")
+            raise AddressRefused(f"the text uses ${lacked}, which the customer does not have")
         return adapter.rendered(ChannelMessage("preview", program_name, channel, candidate, self._clock()))
 
     def deliver(
@@ -208,7 +208,7 @@ class Deliveries:
     ) -> Summary:
         """A pass: every channel in order of priority, its best candidates first, until a limit is reached.
 
-        ``limit`` is how many are attempted, ``within`` how many seconds it takes.
+        ``limit`` is the maximum number of attempts, ``within`` the maximum time in seconds.
         """
         return self._pass(_Pass(program, program.configuration), limit, until, within)
 
@@ -221,7 +221,7 @@ class Deliveries:
         limit: int | None = None,
         within: float | None = None,
     ) -> Summary:
-        """A pass over what was refused, of a channel or a customer if that is given."""
+        """A pass over refused deliveries, of a channel or a customer if given."""
         return self._pass(_Pass(program, program.configuration, True, channel_id, customer_id), limit, None, within)
 
     def _pass(self, over: _Pass, limit: int | None, until: Event | None, within: float | None) -> Summary:
@@ -250,13 +250,13 @@ class Deliveries:
     def _open_entries(
         self, over: _Pass, channel: Channel, summary: Summary
     ) -> Iterator[tuple[ChannelEntry, Delivery | None]]:
-        """Candidates of a channel that a pass is about, best first; with their deliveries, if they were refused."""
+        """Candidates of a channel that a pass processes, best first; with their deliveries if they were refused."""
         cursor = None
         while True:
             page = self._reader.page(over.entries(channel), limit=_PAGE, cursor=cursor)
             entries = [each for each in page.items if each.channel_id == channel.channel_id]
             found = self._reader.each([_lookup(each) for each in entries])
-            # What cannot be read may have been sent.
+            # A delivery that cannot be read may have been sent.
             summary.unreadable += len(page.unreadable) + sum(isinstance(each, Unreadable) for each in found)
             for entry, delivery in zip(entries, found, strict=True):
                 if isinstance(delivery, Unreadable):
@@ -278,12 +278,12 @@ class Deliveries:
         try:
             return self._deliver(over, channel, entry, refused)
         except Invalid as reason:
-            # It is stored as it cannot be put any more.
+            # Its stored configuration is no longer valid.
             raise _HeldUp(Cause.POLICY, str(reason)) from None
         except Unreadable as error:
             self._unreadable_log.add(error)
             if error.entity == Quota.__name__:
-                # That is not about one candidate.
+                # This does not concern a single candidate.
                 raise _HeldUp(Cause.UNAVAILABLE, describe(error)) from None
             return _Outcome.UNREADABLE
 
@@ -302,7 +302,7 @@ class Deliveries:
             return _Outcome.UNWANTED
         preferences = self._store.get(Preferences.of_customer(entry.customer_id), consistent=True)
         if preferences is not None:
-            # Whatever filters the program has: nobody gets what he does not want.
+            # Whatever filters the program has: nobody is sent unwanted messages.
             asked = Prospect(entry.customer_id, entry.subject, {}, channels=[channel.channel_id])
             if unwanted(preferences, over.program.program_id, asked) is not None:
                 return _Outcome.UNWANTED
@@ -318,7 +318,7 @@ class Deliveries:
         return self._send(over, channel, candidate, claimed)
 
     def _send(self, over: _Pass, channel: Channel, candidate: Candidate, claimed: Delivery) -> _Outcome:
-        """Have the channel send what is claimed."""
+        """Have the channel send a claimed delivery."""
         assert channel.carried_by is not None
         message = ChannelMessage(
             claimed.delivery_id, over.program.program_name, channel, candidate, claimed.at, claimed.retries
@@ -336,7 +336,7 @@ class Deliveries:
             self._undo(over.configuration, claimed, refused)
             return _Outcome.REFUSED
         except Deferred:
-            # The claim stays until its next turn comes, so that it does not stand in the way of others meanwhile.
+            # The claim stays until its next attempt is due, so that it does not block others meanwhile.
             with suppress(ConditionFailed, NotFound):
                 until = self._clock() + _DEFERRED_FOR
                 self._store.update(claimed, attr(Delivery.claimed_until).set(until), expect=is_ours)
@@ -345,7 +345,7 @@ class Deliveries:
             self._release(over.configuration, claimed)
             raise _HeldUp(_cause(reason), str(reason), is_attempt=True) from None
         except Exception as error:
-            # Whatever it is, it must not keep all the others from being sent, nor this one for good.
+            # Whatever the error, it must not stop the others from being sent, nor this one permanently.
             _log.error("a candidate could not be sent", exc_info=error, extra={"system": "engagement"})
             self._release(over.configuration, claimed)
             return _Outcome.FAILED
@@ -357,12 +357,12 @@ class Deliveries:
                 expect=is_ours,
             )
         except (ConditionFailed, NotFound):
-            # It took so long that somebody else has taken over; he finds out that it was sent.
+            # It took so long that another pass has taken over, which will find that it was sent.
             return _Outcome.WAITING
         return _Outcome.SENT
 
     def _release(self, configuration: Configuration, claimed: Delivery) -> None:
-        """Have it as it was before it was claimed: not tried, or refused, as the reason says that is left then."""
+        """Restore the state before the claim: not attempted, or refused if it was a retry."""
         is_ours = attr(Delivery.claim) == claimed.claim
         if claimed.retries:
             change: Operation = Update(claimed, attr(Delivery.state).set(DeliveryState.REFUSED), expect=is_ours)
@@ -373,7 +373,7 @@ class Deliveries:
     def _claim(
         self, configuration: Configuration, channel: Channel, candidate: Candidate, refused: Delivery | None
     ) -> Delivery | _Outcome:
-        """The right to send, or why there is none; ``refused`` is the delivery, if it is sent again."""
+        """Claim the right to send, or return why not; ``refused`` is the delivery if it is sent again."""
         frequency = frequency_of(configuration.filter_chain)
         for _ in range(_ATTEMPTS):
             now = self._clock()
@@ -382,12 +382,12 @@ class Deliveries:
             if frequency is not None and frequency.is_reached(contacts, now):
                 if refused is not None or self._store.get(_lookup(delivery)) is None:
                     return _Outcome.WAITING
-                # His own claim may be what counts: see whether it can be taken over.
+                # A claim of this delivery may be what counts: see whether it can be taken over.
                 return self._taken_over(delivery, now)
             quota = self._quota(configuration, channel, candidate, now)
             if channel.limit_per_day is not None and quota.sent >= channel.limit_per_day:
                 if refused is not None or self._store.get(_lookup(delivery)) is None:
-                    reason = f"{channel.limit_per_day} were sent today, which is its limit"
+                    reason = f"{channel.limit_per_day} were sent today, which is the daily limit"
                     raise _HeldUp(Cause.LIMIT, reason)
                 return self._taken_over(delivery, now)
             contacts.times = [*_recent(contacts, now), now][-MAX_CONTACTS:]
@@ -395,7 +395,7 @@ class Deliveries:
             quota.sent += 1
             claim: Operation = Create(delivery)
             if refused is not None:
-                # The reason stays with it, in case that it cannot be tried.
+                # The reason is kept, in case it cannot be attempted.
                 delivery = refused
                 claim = Update(refused, *_claimed_again(refused, now), expect=_is_in(DeliveryState.REFUSED, refused))
             try:
@@ -404,7 +404,7 @@ class Deliveries:
                 if isinstance(cancelled.reasons[0], AlreadyExists):
                     return self._taken_over(delivery, now)
                 if isinstance(cancelled.reasons[0], ConditionFailed | NotFound):
-                    # Somebody else tries it again.
+                    # Another pass is retrying it.
                     return _Outcome.WAITING
                 if any(isinstance(each, VersionConflict | AlreadyExists | Conflict) for each in cancelled.reasons[1:]):
                     continue
@@ -413,7 +413,7 @@ class Deliveries:
         return _Outcome.WAITING
 
     def _taken_over(self, wanted: Delivery, now: datetime) -> Delivery | _Outcome:
-        """A claim that has run out; what it counted for is counted already."""
+        """Take over an expired claim; its contacts and quota are counted already."""
         found = self._store.get(_lookup(wanted))
         if found is None or found.state is not DeliveryState.SENDING:
             return _Outcome.DONE
@@ -430,7 +430,7 @@ class Deliveries:
             return _Outcome.WAITING
 
     def _undo(self, configuration: Configuration, delivery: Delivery, change: Operation) -> None:
-        """Take back what a claim counted for, together with a change of it."""
+        """Undo what a claim counted, together with a change of it."""
         for _ in range(_ATTEMPTS):
             contacts = self._contacts(delivery.customer_id)
             at = delivery.at.replace(microsecond=0)
@@ -500,7 +500,7 @@ def _cause(reason: Exception) -> Cause:
 
 
 def _is_in(state: DeliveryState, delivery: Delivery) -> list[FieldCondition]:
-    """That a delivery is in a state, and nobody else has claimed it."""
+    """The condition that a delivery is in a state, and not claimed by others."""
     return [attr(Delivery.state) == state, attr(Delivery.claim) == delivery.claim]
 
 
@@ -516,7 +516,7 @@ def _claimed_again(refused: Delivery, now: datetime) -> list[FieldChange]:
 
 
 def _saved(entity: Contacts | Quota) -> Operation:
-    """Over the version that was read, or where there was none."""
+    """The write over the version that was read, or of the first version."""
     return Put(entity) if entity.version else Create(entity)
 
 

@@ -1,10 +1,10 @@
-"""Addresses that a configuration names: how they are written, and whether they are of this network.
+"""Addresses in a configuration: their syntax, and whether they are internal.
 
-An address is plain ASCII with a host and, perhaps, a port; a host of other letters is written in its ``xn--`` form, so
-that what is checked, what is listed as allowed and what is looked up are the same text.
+An address is plain ASCII with a host and an optional port; a host with other letters is written in its ``xn--`` form,
+so that the same text is checked, listed as allowed and looked up.
 
-Only addresses of the public internet are public. An address that carries another one inside (``::ffff:10.0.0.1``, and
-what NAT64, 6to4, Teredo and ISATAP make) ends up there, so both have to be.
+Only addresses of the public internet are public. An address that embeds another one (``::ffff:10.0.0.1``, and those of
+NAT64, 6to4, Teredo and ISATAP) leads there, so both have to be public.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
 _NAME = re.compile(rf"(?=.{{1,253}}$){_LABEL}(?:\.{_LABEL})*").fullmatch
 _PORTS = {"http": 80, "https": 443}
 
-# What is given to networks of the internet; and how one without IPv4 calls an IPv4 address of the internet.
+# Addresses assigned to networks of the internet; and those by which an IPv6 network reaches IPv4 addresses.
 _UNICAST = IPv6Network("2000::/3")
 _NAT64 = IPv6Network("64:ff9b::/96")
 # For examples in documents, as 2001:db8::/32 is; newer (RFC 9637) than some lists of such addresses.
@@ -29,7 +29,7 @@ _ISATAP = (0x00005EFE, 0x02005EFE)
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a request goes."""
+    """The target of a request."""
 
     scheme: str
     host: str
@@ -37,7 +37,7 @@ class Address:
 
 
 def parsed(text: str) -> Address:
-    """An address of the web; ValueError, which says what is wrong with it, if it is invalid."""
+    """The parsed URL; ValueError with the reason if it is invalid."""
     if not _PRINTABLE(text):
         raise ValueError(
             "use plain ASCII without spaces: write an international host name as xn--..., and other characters as %.."
@@ -56,12 +56,12 @@ def parsed(text: str) -> Address:
     except ValueError:
         port = 0
     if port == 0:
-        raise ValueError("the port has to be a number from 1 to 65535")
+        raise ValueError("the port must be a number from 1 to 65535")
     return Address(parts.scheme, host, port)
 
 
 def _is_literal(host: str) -> bool:
-    """Whether it is an IPv6 address; one with a zone is of this network, and of no other."""
+    """Whether it is an IPv6 address; one with a zone is local."""
     try:
         IPv6Address(host)
     except ValueError:
@@ -70,7 +70,7 @@ def _is_literal(host: str) -> bool:
 
 
 def is_public(address: str) -> bool:
-    """Whether an address, as it was looked up, is one of the internet and leads to no other."""
+    """Whether an address, as it was looked up, is public and leads to a public one."""
     found = ip_address(address.partition("%")[0])
     if isinstance(found, IPv4Address):
         return found.is_global and not (found.is_multicast or found.is_reserved)
@@ -81,7 +81,7 @@ def is_public(address: str) -> bool:
     inner = [found.sixtofour, *(found.teredo or ())]
     if (int(found) >> 32) & 0xFFFFFFFF in _ISATAP:
         inner.append(_last_four(found))
-    # Newer versions of Python call no 6to4 address global; it is what the address inside of it is.
+    # Newer versions of Python never call a 6to4 address global; the embedded address decides.
     is_global = found.is_global or found.sixtofour is not None
     is_given = found in _UNICAST and found not in _EXAMPLES and is_global
     return is_given and all(each is None or is_public(str(each)) for each in inner)

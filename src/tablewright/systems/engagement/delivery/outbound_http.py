@@ -1,17 +1,17 @@
-"""Requests to addresses that a configuration names: models and webhooks.
+"""Requests to addresses in a configuration: models and webhooks.
 
-A configuration must not open a way into the internal network. Without a list of allowed hosts, only public addresses
-are called; with one, only those hosts, wherever they are. The address is checked when the connection is made, after the
-name was looked up, so that a name cannot change its meaning in between. There are no redirects and no proxies, and the
-size of a response is limited.
+A configuration must not give access to the internal network. Without a list of allowed hosts, only public addresses are
+called; with one, only those hosts, wherever they are. The address is checked when the connection is made, after the
+name was looked up, so that a name cannot resolve differently in between. Redirects are not followed, proxies are not
+used, and the size of a response is limited.
 
 Credentials are in the settings (``outbound_credentials``); a configuration has their names. Each is for one host, so
-that whoever may configure an address cannot have a credential sent elsewhere, and is sent by HTTPS, unless the host is
-one of those that are allowed. They are in no message and in no log.
+that editors of a configuration cannot have it sent elsewhere, and is sent by HTTPS unless the host is an allowed one.
+Messages and logs never contain credentials.
 
-A request has one deadline for everything: to look the name up, connect, send, and read all of the response. A server
-that sends a byte now and then gets no more time by that. What httpcore passes as the time-out of each step is that
-deadline here, a time of the clock; ``_Stream`` gives each step what is left of it.
+A request has one deadline for everything: to look up the name, connect, send, and read the whole response. A server
+that sends a byte now and then cannot extend it. The timeout that httpcore passes to each step is this deadline, a time
+of the clock; ``_Stream`` gives each step the time that is left.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from tablewright.systems.engagement.delivery.network_addresses import is_public,
 _MAX_RESPONSE_BYTES = 5_000_000
 _MIN_WAIT = 0.01
 _MAX_CONNECTIONS = 20
-# A name is looked up in a thread, which cannot be told to stop; there are no more of them.
+# A name is looked up in a thread, which cannot be stopped; this is their maximum number.
 _LOOKING_UP = threading.BoundedSemaphore(_MAX_CONNECTIONS)
-_OURS = "it is an address of this network; allow its host by outbound_hosts"
+_OURS = "it is an internal address; to allow its host, add it to outbound_hosts"
 
 
 class Refusal(Exception):
@@ -43,7 +43,7 @@ class Refusal(Exception):
 
 
 class Unanswered(Exception):
-    """No answer: the host cannot be reached, is too slow, or says too much."""
+    """No response: the host cannot be reached or is too slow, or the response is too large."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class Outbound:
         )
 
     def post(self, url: str, body: bytes, headers: dict[str, str], within: float) -> Answer:
-        """Post a body and read the answer, all of it in so many seconds."""
+        """Post a body and read the response, in so many seconds in total."""
         self.check(url)
         wait = {**dict.fromkeys(("connect", "read", "write"), self._clock() + within), "pool": within}
         sent = {"Content-Type": "application/json", "User-Agent": "tablewright", **headers}
@@ -87,19 +87,19 @@ class Outbound:
             raise Unanswered(type(error).__name__) from error
 
     def check(self, url: str) -> None:
-        """Refusal, if an address must not be called; what a name means is looked at when it is called."""
+        """Raise Refusal if an address must not be called; a name is only resolved when it is called."""
         try:
             address = parsed(url)
         except ValueError as error:
             raise Refusal(str(error)) from None
         if self._allowed:
             if not any(_matches(allowed, address.host, address.port) for allowed in self._allowed):
-                raise Refusal(f"{address.host} is not among the hosts that may be called (outbound_hosts)")
+                raise Refusal(f"{address.host} is not one of the allowed hosts; add it to outbound_hosts")
         elif not all(map(is_public, _literal(address.host))):
             raise Refusal(_OURS)
 
     def credentials(self, url: str, named: Mapping[str, str]) -> dict[str, str]:
-        """The headers of a request: ``named`` has the name of a credential for each; Refusal, if one is not for it."""
+        """The headers of a request: ``named`` has a credential's name for each; Refusal if one is not for this host."""
         if not named:
             return {}
         try:
@@ -107,7 +107,7 @@ class Outbound:
         except ValueError as error:
             raise Refusal(str(error)) from None
         if address.scheme != "https" and not self._allowed:
-            raise Refusal("credentials are sent by https, or to the hosts that outbound_hosts lists")
+            raise Refusal("credentials are only sent by https, or to hosts in outbound_hosts")
         headers: dict[str, str] = {}
         for header, name in named.items():
             credential = self._credentials.get(name)
@@ -128,7 +128,7 @@ def _read(stream: Iterable[bytes]) -> bytes:
     for part in stream:
         size += len(part)
         if size > _MAX_RESPONSE_BYTES:
-            raise Unanswered("the answer is too large")
+            raise Unanswered("the response is too large")
         parts.append(part)
     return b"".join(parts)
 
@@ -145,7 +145,7 @@ def _matches(allowed: str, host: str, port: int) -> bool:
 
 
 def _literal(host: str) -> list[str]:
-    """The address that a host is, however it is written (2130706433); none, if it is a name."""
+    """The address of a host, however it is written (2130706433); None if it is a name."""
     try:
         return _looked_up(host, None, socket.AI_NUMERICHOST)
     except OSError:
@@ -158,7 +158,7 @@ def _looked_up(host: str, port: int | None, flags: int = 0) -> list[str]:
 
 
 def _looked_up_by(end: float, clock: Callable[[], float], host: str, port: int) -> list[str]:
-    """What a name means, if that is known in time."""
+    """The addresses of a name, if they are found in time."""
     found: list[str] = []
     failed: list[Exception] = []
 
@@ -178,7 +178,7 @@ def _looked_up_by(end: float, clock: Callable[[], float], host: str, port: int) 
     if failed:
         raise httpcore.ConnectError(str(failed[0])) from failed[0]
     if not found:
-        raise httpcore.ConnectTimeout("the name was not found in time")
+        raise httpcore.ConnectTimeout("the name was not resolved in time")
     return found
 
 
@@ -186,12 +186,12 @@ def _left(end: float, clock: Callable[[], float], late: type[Exception]) -> floa
     """The seconds until a deadline; ``late`` is raised after it."""
     left = end - clock()
     if left <= 0:
-        raise late("its time is over")
+        raise late("the time limit was exceeded")
     return left
 
 
 class _Guarded(httpcore.SyncBackend):
-    """Connects to what a name means once it was looked at; ``timeout`` is a deadline."""
+    """Connects to the address of a name after it was checked; ``timeout`` is a deadline."""
 
     def __init__(self, any_address: bool, clock: Callable[[], float]) -> None:
         super().__init__()
@@ -235,7 +235,7 @@ class _Stream(httpcore.NetworkStream):
         return self._stream.read(max_bytes, _left(timeout, self._clock, httpcore.ReadTimeout))
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        # Not by the stream's own: that has its time for each part that is taken.
+        # Not with the stream's own iteration, whose timeout applies to each part.
         assert timeout is not None
         connection = self._stream.get_extra_info("socket")
         rest = memoryview(buffer)

@@ -1,1 +1,1 @@
-"""What is stored, by what it is about; ``model`` has the design that all of it makes, and exports it."""
+"""Entities by topic; ``model`` has the design of all of them, and exports it."""

@@ -18,7 +18,7 @@ from tablewright.systems.engagement.entities.engagement_tables import (
     scores,
 )
 
-# A candidate's history of rejections has so many at most; the latest are kept.
+# Maximum rejections in a candidate's history; the latest are kept.
 MAX_REJECTIONS = 50
 
 
@@ -39,13 +39,13 @@ class ModelScore(Stored):
 
 
 class Metadata(Stored):
-    """When a candidate was made and refreshed, and by what."""
+    """When and by what a candidate was created and refreshed."""
 
     created: datetime
     # The day of it, in UTC.
     day: date
     updated: datetime
-    # The run that wrote it last; none if that was an event.
+    # The run that wrote it last; None if that was an event.
     run_id: str | None = None
 
 
@@ -66,7 +66,7 @@ class Candidate(Entity, table=candidates, naming=camel_case):
     subject: Subject
     context: Annotated[list[dict[str, Any]], Personal()] = Field(default_factory=list, max_length=20)
     scores: dict[str, ModelScore] = Field(default_factory=dict, max_length=10)
-    # All of them by weight.
+    # The weighted sum of all scores.
     score: Decimal
     channels: list[str] = Field(default_factory=list, max_length=MAX_CHANNELS)
     attributes: Annotated[dict[str, Any], Personal()] = Field(default_factory=dict)
@@ -91,7 +91,7 @@ class Candidate(Entity, table=candidates, naming=camel_case):
 
     @Query("ProgramDateIndex", expected=100)
     def of_day(self, program_id: str, metadata__day: date) -> None:
-        """The candidates of a program that were made on a day, in that order."""
+        """The candidates of a program that were created on a day, in order of creation."""
 
 
 class ChannelEntry(Entity, table=candidates, naming=camel_case):
@@ -141,12 +141,12 @@ class ChannelEntry(Entity, table=candidates, naming=camel_case):
 
 
 class Score(Entity, table=scores, naming=camel_case):
-    """What a model found, for as long as it is good."""
+    """A score of a model, for as long as it is valid."""
 
     customer_id: Annotated[CustomerId, Personal("subject")]
     subject_id: str
     model_id: str
-    # The key has no room for it; a score for a subject of another type with this id is not for this one.
+    # Not part of the key; a score for a subject of another type with the same id must not be used.
     subject_type: str
     score: ModelScore
     ttl: ExpiresAt = None
@@ -159,4 +159,4 @@ class Score(Entity, table=scores, naming=camel_case):
 
     @Query(expected=3)
     def of_subject(self, customer_id: str, subject_id: str) -> None:
-        """What all models found for a customer and a subject."""
+        """The scores of all models for a customer and a subject."""

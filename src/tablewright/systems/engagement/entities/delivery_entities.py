@@ -1,4 +1,4 @@
-"""What was sent, to whom, and what customers want of it."""
+"""Deliveries, contacts, and the preferences of customers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tablewright.systems.engagement.entities.candidate_entities import Subject
 from tablewright.systems.engagement.entities.engagement_tables import CustomerId, Stored, candidates
 from tablewright.systems.engagement.runs.cron_schedule import check_time_zone
 
-# Deliveries that are remembered of a customer, and for how long: filters look no further back.
+# Stored contacts per customer, and for how many days: filters look no further back.
 MAX_CONTACTS = 200
 CONTACT_DAYS = 90
 MAX_PROGRAMS_OFF = 100
@@ -44,7 +44,7 @@ class Delivery(Entity, table=candidates, naming=camel_case):
     marketplace_id: str
     subject: Subject
     channel_id: str
-    # The candidate that it is of: one that expired and was made again is another one.
+    # The creation of its candidate: one that expired and was created again is a different one.
     candidate_created: datetime
     delivery_id: str
     state: DeliveryState = DeliveryState.SENDING
@@ -52,7 +52,7 @@ class Delivery(Entity, table=candidates, naming=camel_case):
     claimed_until: EpochMillis
     at: datetime
     day: date
-    # How often it was refused and tried again.
+    # How often it was refused and retried.
     retries: int = 0
     reason: str | None = Field(default=None, max_length=200)
     ttl: ExpiresAt = None
@@ -79,15 +79,15 @@ class Delivery(Entity, table=candidates, naming=camel_case):
 
     @Query(expected=5)
     def of_customer(self, customer_id: str, program_id: str, marketplace_id: str) -> None:
-        """What a customer was sent, or is being sent, of a program."""
+        """Deliveries of a program to a customer, including those being sent."""
 
     @Query("ProgramDateIndex", expected=100)
     def of_day(self, program_id: str, day: date) -> None:
-        """What was sent for a program on a day, in that order."""
+        """Deliveries of a program on a day, in the order in which they were sent."""
 
 
 class QuietHours(Stored):
-    """When a customer is not to be disturbed, in his own time: from 22 to 7 is a night, from 0 to 0 a whole day."""
+    """When a customer must not be disturbed, in local time: from 22 to 7 is a night, from 0 to 0 a whole day."""
 
     start: str = Field(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$", examples=["22:00"])
     end: str = Field(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$", examples=["07:00"])
@@ -112,10 +112,10 @@ class Preferences(Entity, table=candidates, naming=camel_case):
 
 
 class PreferenceChange(Entity, table=candidates, naming=camel_case):
-    """A change of what a customer wants: who made it, when, how, and the values before and after."""
+    """A change of a customer's preferences: who made it, when, how, and the values before and after."""
 
     customer_id: Annotated[CustomerId, Personal("subject", keep="proof of consent")]
-    # The version of the preferences that it made.
+    # The version of the preferences that it created.
     number: int
     at: datetime
     changed_by: Annotated[str, Personal("reference")]
@@ -126,7 +126,7 @@ class PreferenceChange(Entity, table=candidates, naming=camel_case):
 
     @Query(newest_first=True, expected=5)
     def of_customer(self, customer_id: str) -> None:
-        """The changes of what a customer wants, newest first."""
+        """The changes of a customer's preferences, newest first."""
 
 
 class Contacts(Entity, table=candidates, naming=camel_case):

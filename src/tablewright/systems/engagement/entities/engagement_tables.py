@@ -1,4 +1,4 @@
-"""The three tables of engagement, and what their entities have in common."""
+"""The three tables of engagement, and common types of their entities."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs, who approved them, and what they were in each version.
+"""Programs, their approval, and their configuration in each version.
 
     edited ──▶ draft ──▶ requested ──▶ approved ──▶ enabled, disabled, enabled, ...
                  ▲            └──▶ declined                 │
@@ -21,7 +21,7 @@ from tablewright.runtime import StateConflict
 from tablewright.systems.engagement.configuration import Channel, Configuration, Connector, FilterChain, ScoringModel
 from tablewright.systems.engagement.entities.engagement_tables import MAX_CHANNELS, Stored, programs
 
-# People who have changed a program since it was approved last.
+# Maximum people who have changed a program since its last approval.
 MAX_EDITORS = 50
 
 
@@ -33,11 +33,11 @@ class ApprovalState(StrEnum):
 
 
 class Approval(Stored):
-    """Whether somebody who has not changed a program has approved it as it is."""
+    """The approval of a program by someone who has not changed it."""
 
     state: ApprovalState = ApprovalState.DRAFT
     editors: Annotated[list[str], Personal("reference")] = Field(
-        default_factory=list, max_length=MAX_EDITORS, description="who has changed it since it was approved last"
+        default_factory=list, max_length=MAX_EDITORS, description="who has changed it since its last approval"
     )
     enables: bool = Field(default=True, description="whether it is enabled as soon as it is approved")
     requested_by: Annotated[str | None, Personal("reference")] = None
@@ -53,7 +53,7 @@ Step = Literal["edited", "requested", "approved", "declined", "enabled", "disabl
 
 
 class Program(Entity, table=programs, naming=camel_case):
-    """What is done for the customers of a marketplace, and how."""
+    """Whom to reach among the customers of a marketplace, about what, and how."""
 
     program_id: str
     marketplace_id: str
@@ -92,7 +92,7 @@ class Program(Entity, table=programs, naming=camel_case):
 
     @Query("ApprovalIndex", expected=20)
     def in_state(self, approval__state: ApprovalState) -> None:
-        """The programs of all marketplaces that are drafts, wait for approval, were declined, or are approved."""
+        """The programs of all marketplaces in a state of approval."""
 
     @property
     def is_approved(self) -> bool:
@@ -104,7 +104,7 @@ class Program(Entity, table=programs, naming=camel_case):
         return self.enabled and self.is_approved
 
     def require_active(self) -> None:
-        """StateConflict, if the program may do nothing."""
+        """Raise StateConflict unless the program is approved and enabled."""
         if not self.is_approved:
             raise not_approved(self)
         if not self.enabled:
@@ -112,11 +112,11 @@ class Program(Entity, table=programs, naming=camel_case):
 
     @property
     def configuration(self) -> Configuration:
-        """All of it that can be set; StateConflict, if what was stored once cannot be any more."""
+        """All settings; StateConflict if the stored ones are no longer valid."""
         return self.configured()
 
     def configured(self, **changes: Any) -> Configuration:
-        """The same, with some of it otherwise."""
+        """All settings, with some changed; StateConflict if they are not valid."""
         values = {name: getattr(self, name) for name in Configuration.model_fields}
         try:
             return Configuration(**{**values, **changes})
@@ -125,18 +125,18 @@ class Program(Entity, table=programs, naming=camel_case):
             where = ".".join(map(str, first["loc"]))
             reason = f"{where}: {first['msg']}" if where else first["msg"]
             raise StateConflict(
-                f"program {self.program_id} is not valid any more as it is stored ({reason}): put it again"
+                f"program {self.program_id} is no longer valid as it is stored ({reason}): put it again"
             ) from None
 
 
 class ProgramVersion(Entity, table=programs, naming=camel_case):
-    """What a program was in one of its versions; runs go by the version that they began with."""
+    """A program in one of its versions; runs use the version that they were started with."""
 
     program_id: str
     marketplace_id: str
     number: int
     configuration: Configuration
-    # What was done: all but an edit leave the configuration as it was, but for ``enabled``.
+    # What was done: only an edit changes the configuration, apart from ``enabled``.
     step: Step = "edited"
     changed_by: Annotated[str, Personal("reference")]
     at: datetime
@@ -154,8 +154,8 @@ class ProgramVersion(Entity, table=programs, naming=camel_case):
 
 def not_approved(program: Program) -> StateConflict:
     waits = {
-        ApprovalState.REQUESTED: "somebody who has not changed it has to approve it",
+        ApprovalState.REQUESTED: "someone who has not changed it must approve it",
         ApprovalState.DECLINED: "it was declined; change it, and request approval again",
     }
-    todo = waits.get(program.approval.state, "request approval, which somebody who has not changed it gives")
+    todo = waits.get(program.approval.state, "request approval by someone who has not changed it")
     return StateConflict(f"program {program.program_id} is not approved: {todo}")

@@ -1,4 +1,4 @@
-"""Batch runs: the progress of each, which process executes the one of a program, and when the next is due."""
+"""Batch runs: their progress, the process that executes the run of a program, and due times of schedules."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class RunState(StrEnum):
 
 
 class Checkpoint(Stored):
-    """The last customer that was dealt with: rows come in this order from each connector."""
+    """The last customer that was processed: each connector returns rows in this order."""
 
     connector: int = 0
     customer_id: Annotated[str | None, Personal("reference")] = None
@@ -35,21 +35,21 @@ class Checkpoint(Stored):
 
 
 class Counts(Stored):
-    """What a run has done so far."""
+    """The counts of a run so far."""
 
     read: int = 0
     candidates: int = 0
     rejected: int = 0
     failed: int = 0
-    # Rows that name no customer; they are not among those that were read.
+    # Rows without a customer id, which are not counted as read.
     without_id: int = 0
-    # Scores that were in the cache, and those that a model was asked for.
+    # Scores from the cache, and those from models.
     cached: int = 0
     scored: int = 0
 
 
 class Sample(Stored):
-    """A customer who could not be dealt with, and why."""
+    """A customer who could not be processed, and why."""
 
     customer_id: Annotated[str, Personal("subject")]
     reason: str
@@ -60,14 +60,14 @@ class Run(Entity, table=programs, naming=camel_case):
 
     program_id: str
     marketplace_id: str
-    run_id: str = Field(description="begins with the time, so that runs sort by it")
+    run_id: str = Field(description="starts with the time, so that runs sort by it")
     state: RunState = RunState.RUNNING
     trigger: Literal["manual", "schedule"] = "manual"
-    # A request to stop or cancel that the executing process has yet to notice.
+    # A request to stop or cancel that the executing process has not handled yet.
     requested: Literal["stop", "cancel"] | None = None
-    # The model that it waits for at the moment, and why.
+    # The model that it is waiting for, and why.
     waiting_for: str | None = Field(default=None, max_length=500)
-    # One more than how often it was resumed.
+    # 1, and one more each time it is resumed.
     attempt: int = 1
     program_version: int
     started: datetime
@@ -76,7 +76,7 @@ class Run(Entity, table=programs, naming=camel_case):
     total: int | None = None
     checkpoint: Checkpoint = Field(default_factory=Checkpoint)
     counts: Counts = Field(default_factory=Counts)
-    # How often each thing went wrong, and some of the customers.
+    # Number of occurrences by error, and some of the customers.
     errors: dict[str, int] = Field(default_factory=dict, max_length=50)
     samples: list[Sample] = Field(default_factory=list, max_length=MAX_SAMPLES)
     # Why it failed as a whole, or was paused.
@@ -94,19 +94,19 @@ class Run(Entity, table=programs, naming=camel_case):
 
 
 class FailedCustomer(Entity, table=candidates, naming=camel_case):
-    """A customer whom a run could not deal with, and who is tried again when it is resumed."""
+    """A customer that a run could not process, who is retried when it is resumed."""
 
     program_id: str
     marketplace_id: str
     run_id: str
     connector: int
-    # Its place among the rows of the connector, and a digest of that, as keys have no room for all of it.
+    # Its position among the rows of the connector, and a digest of that, as all of it may be too long for a key.
     customer_id: Annotated[str, Personal("subject")]
     subject_type: str
     subject_id: str
     digest: str
     reason: str
-    # The run's attempt that failed last.
+    # The latest attempt of the run that failed.
     attempt: int
     ttl: ExpiresAt = None
 
@@ -116,7 +116,7 @@ class FailedCustomer(Entity, table=candidates, naming=camel_case):
 
     @Query(expected=10)
     def of_run(self, program_id: str, marketplace_id: str, run_id: str) -> None:
-        """The customers that a run could not deal with."""
+        """The customers that a run could not process."""
 
     @property
     def place(self) -> tuple[str, str, str]:
@@ -129,10 +129,10 @@ class Slot(Entity, table=programs, naming=camel_case):
     program_id: str
     marketplace_id: str
     run_id: str
-    # Whoever has it; a new name each time that it is taken.
+    # The owner; a new name each time that the slot is taken.
     owner: str
     lease_end: datetime
-    # How often others went on since something was written last.
+    # How often others took over since the last write of the run.
     taken_over: int = 0
 
     keys = Keys(
@@ -179,4 +179,4 @@ class Schedule(Entity, table=programs, naming=camel_case):
 
     @Query("DueIndex", expected=10)
     def due_until(self, *, until: datetime | None = None) -> None:
-        """What is due, the first first."""
+        """Schedules by due time, the earliest first."""

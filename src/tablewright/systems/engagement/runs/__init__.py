@@ -1,1 +1,1 @@
-"""Batch runs: customers in batches, records and leases of runs, schedules, work in the background."""
+"""Batch runs: customers in batches, records and leases of runs, schedules, background work."""

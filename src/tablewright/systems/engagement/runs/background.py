@@ -1,10 +1,10 @@
 """Background work: runs in threads of their own, and the schedule.
 
-    schedule   every few seconds: what is due is started, and runs whose process is gone are resumed
+    schedule   every few seconds: starts what is due, and resumes runs whose process has died
 
-A schedule that was missed, because no process was running, is caught up with once, however often it was missed. The
+A schedule that was missed, because no process was running, is caught up once, however often it was missed. The
 next time is computed from now, in the program's time zone. It is stored in the transaction that starts the run, so a
-run is started once, by however many processes, and never lost.
+run is started exactly once, even by several processes.
 """
 
 from __future__ import annotations
@@ -56,14 +56,14 @@ class Runner:
         alone: bool = False,
         has_background: bool = True,
     ) -> None:
-        """``alone`` says that no other process has this data: a run that it finds unfinished has no owner.
+        """``alone`` says that no other process uses this data: an unfinished run has no owner.
 
-        Without ``has_background`` nothing goes on once a request is answered, as in a function: a run that it begins is
-        carried out by the next turn of the schedule.
+        Without ``has_background`` no work continues after a response, as in a function: a run that a request starts is
+        executed by the next turn of the schedule.
         """
         self._can_run = has_background
         self.name = "engagement.schedule"
-        # Runs write what requests write.
+        # Runs write the same items as requests.
         self.role = "api"
         self.every = timedelta(seconds=_POLL)
         self._alone = alone
@@ -98,16 +98,16 @@ class Runner:
                     _log.warning("a thread did not stop in time", extra={"system": "engagement"})
 
     def require_room(self) -> None:
-        """TooManyRequests, if as many runs go on as this process takes."""
+        """Raise TooManyRequests if this process executes its maximum number of runs."""
         with self._lock:
             self._threads = [thread for thread in self._threads if thread.is_alive()]
             if len(self._threads) >= MAX_CONCURRENT_RUNS:
                 raise TooManyRequests(
-                    f"{MAX_CONCURRENT_RUNS} runs are in progress here; start the next when one of them has ended", 10
+                    f"{MAX_CONCURRENT_RUNS} runs are in progress here; try again when one of them has ended", 10
                 )
 
     def launch(self, held: Held) -> Run:
-        """Carry a run out in a thread, or leave it to the next turn."""
+        """Execute a run in a thread, or leave it to the next turn."""
         if not self._can_run:
             self._runs.renewed(held, timedelta(0))
             return held.run
@@ -127,7 +127,7 @@ class Runner:
         thread.start()
 
     def turn(self, is_stopped: Callable[[], bool]) -> None:
-        """Start what is due and wait for it; a run that is not done when it is to end is resumed by a later turn."""
+        """Start what is due and wait for it; a run that does not finish in time is resumed by a later turn."""
         self._leaving.clear()
         could_run, self._can_run = self._can_run, True
         try:
@@ -181,13 +181,13 @@ class Runner:
             except StoreError:
                 raise
             except Exception as error:
-                _log.error("a schedule could not be carried out", exc_info=error, extra={"system": "engagement"})
+                _log.error("a scheduled run or delivery failed", exc_info=error, extra={"system": "engagement"})
 
     def _due(self, schedule: Schedule, now: datetime) -> None:
         unchanged = attr(Schedule.due) == schedule.due
         following = attr(Schedule.due).set(next_due(schedule.cron, schedule.time_zone, now))
         program = self._reader.one(Program.by_id(schedule.program_id, schedule.marketplace_id), consistent=True)
-        # One that cannot be read does nothing until it is put again; that has been noted.
+        # A program that cannot be read does nothing until it is put again; that was logged.
         if not isinstance(program, Program) or not program.is_active:
             self._store.update(schedule, following, expect=unchanged)
             return
@@ -200,7 +200,7 @@ class Runner:
         try:
             held = self._runs.begin(program, "schedule", Update(schedule, following, expect=unchanged))
         except StateConflict:
-            # One is going on still: this one is left out.
+            # A run is still in progress: this one is skipped.
             self._store.update(schedule, following, expect=unchanged)
             return
         self.launch(held)
@@ -209,11 +209,11 @@ class Runner:
         try:
             summary = self._deliveries.deliver(program, until=self._leaving)
         except (StateConflict, Invalid) as problem:
-            # It was disabled just now, or cannot work as it is stored.
+            # It was disabled meanwhile, or cannot work as it is stored.
             _log.warning("a program could not deliver", exc_info=problem, extra={"system": "engagement"})
             return
         _log.info("candidates were delivered", extra={"system": "engagement", "count": summary.sent})
         if summary.unreadable:
             _log.warning("items could not be read", extra={"system": "engagement", "count": summary.unreadable})
         if summary.held_up:
-            _log.warning("channels took nothing more", extra={"system": "engagement", "count": len(summary.held_up)})
+            _log.warning("channels were held up", extra={"system": "engagement", "count": len(summary.held_up)})

@@ -4,19 +4,19 @@ The process that executes a run holds the program's slot (``run_records``). Cand
 together with the run's record, a batch of customers at a time (``customer_batches``):
 
     slot: still held? ─┐
-    record: checkpoint ├─ one transaction ─▶ a customer is before the checkpoint exactly if its candidate is written
+    record: checkpoint ├─ one transaction ─▶ a customer is before the checkpoint if and only if its candidate is written
     candidates, entries┘
 
-So a run that is stopped, killed or interrupted continues after its checkpoint, and has the same candidates as one that
-was not, each of them once. A process that lost the slot writes nothing more. A run uses the version of the program that
-it was started with.
+So a run that is stopped, killed or interrupted continues after its checkpoint, and writes the same candidates as an
+uninterrupted one, each of them once. A process that lost the slot stops writing. A run uses the version of the program
+that it was started with.
 
-Events change candidates meanwhile. A customer whose candidate has changed since it was read is written alone, after a
-wait, as it is by then; one that other requests keep changing is an error of that customer, and the run goes on.
+Events change candidates meanwhile. If a candidate has changed since it was read, the customer is read again after a
+pause, and written alone; if other requests keep changing it, that is an error of the customer, and the run continues.
 
-While a model is unavailable the run waits (``outages``), and is paused once it has waited for too long. Customers who
-failed are recorded (``failed_customers``); when the run is resumed, whatever it was ended by, they are tried again
-first. A run has failed if a larger share of its customers has failed than the program allows.
+While a model is unavailable the run waits (``outages``), and is paused once it has waited for too long. Failed
+customers are recorded (``failed_customers``), and retried first when the run is resumed, whatever it was ended by. A
+run fails if a larger share of its customers fails than the program allows.
 """
 
 from __future__ import annotations
@@ -75,15 +75,15 @@ from tablewright.systems.unreadable_log import describe
 CHUNK = 500
 # Seconds that a run waits for a model before it is paused.
 OUTAGE_SECONDS = 300.0
-# Records of customers who are gone, in a transaction beside the slot and the run.
+# Records of customers who no longer exist, in a transaction beside the slot and the run.
 _MAX_GONE = 90
-# Tries to write a customer alone, and the seconds between them: up to 0.02, 0.04, ... and never more than the longest.
+# Attempts to write a customer alone, and the seconds between them: up to 0.02, 0.04, ... and at most the longest.
 _ATTEMPTS = 10
 _FIRST_WAIT = 0.02
 _MAX_WAIT = 0.5
 _CONTESTED = "other requests keep changing the candidate"
 _LOOK_EVERY = 1.0
-# What every write of a run expects of its record.
+# The condition of every write of a run on its record.
 _GOES_ON = attr(Run.state) == RunState.RUNNING, attr(Run.requested).is_(None)
 
 ReportRun = Callable[[Run], None]
@@ -92,15 +92,15 @@ _log = logging.getLogger(__name__)
 
 
 class _Ended(Exception):
-    """The run does not go on here."""
+    """The run does not continue here."""
 
 
 class _Asked(_Ended):
-    """Somebody has asked for it to stop, or to be cancelled."""
+    """A request has asked to stop or cancel it."""
 
 
 class _Lost(_Ended):
-    """Somebody else has the slot."""
+    """Another process has the slot."""
 
 
 class _Leaving(_Ended):
@@ -113,7 +113,7 @@ class _TooManyFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """What a run does, while it is executed here."""
+    """The state of a run while it is executed here."""
 
     held: Held
     plan: Plan
@@ -131,7 +131,7 @@ class _Work:
 
 
 class Runs(Ledger):
-    """Begins, carries out, and ends runs."""
+    """Starts, executes and ends runs."""
 
     def __init__(
         self,
@@ -152,7 +152,7 @@ class Runs(Ledger):
         self._random = entropy or random.Random()
 
     def execute(self, held: Held, *, leaving: Event | None = None, report: ReportRun = lambda run: None) -> Run:
-        """Carry a run out until it ends, one way or another; the record as it is then."""
+        """Execute a run until it ends in any way; returns its record."""
         leaving = leaving or Event()
         try:
             with kept(lambda: self.renewed(held, self._lease), self._lease.total_seconds() / 3):
@@ -163,10 +163,10 @@ class Runs(Ledger):
             if wish is not None:
                 self.end(held, ENDED[wish])
             elif leaving.is_set():
-                # Still running, but nobody's: whoever comes next goes on at once.
+                # Still running, but without an owner: the next process continues at once.
                 self.renewed(held, timedelta(0))
         except _Lost:
-            _log.warning("a run is carried out elsewhere", extra={"system": "engagement"})
+            _log.warning("a run is executed by another process", extra={"system": "engagement"})
         except Paused as reason:
             _log.warning("a run is paused", extra={"system": "engagement"})
             self.end(held, RunState.PAUSED, str(reason))
@@ -186,9 +186,9 @@ class Runs(Ledger):
             consistent=True,
         )
         if not isinstance(version, ProgramVersion):
-            state = "is not there" if version is None else f"cannot be read ({version.reason})"
+            state = "does not exist" if version is None else f"cannot be read ({version.reason})"
             raise Unreadable(
-                f"the version of the program that it began with {state}: put the program again, and begin another run"
+                f"the version of the program that it started with {state}: put the program again, and start a new run"
             )
         plan = Plan(run.program_id, run.marketplace_id, version.configuration)
         halted = self._halted(held, leaving)
@@ -204,12 +204,12 @@ class Runs(Ledger):
                 report(run)
                 for chunk in source.prospects(run.program_id, after, self._chunk):
                     work.leave_if_asked()
-                    # Rows that name nobody come first, so by now all of them were seen.
+                    # Rows without a customer id come first, so by now all of them were read.
                     if chunk:
                         self._count_nameless(work, index, source)
                     self._write(work, index, self._assess(work, distinct(chunk)))
                     if run.total is not None:
-                        # Rows that name nobody are in the total, and are no customers.
+                        # Rows without a customer id are in the total, but are not customers.
                         _check_share(run, plan, run.total - run.counts.without_id)
                 self._count_nameless(work, index, source)
         _check_share(run, plan, run.counts.read)
@@ -218,7 +218,7 @@ class Runs(Ledger):
         return self._pipeline.assess(work.plan, prospects, halted=work.patience.halted, patience=work.patience)
 
     def _retry(self, work: _Work) -> None:
-        """Try the customers again who failed before the run was resumed."""
+        """Retry the customers who failed before the run was resumed."""
         connectors = work.plan.configuration.data_connectors
         for index, failed in failed_before(self._reader, work.run):
             found: set[Place] = set()
@@ -235,7 +235,7 @@ class Runs(Ledger):
                 self._record(work, changes, [Delete(each) for each in forgotten])
 
     def _count_nameless(self, work: _Work, connector: int, source: Source) -> None:
-        """Count the rows of a source that name no customer, once: the checkpoint is behind them then."""
+        """Count the rows of a source without a customer id, once: afterwards the checkpoint is past them."""
         if source.without_id:
             counts = work.run.counts.model_copy(update={"without_id": work.run.counts.without_id + source.without_id})
             checkpoint = Checkpoint(connector=connector, customer_id="")
@@ -248,7 +248,7 @@ class Runs(Ledger):
             self._record(work, changes, [])
 
     def _record(self, work: _Work, changes: Sequence[FieldChange], operations: Sequence[Operation]) -> None:
-        """Change the record of a run, beside what is written of customers."""
+        """Change the record of a run, apart from the writes of customers."""
         for attempt in range(_ATTEMPTS):
             try:
                 self._commit(work.held, changes, operations)
@@ -259,7 +259,7 @@ class Runs(Ledger):
         raise Conflict("other requests keep changing the record of the run")
 
     def _waits(self, held: Held, reason: str) -> None:
-        """Have the record say what a run waits for."""
+        """Record what a run is waiting for."""
         if held.run.waiting_for == reason:
             return
         try:
@@ -273,7 +273,7 @@ class Runs(Ledger):
             raise _Asked from None
 
     def _total(self, connectors: Sequence[Connector], opened: Source, halted: Callable[[], bool]) -> int | None:
-        """How many customers there are, where all connectors say so; one of them is open."""
+        """The total number of customers, if all connectors know it; one of them is open."""
         total = 0
         for connector in connectors:
             if connector is opened.connector:
@@ -287,9 +287,9 @@ class Runs(Ledger):
         return total
 
     def _halted(self, held: Held, leaving: Event) -> Callable[[], bool]:
-        """Whether a run is to stop while it waits for its source or a model, without writing anything that would fail.
+        """Whether a run is to stop while it waits for its source or a model, and writes nothing that would fail.
 
-        It is asked often, by another thread as well, and looks at the record every second or so.
+        It is called often, also by another thread, and reads the record every second or so.
         """
         looked = time.monotonic()
 
@@ -301,7 +301,7 @@ class Runs(Ledger):
             try:
                 found = self.get(held.run)
             except Exception as error:
-                # Nobody knows; it is looked at again.
+                # Unknown; the record is read again later.
                 _log.warning("the record of a run could not be read", exc_info=error, extra={"system": "engagement"})
                 return False
             return found.requested is not None or found.state is not RunState.RUNNING
@@ -315,9 +315,9 @@ class Runs(Ledger):
         assessments: Sequence[Assessment],
         former: Mapping[Place, FailedCustomer] | None = None,
     ) -> None:
-        """Write what came of some customers, and that it did; ``former`` has their records, if they had failed."""
+        """Write the results of some customers with the checkpoint; ``former`` has their records if they had failed."""
         rest = list(assessments)
-        # How many are written next, where that is not all of them.
+        # How many are written next, if not all of them.
         sizes: list[int] = []
         alone = 0
         while rest:
@@ -329,7 +329,7 @@ class Runs(Ledger):
                     self._commit(work.held, changes, [operation for each in batch for operation in each.operations])
                 except Cancelled as cancelled:
                     _raise_if_ended(cancelled)
-                    # A candidate has been changed since it was read: those before it, then it alone, all read again.
+                    # A candidate has changed since it was read: write those before it, then it alone, all read again.
                     before = contested(cancelled, batch)
                     sizes = [before, 1] if before else [1]
                     alone += len(batch) == 1
@@ -391,18 +391,18 @@ class Runs(Ledger):
 
 
 def _check_share(run: Run, plan: Plan, customers: int) -> None:
-    """_TooManyFailed, if more of so many customers have failed than the program allows."""
+    """Raise _TooManyFailed if a larger share of the customers has failed than the program allows."""
     share = plan.configuration.max_failed_share
     failed = run.counts.failed
     if failed > share * customers:
         raise _TooManyFailed(
             f"{failed} of {customers} customers failed, more than maxFailedShare ({share:f}) allows; "
-            "see errors, and resume the run to try them again"
+            "see errors, and resume the run to retry them"
         )
 
 
 def _raise_if_ended(cancelled: Cancelled) -> None:
-    """What a cancelled transaction means for the run; nothing, if it was about the candidates."""
+    """Raise what a cancelled transaction means for the run; nothing if it concerns only candidates."""
     slot, record, *_ = cancelled.reasons
     if isinstance(slot, ConditionFailed | NotFound):
         raise _Lost from None

@@ -1,4 +1,4 @@
-"""Customers of a run in batches: as many as one transaction takes, and the run's record after each."""
+"""Customers of a run in batches: as many as fit into one transaction, and the run's record after each."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from tablewright.systems.engagement.model import MAX_SAMPLES, Checkpoint, Failed
 from tablewright.systems.engagement.scoring.pipeline import Assessment
 from tablewright.systems.engagement.scoring.prospects import Prospect
 
-# Actions of a transaction that are left for candidates, beside the slot and the record.
+# Actions of a transaction for candidates, beside the slot and the record.
 _ACTIONS = 98
-# Candidates of a transaction, which has 4 MB at most: each may have a tenth of one with its whole context.
+# Candidates of a transaction, which has at most 4 MB: each may have a tenth of a MB with its whole context.
 _CUSTOMERS = 40
 _MAX_REASON_LENGTH = 200
 _MAX_ERROR_KINDS = 50
@@ -26,7 +26,7 @@ _OTHERS = "others"
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A customer who was assessed, and what is to be written about that."""
+    """A customer who was assessed, with the writes for that."""
 
     assessment: Assessment
     operations: list[Operation]
@@ -38,7 +38,7 @@ class Planned:
 
 
 def contested(cancelled: Cancelled, batch: Sequence[Planned]) -> int:
-    """How many of a batch come before the first whose candidate others have changed."""
+    """The number of customers in a batch before the first whose candidate others have changed."""
     reasons = iter(cancelled.reasons[2:])
     for before, each in enumerate(batch):
         if any(reason is not None for reason in islice(reasons, len(each.operations))):
@@ -47,7 +47,7 @@ def contested(cancelled: Cancelled, batch: Sequence[Planned]) -> int:
 
 
 def distinct(chunk: Sequence[Prospect]) -> list[Prospect]:
-    """Each customer and subject once; the first of several counts."""
+    """Each customer and subject once; the first of duplicates is used."""
     found: dict[tuple[str, str, str], Prospect] = {}
     for each in chunk:
         found.setdefault((each.customer_id, each.subject.type, each.subject.id), each)
@@ -55,7 +55,7 @@ def distinct(chunk: Sequence[Prospect]) -> list[Prospect]:
 
 
 def batches_of(planned: Sequence[Planned]) -> Iterator[list[Planned]]:
-    """As many customers as a transaction takes, one after the other."""
+    """Batches of as many customers as fit into a transaction."""
     batch: list[Planned] = []
     actions = customers = 0
     for each in planned:
@@ -74,7 +74,7 @@ def reason_of(assessment: Assessment) -> str:
 
 
 def record_behind(run: Run, connector: int, batch: Sequence[Planned], now: datetime) -> list[FieldChange]:
-    """The changes of the record of a run behind a batch."""
+    """The changes of the record of a run after a batch."""
     customer, type_, id_ = batch[-1].assessment.prospect.place
     checkpoint = Checkpoint(connector=connector, customer_id=customer, subject_type=type_, subject_id=id_)
     return [attr(Run.checkpoint).set(checkpoint), *_counted(run, batch, len(batch), (), now)]
@@ -83,7 +83,7 @@ def record_behind(run: Run, connector: int, batch: Sequence[Planned], now: datet
 def record_after_retry(
     run: Run, batch: Sequence[Planned], former: Sequence[FailedCustomer], now: datetime
 ) -> list[FieldChange]:
-    """The same after customers who had failed were tried again; those who are not in the batch are gone."""
+    """The same after failed customers were retried; those who are not in the batch no longer exist."""
     return _counted(run, batch, len(batch) - len(former), former, now)
 
 

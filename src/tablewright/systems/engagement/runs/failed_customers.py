@@ -1,8 +1,8 @@
-"""Customers whom a run could not deal with: a record for each, by which a run that is resumed tries them again.
+"""Customers that a run could not process: a record for each, so that a resumed run retries them.
 
 The record is written in the transaction that counts the customer as failed, and deleted in the one that counts the
-customer as anything else. It has the attempt of the run that failed, so that a run tries each of them once whenever it
-is resumed, even if it is interrupted meanwhile. The rows themselves are read from the source again.
+customer otherwise. It has the attempt of the run that failed, so that a run retries each of them once each time it is
+resumed, even if it is interrupted meanwhile. The rows themselves are read from the source again.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tablewright.store import TolerantReader
 from tablewright.systems.engagement.model import FailedCustomer, Run
 from tablewright.systems.engagement.scoring.prospects import Prospect
 
-# Records that are held in memory; their source is read once for each so many.
+# Maximum records in memory; their source is read once for each such batch.
 MAX_HELD = 10_000
 _PAGE = 500
 
@@ -23,7 +23,7 @@ Place = tuple[str, str, str]
 
 
 def failed_customer(run: Run, connector: int, prospect: Prospect, reason: str, expires: datetime) -> FailedCustomer:
-    """The record of a customer who failed."""
+    """The record of a failed customer."""
     digest = sha256("\x00".join(map(_escaped, prospect.place)).encode("utf-8", "surrogatepass")).hexdigest()[:32]
     customer, type_, id_ = prospect.place
     return FailedCustomer(
@@ -42,12 +42,12 @@ def failed_customer(run: Run, connector: int, prospect: Prospect, reason: str, e
 
 
 def _escaped(text: str) -> str:
-    """A text in which no NUL is left, so that one may separate several."""
+    """The text with NULs escaped, so that a NUL can separate several texts."""
     return text.replace("\x01", "\x01\x01").replace("\x00", "\x01\x02")
 
 
 def failed_before(reader: TolerantReader, run: Run) -> Iterator[tuple[int, dict[Place, FailedCustomer]]]:
-    """Customers who failed in an earlier attempt of a run, by connector and place, no more than can be held."""
+    """Customers who failed in an earlier attempt of a run, by connector and position, up to the maximum in memory."""
     held: dict[Place, FailedCustomer] = {}
     connector = 0
     for each in failures(reader, run.program_id, run.marketplace_id, run.run_id):
@@ -77,7 +77,7 @@ def failures(reader: TolerantReader, program_id: str, marketplace_id: str, run_i
 def among(
     chunks: Iterable[list[Prospect]], wanted: Mapping[Place, FailedCustomer], size: int
 ) -> Iterator[list[Prospect]]:
-    """Those of a source's rows that are wanted, so many at a time; it is read no further than the last of them."""
+    """The wanted rows of a source, in chunks; it is read no further than the last of them."""
     left = set(wanted)
     found: list[Prospect] = []
     for chunk in chunks:

@@ -1,4 +1,4 @@
-"""A lease that is renewed while work goes on, however long a single step of it takes."""
+"""A lease that is renewed during work, however long a single step takes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _log = logging.getLogger(__name__)
 
 @contextmanager
 def kept(renew: Callable[[], bool], every: float) -> Iterator[None]:
-    """Renew a lease every so many seconds, in a thread, until the work has ended or ``renew`` says that it is lost."""
+    """Renew a lease at an interval, in a thread, until the work has ended or ``renew`` reports that it is lost."""
     ended = threading.Event()
 
     def beat() -> None:
@@ -23,7 +23,7 @@ def kept(renew: Callable[[], bool], every: float) -> Iterator[None]:
                 if not renew():
                     return
             except StoreError as error:
-                # There are some tries left before it runs out.
+                # Some attempts are left before it expires.
                 _log.warning("a lease could not be renewed", exc_info=error, extra={"system": "engagement"})
 
     thread = threading.Thread(target=beat, name="engagement.heartbeat", daemon=True)

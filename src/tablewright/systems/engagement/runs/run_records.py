@@ -1,9 +1,8 @@
 """The records of runs, and the slot of each program: which process executes its run, and until when.
 
-A run has a record: how far it is, what it counted, what went wrong. The process that executes it holds the
-program's slot, a lease that is renewed meanwhile, so there is one run of a program at a time. A run whose holder is
-gone can be resumed by any process, once the lease has expired; one that is resumed repeatedly at the same place has
-failed.
+A run has a record of its progress, counts and errors. The process that executes it holds the program's slot, a lease
+that is renewed meanwhile, so a program has one run at a time. If the holder dies, any process can resume the run once
+the lease has expired; a run that is resumed repeatedly at the same position fails.
 """
 
 from __future__ import annotations
@@ -38,9 +37,9 @@ from tablewright.systems.engagement.runs.failed_customers import failures
 from tablewright.systems.unreadable_log import UnreadableLog
 
 LEASE = timedelta(seconds=60)
-# What becomes of a run that was asked to end.
+# The state of a run after a request to end it.
 ENDED = {"stop": RunState.STOPPED, "cancel": RunState.CANCELLED}
-# Runs that can be taken up where they are.
+# States in which a run can be resumed.
 RESUMABLE = (RunState.STOPPED, RunState.PAUSED, RunState.FAILED)
 _TAKEN_OVER = 5
 _FORGOTTEN_AT_ONCE = 500
@@ -50,14 +49,14 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Held:
-    """A run, and the slot by which it is carried out here."""
+    """A run, and the slot that lets this process execute it."""
 
     run: Run
     slot: Slot
 
 
 class Ledger:
-    """Begins and ends runs, and keeps their slots."""
+    """Starts and ends runs, and holds their slots."""
 
     def __init__(
         self, store: Store, clock: Callable[[], datetime], unreadable_log: UnreadableLog, *, lease: timedelta = LEASE
@@ -70,7 +69,7 @@ class Ledger:
         self._lease = lease
 
     def opening(self, program: Program, trigger: Literal["manual", "schedule"]) -> tuple[Held, list[Operation]]:
-        """A new run, and the writes that begin it; StateConflict if the program cannot run."""
+        """A new run, and the writes that start it; StateConflict if the program cannot run."""
         program.require_active()
         if not program.data_connectors:
             raise StateConflict(f"program {program.program_id} has no data connector to read customers from")
@@ -88,20 +87,20 @@ class Ledger:
         return Held(run, slot), [Create(run), Create(slot), self._entry(run, None, run.state)]
 
     def begin(self, program: Program, trigger: Literal["manual", "schedule"] = "manual", *more: Operation) -> Held:
-        """Begin a run; ``more`` is written with it. StateConflict if there is one already."""
+        """Start a run; ``more`` is written with it. StateConflict if one is in progress."""
         held, operations = self.opening(program, trigger)
         self.open(program.program_id, program.marketplace_id, *operations, *more)
         return held
 
     def open(self, program_id: str, marketplace_id: str, *operations: Operation) -> None:
-        """Write what begins a run; StateConflict if there is one already."""
+        """Write a new run; StateConflict if one is in progress."""
         try:
             self._store.transact(*operations)
         except Cancelled as cancelled:
             raise self.busy(cancelled, program_id, marketplace_id) from None
 
     def busy(self, cancelled: Cancelled, program_id: str, marketplace_id: str) -> Exception:
-        """Why a run could not begin."""
+        """Why a run could not be started."""
         if not any(isinstance(reason, AlreadyExists) for reason in cancelled.reasons):
             return cancelled
         slot = self._store.get(Slot.of_program(program_id, marketplace_id))
@@ -109,17 +108,17 @@ class Ledger:
             return StateConflict("another run has just ended; try again")
         if slot.lease_end <= self._clock():
             return StateConflict(f"run {slot.run_id} was interrupted; resume or cancel it", run_id=slot.run_id)
-        return StateConflict(f"run {slot.run_id} is in progress; a program has one run at a time", run_id=slot.run_id)
+        return StateConflict(f"run {slot.run_id} is in progress; only one can be at a time", run_id=slot.run_id)
 
     def resume(self, run: Run, seen: Seen = UNSEEN) -> Held:
-        """Resume a run that was stopped or paused, has failed or was interrupted, or in which customers failed.
+        """Resume a run that was stopped, paused or interrupted, has failed, or has failed customers.
 
         StateConflict for any other, and if the program is not enabled.
         """
         seen.require(run)
         program = self._store.get(Program.by_id(run.program_id, run.marketplace_id), consistent=True)
         if program is None:
-            raise StateConflict(f"there is no program {run.program_id} any more")
+            raise StateConflict(f"program {run.program_id} no longer exists")
         program.require_active()
         if run.state in RESUMABLE or (run.state is RunState.COMPLETED and run.counts.failed):
             slot = self._slot(run)
@@ -141,7 +140,7 @@ class Ledger:
                 raise self.busy(cancelled, run.program_id, run.marketplace_id) from None
             return Held(self.get(run), slot)
         if run.state is RunState.COMPLETED:
-            raise StateConflict(f"run {run.run_id} is completed, and no customer failed")
+            raise StateConflict(f"run {run.run_id} is completed, without failed customers")
         if run.state is not RunState.RUNNING:
             raise StateConflict(f"run {run.run_id} is {run.state}")
         found = self._store.get(Slot.of_program(run.program_id, run.marketplace_id))
@@ -150,7 +149,7 @@ class Ledger:
         return self.take_over(found)
 
     def take_over(self, slot: Slot) -> Held:
-        """Carry on for somebody whose lease has run out; StateConflict if another was faster."""
+        """Take over a run whose lease has expired; StateConflict if another process was faster."""
         try:
             self._store.update(
                 slot,
@@ -163,13 +162,13 @@ class Ledger:
             raise StateConflict(f"run {slot.run_id} is in progress") from None
         held = Held(self.get(slot), slot)
         if slot.taken_over > _TAKEN_OVER:
-            # Whatever it is that ends processes, it must not end all of them forever.
-            self.end(held, RunState.FAILED, f"it was interrupted {_TAKEN_OVER} times in a row at the same place")
-            raise StateConflict(f"run {slot.run_id} was interrupted too often; look at its record, and resume it")
+            # Whatever crashes processes, it must not crash all of them for ever.
+            self.end(held, RunState.FAILED, f"it was interrupted {_TAKEN_OVER} times in a row at the same position")
+            raise StateConflict(f"run {slot.run_id} was interrupted too often; check its record, then resume it")
         return held
 
     def free_slots(self) -> None:
-        """Have everything that was cut short taken up at once, by somebody who knows that nobody else is there."""
+        """Expire all leases at once, so that interrupted runs are resumed; only if no other process exists."""
         for slot in self._reader.page(Slot.held_until(), limit=1_000).items:
             if slot.lease_end > self._clock():
                 self._store.update(slot, attr(Slot.lease_end).set(self._clock()), expect=is_held(slot))
@@ -206,12 +205,12 @@ class Ledger:
         return self.get(run)
 
     def forget(self, program_id: str, marketplace_id: str, run_id: str, seen: Seen = UNSEEN) -> None:
-        """Delete the record of a run that nobody carries out, whether or not it can be read; what it wrote stays."""
+        """Delete the record of a run that is not executed, readable or not; its candidates stay."""
         lookup, place = Run.by_id(program_id, marketplace_id, run_id), Slot.of_program(program_id, marketplace_id)
         run, slot = self._reader.one(lookup), self._reader.one(place)
         operations: list[Operation] = []
         if run is not None:
-            # Not one that somebody resumes meanwhile; what cannot be read, nobody can.
+            # Not if it is resumed meanwhile; an unreadable run cannot be.
             expected: list[FieldCondition] = []
             if isinstance(run, Run):
                 seen.require(run)
@@ -223,7 +222,7 @@ class Ledger:
                     raise StateConflict(f"run {run_id} is in progress; stop it first")
                 operations.append(Delete(slot, expect=is_held(slot)))
         elif slot is not None and run is not None:
-            # Nobody can hold what cannot be read.
+            # A slot that cannot be read is not held.
             operations.append(Delete(place))
         if not operations:
             raise ResourceNotFound(f"there is no run {run_id} of program {program_id}")
@@ -234,13 +233,13 @@ class Ledger:
             self._store.transact(*operations)
         except Cancelled:
             raise seen.outrun(f"run {run_id} has just been resumed") from None
-        # Nobody looks for them any more; what a crash leaves of them expires.
+        # They are no longer needed; those that remain after a crash expire.
         failed = failures(self._reader, program_id, marketplace_id, run_id)
         while batch := list(islice(failed, _FORGOTTEN_AT_ONCE)):
             self._store.write_many(delete=batch)
 
     def _entry(self, run: Run, before: str | None, after: str) -> Operation:
-        """That somebody began a run, or wants something of it; the audit of its program has it."""
+        """The entry for starting a run, or for a request about it, in the audit of its program."""
         thing = program_thing(run.program_id, run.marketplace_id)
         name = f"run {run.run_id}"
         return self._audit.changed(thing, {name: before}, **{name: after})
@@ -261,7 +260,7 @@ class Ledger:
         )
 
     def renewed(self, held: Held, lease: timedelta) -> bool:
-        """Whether the slot is still held here, for as long from now. It is called from another thread, too."""
+        """Renew the slot; False if it is no longer held here. It is also called from another thread."""
         run = held.run
         place = Slot.of_program(run.program_id, run.marketplace_id)
         try:
@@ -287,11 +286,11 @@ class Ledger:
             self._store.transact(change, Delete(held.slot, expect=is_held(held.slot)))
         except Cancelled as cancelled:
             if isinstance(cancelled.reasons[1], ConditionFailed | NotFound):
-                _log.warning("a run is carried out elsewhere", extra={"system": "engagement"})
+                _log.warning("a run is executed by another process", extra={"system": "engagement"})
                 return
             raise
 
 
 def is_held(slot: Slot) -> FieldCondition:
-    """That nobody else has taken a slot since."""
+    """The condition that the slot was not taken by others since."""
     return attr(Slot.owner) == slot.owner

@@ -1,19 +1,19 @@
-"""Who is left out of a program: filters, in the order that the program lists them.
+"""Filters: they leave customers out of a program, in the order that it lists them.
 
-    preference    who does not want it: opted out of everything, of the program, or of all its channels;
-                  asked in every program, before a model is sent anything, wherever the program lists it
-    frequency     who was reached too often lately         {"most": 3, "days": 7}
-    eligibility   who does not meet a rule                 {"rule": {...}}, see ``rule_conditions``
+    preference    customers who opted out of everything, of the program, or of all its channels;
+                  evaluated in every program, before models are called, wherever the program lists it
+    frequency     customers who were reached too often     {"most": 3, "days": 7}
+    eligibility   customers who do not meet a rule         {"rule": {...}}, see ``rule_conditions``
 
-Filters are asked about many customers at once, so that what they read takes few requests. A filter says why a customer
-is left out, or None; it may take channels away. Others are registered:
+Filters are called for many customers at once, so that they need few requests. A filter returns why a customer is left
+out, or None; it may remove channels. Others can be registered:
 
     @filter_("region")
-    def region(settings):                                 called when a program is put: Invalid if they are wrong
+    def region(settings):                                 called when a program is put: raises Invalid
         def left_out(prospects, context): return [None if ... else "not our region" for prospect in prospects]
         return left_out
 
-Quiet hours exclude nobody: they are checked at delivery, which waits until they are over.
+Quiet hours do not leave out customers: they are checked at delivery, which waits until they are over.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ MANUAL = "manual"
 
 @dataclass(frozen=True, slots=True)
 class FilterContext:
-    """What filters may look at beside the customers."""
+    """What filters may use beside the customers."""
 
     store: Store
     program_id: str
@@ -71,11 +71,11 @@ class LeftOut:
 
 
 class Chain:
-    """The filters of a program, ready to be asked; Invalid if one is not there, or has settings that cannot be."""
+    """The filters of a program, ready to use; Invalid if one does not exist, or has invalid settings."""
 
     def __init__(self, chain: FilterChain) -> None:
         self._filters: list[tuple[str, Filter]] = []
-        # Nobody is a candidate who does not want to be, and nothing is made of what is known of him.
+        # Customers who opted out never become candidates, and their data is not used.
         self._consent: list[tuple[str, Filter]] = []
         for name in dict.fromkeys([PREFERENCE, *chain.filters]):
             factory = _factories.get(name)
@@ -85,11 +85,11 @@ class Chain:
             filters.append((name, factory(chain.settings.get(name, {}))))
 
     def without_consent(self, prospects: Sequence[Prospect], context: FilterContext) -> list[LeftOut | None]:
-        """For each prospect why the program is not wanted, or None; nothing is done with those who do not want it."""
+        """For each prospect, why the program is not wanted, or None; those who opted out are not processed further."""
         return _left_out(self._consent, prospects, context)
 
     def apply(self, prospects: Sequence[Prospect], context: FilterContext) -> list[LeftOut | None]:
-        """For each prospect the first of the other filters that leaves it out, or None."""
+        """For each prospect, the first of the other filters that leaves it out, or None."""
         verdicts = _left_out(self._filters, prospects, context)
         for index, prospect in enumerate(prospects):
             if verdicts[index] is None and not prospect.channels:
@@ -122,19 +122,19 @@ class Frequency(BaseModel):
     days: Annotated[float, IsNumber, Field(gt=0, le=CONTACT_DAYS)] = 7
 
     def is_reached(self, contacts: Contacts | None, now: datetime) -> bool:
-        """Whether a customer was reached as often as may be."""
+        """Whether a customer was reached as often as allowed."""
         since = now - timedelta(days=self.days)
         return contacts is not None and sum(at > since for at in contacts.times) >= self.most
 
 
 def attributes_of(chain: FilterChain) -> set[str]:
-    """The attributes that the eligibility rule of a program asks for."""
+    """The attributes that the eligibility rule of a program uses."""
     rule = chain.settings.get(ELIGIBILITY, {}).get("rule") if ELIGIBILITY in chain.filters else None
     return set() if rule is None else attributes_in(rule)
 
 
 def frequency_of(chain: FilterChain) -> Frequency | None:
-    """How often a program's customers may be reached; None if it does not say."""
+    """How often a program's customers may be reached; None if unlimited."""
     return _settings(Frequency, FREQUENCY, chain.settings.get(FREQUENCY, {})) if FREQUENCY in chain.filters else None
 
 
@@ -158,7 +158,7 @@ def _frequency(settings: dict[str, Any]) -> Filter:
 def _eligibility(settings: dict[str, Any]) -> Filter:
     if set(settings) - {"rule"}:
         raise Invalid("eligibility has one setting: rule")
-    # Without a rule, everybody is eligible.
+    # Without a rule, everyone is eligible.
     rule = compiled(settings["rule"]) if "rule" in settings else lambda attributes: True
 
     def left_out(prospects: Sequence[Prospect], context: FilterContext) -> list[str | None]:
@@ -184,7 +184,7 @@ def _preference(settings: dict[str, Any]) -> Filter:
 
 
 def unwanted(preferences: Preferences | None, program_id: str, prospect: Prospect) -> str | None:
-    """Why a customer does not want a program; channels that are not wanted are taken away."""
+    """Why a customer does not want a program; unwanted channels are removed."""
     if preferences is None:
         return None
     if preferences.opted_out:
@@ -196,7 +196,7 @@ def unwanted(preferences: Preferences | None, program_id: str, prospect: Prospec
 
 
 def is_quiet(hours: QuietHours | None, now: datetime) -> bool:
-    """Whether a customer is not to be disturbed now; from an hour to the same hour is the whole day."""
+    """Whether a customer has quiet hours now; from an hour to the same hour is the whole day."""
     if hours is None:
         return False
     start, end = time.fromisoformat(hours.start), time.fromisoformat(hours.end)

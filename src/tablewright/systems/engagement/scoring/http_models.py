@@ -1,14 +1,14 @@
-"""Models at HTTP endpoints: requests in batches, with time-outs and retries, and a circuit breaker.
+"""Models at HTTP endpoints: requests in batches, with timeouts and retries, and a circuit breaker.
 
     POST {"modelId": "propensity-v1", "customers": [{"customerId", "subject": {"type", "id"}, "attributes"}, ...]}
-    200  {"scores": [0.85, {"value": 0.2, "confidence": 0.9}, null, ...]}          one for each, in their order
+    200  {"scores": [0.85, {"value": 0.2, "confidence": 0.9}, null, ...]}          one for each, in order
 
 Transient failures (no response, 408, 425, 429, 5xx) are retried, three attempts in all, with full-jitter backoff; an
 invalid response is not. After five failures in a row an endpoint gets no requests for two seconds; then one request
-tries it, and each that fails doubles the time, up to half a minute.
+is sent, and each failure doubles the time, up to half a minute.
 
-A status says whom it is about: 400, 409, 413 and 422 are about these customers, and every other one that is not 200 is
-about all requests (``ModelOutage``).
+The statuses 400, 409, 413 and 422 concern the customers of the request; every other one that is not 200 concerns all
+requests (``ModelOutage``).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class _Circuit:
 
 
 class Endpoints:
-    """Asks endpoints; each has a circuit of its own."""
+    """Calls endpoints; each has its own circuit breaker."""
 
     def __init__(
         self,
@@ -73,17 +73,17 @@ class Endpoints:
         deadline: float | None,
         halted: Callable[[], bool] = lambda: False,
     ) -> list[Any]:
-        """Answers for prospects, not yet checked; ModelFailed if there are none. ``deadline`` is of the clock."""
+        """Results for prospects, not yet checked; ModelFailed if there are none. ``deadline`` is a clock time."""
         assert model.endpoint is not None
         if deadline is not None and deadline <= self._clock():
-            # That is not its failure.
-            raise ModelFailed("no time was left to ask it")
+            # Not a failure of the endpoint.
+            raise ModelFailed("no time was left to call it")
         circuit = self._circuits.setdefault(model.endpoint, _Circuit())
         self._enter(circuit)
         try:
             answers = self._ask(model, model.endpoint, _body(model, prospects), deadline, halted)
         except BaseException as error:
-            # One that refuses these customers is there for others.
+            # An endpoint that refuses these customers is available for others.
             if isinstance(error, ModelFailed) and not isinstance(error, ModelOutage):
                 self._answered(circuit)
             else:
@@ -102,7 +102,7 @@ class Endpoints:
                 return
             left = circuit.closed_at - self._clock()
             if circuit.trying or left > 0:
-                why = f"it failed too often, and is left alone for a while: {circuit.reason}"
+                why = f"it failed too often, and is not called for a while: {circuit.reason}"
                 raise ModelOutage(why, rest=max(0.0, left))
             circuit.trying = True
 
@@ -118,7 +118,7 @@ class Endpoints:
     def _ask(
         self, model: ScoringModel, endpoint: str, body: bytes, deadline: float | None, halted: Callable[[], bool]
     ) -> bytes:
-        reason = "it did not answer in time"
+        reason = "it did not respond in time"
         for attempt in range(MAX_CALL_ATTEMPTS):
             if attempt and (halted() or not self._wait(attempt, deadline)):
                 break
@@ -133,11 +133,11 @@ class Endpoints:
             except Refusal as refusal:
                 raise ModelOutage(str(refusal), by_policy=True) from None
             except Unanswered as unanswered:
-                reason = "it did not answer in time" if "Timeout" in str(unanswered) else "it cannot be reached"
+                reason = "it did not respond in time" if "Timeout" in str(unanswered) else "it cannot be reached"
                 continue
             if answer.status == 200:
                 return answer.body
-            reason = f"it answered {answer.status}"
+            reason = f"it responded with {answer.status}"
             if answer.status in _ABOUT_CUSTOMERS:
                 raise ModelFailed(reason)
             if answer.status < 500 and answer.status not in _PASSES:
@@ -172,17 +172,17 @@ def _read(body: bytes, number: int) -> list[Any]:
     try:
         answer = json.loads(body, parse_float=_number, parse_constant=_no_number)
     except (ValueError, RecursionError):
-        raise ModelFailed("its answer is no JSON") from None
+        raise ModelFailed("its response is not JSON") from None
     found = answer.get("scores") if isinstance(answer, dict) else None
     if not isinstance(found, list):
-        raise ModelFailed("its answer has no list of scores")
+        raise ModelFailed("its response has no list of scores")
     if len(found) != number:
-        raise ModelFailed("it gave another number of answers than it was asked for")
+        raise ModelFailed("it returned a different number of scores than requested")
     return [Scored(each.get("value"), each.get("confidence")) if isinstance(each, dict) else each for each in found]
 
 
 def _number(text: str) -> Decimal | str:
-    """An exact number; as it is written, which is none, if even its exponent is too great."""
+    """An exact number; the text itself if even its exponent is too large, which is not a valid score."""
     try:
         return Decimal(text)
     except ArithmeticError:

@@ -1,9 +1,9 @@
-"""Patience with models: what a run does while one is unavailable.
+"""Patience with models: how a run waits while one is unavailable.
 
-    asked ──▶ ModelOutage ──▶ wait, ask again ──▶ ... ──▶ answered, or Paused once the run has waited long enough
+    call ──▶ ModelOutage ──▶ wait, call again ──▶ ... ──▶ scores, or Paused once the run has waited long enough
 
-A batch that fails while the model answers for other customers is no outage but an error of its customers. So after
-some attempts the model is asked about another customer first: one that it has scored, or one that comes next.
+A batch that fails while the model returns scores for other customers is not an outage but an error of its customers. So
+after some attempts the model is called for another customer first: one that it has scored, or one that comes next.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tablewright.systems.engagement.sources.row_chunks import Halted
 
 __all__ = ["ModelFailed", "ModelOutage", "Patience", "Paused"]
 
-# Attempts before the model is asked about another customer.
+# Attempts before the model is called for another customer.
 PROBED_AFTER = 3
 _FIRST_WAIT = 0.25
 _MAX_WAIT = 15.0
@@ -26,13 +26,13 @@ _LOOK_EVERY = 0.2
 
 
 class ModelFailed(Exception):
-    """A model that gave no answers; the text is the reason, the same for all of its kind."""
+    """A model that returned no scores; the text is the reason, the same for all failures of its kind."""
 
 
 class ModelOutage(ModelFailed):
-    """A model that gives nobody answers, as far as is known: it cannot be reached, or refuses every request.
+    """A model that is unavailable for all customers, as far as known: it cannot be reached, or refuses every request.
 
-    ``rest`` is how many seconds it is left alone; ``by_policy`` says that it is not asked at all, by our own settings.
+    ``rest`` is the seconds for which it is not called; ``by_policy`` means that the settings do not allow calling it.
     """
 
     def __init__(self, reason: str, *, rest: float = 0.0, by_policy: bool = False) -> None:
@@ -42,12 +42,12 @@ class ModelOutage(ModelFailed):
 
 
 class Paused(Exception):
-    """A run that has waited long enough; the text says for what."""
+    """A run that has waited too long; the text says for what."""
 
 
 @dataclass(slots=True)
 class Patience:
-    """How long a run waits for a model, and what it knows of the models that it has asked."""
+    """How long a run waits for a model, and what it knows of the models that it has called."""
 
     seconds: float
     halted: Callable[[], bool] = lambda: False
@@ -60,7 +60,7 @@ class Patience:
     known: dict[str, Prospect] = field(default_factory=dict)
 
     def wait(self, model_id: str, outage: ModelOutage, attempt: int, since: float) -> None:
-        """Wait before the next attempt; Paused if it has been too long ``since`` the first, Halted if that is asked."""
+        """Wait before the next attempt; Paused if it is too long ``since`` the first, Halted if that is requested."""
         reason = f"{model_id}: {outage}"
         now = self.clock()
         if outage.by_policy or now - since >= self.seconds:

@@ -1,12 +1,12 @@
-"""From customers to candidates; batch runs and events both go this way.
+"""From customers to candidates: the pipeline of batch runs and events.
 
     prospects ──▶ consent ──▶ scores of every model, through the cache ──▶ one score by weight ──▶ filters ──▶ writes
 
-Whoever has opted out is shown to no model, and of him a rejected candidate keeps nothing but the rejection.
+Customers who opted out are not sent to models, and their rejected candidates keep only the rejection.
 
 The writes of one customer belong together: the candidate, an entry for each of its channels, and the removal of entries
 that it no longer has. A candidate that exists is refreshed: it keeps its creation, its expiry and its history. One that
-a person has rejected is left alone until it expires.
+a person has rejected is not changed until it expires.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _Verdicts = Callable[[Sequence[Prospect], FilterContext], Sequence[LeftOut | Non
 
 
 class Plan:
-    """A program as it is carried out."""
+    """A program as it is executed."""
 
     def __init__(self, program_id: str, marketplace_id: str, configuration: Configuration) -> None:
         self.program_id = program_id
@@ -52,12 +52,12 @@ class Plan:
 
 @dataclass(slots=True)
 class Assessment:
-    """What came of a prospect: scores, and perhaps why it is left out; or what went wrong."""
+    """The result for a prospect: scores, and perhaps why it is left out; or an error."""
 
     prospect: Prospect
     scores: dict[str, ModelScore] = field(default_factory=dict)
     left_out: LeftOut | None = None
-    # Left out by the customer himself: nothing of his is used.
+    # The customer opted out: no data of the customer is used.
     unwanted: bool = False
     error: str | None = None
     cached: int = 0
@@ -87,9 +87,9 @@ class Pipeline:
         patience: Patience | None = None,
         keep: bool = True,
     ) -> list[Assessment]:
-        """The assessment of each prospect, in their order; Halted, if ``halted`` says so between two requests.
+        """The assessment of each prospect, in order; Halted if ``halted`` says so between two requests.
 
-        ``patience`` is for models that are unavailable, ``keep`` for what they answer (``Scorer.score``).
+        ``patience`` is for unavailable models, ``keep`` for storing scores in the cache (``Scorer.score``).
         """
         assessments = [Assessment(prospect) for prospect in prospects]
         for each in assessments:
@@ -117,7 +117,7 @@ class Pipeline:
         return assessments
 
     def _filter(self, verdicts_of: _Verdicts, assessments: Sequence[Assessment], context: FilterContext) -> None:
-        """Ask the filters; what they cannot read of a customer is that customer's error, and not a guess."""
+        """Apply the filters; if they cannot read an item of a customer, that is an error of the customer."""
         try:
             verdicts = verdicts_of([each.prospect for each in assessments], context)
         except Unreadable as error:
@@ -133,7 +133,7 @@ class Pipeline:
             each.left_out = verdict
 
     def existing(self, plan: Plan, prospects: Sequence[Prospect]) -> list[Candidate | Unreadable | None]:
-        """The candidates that there are; one that cannot be read is an error."""
+        """The existing candidates; one that cannot be read is an error."""
         return self._reader.each([lookup(plan, each) for each in prospects], consistent=True)
 
     def writes(
@@ -145,7 +145,7 @@ class Pipeline:
         run_id: str | None = None,
         context: dict[str, Any] | None = None,
     ) -> tuple[list[Operation], Candidate]:
-        """The writes of one customer, which belong together, and the candidate that they make."""
+        """The writes of one customer, which belong together, and the resulting candidate."""
         assert assessment.error is None
         if existing is not None and is_rejected_by_hand(existing):
             return [], existing

@@ -1,4 +1,4 @@
-"""What programs add by a name: models and filters."""
+"""Registries of models and filters, by name."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 class Registry(Generic[T]):
-    """Functions, each registered under a name; the last one of a name counts."""
+    """Functions, each registered under a name; the last one with a name is used."""
 
     def __init__(self) -> None:
         self._functions: dict[str, T] = {}

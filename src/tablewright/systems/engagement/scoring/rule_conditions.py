@@ -1,12 +1,12 @@
-"""Rules over the attributes of a customer, as JSON. Nothing of it is ever evaluated as code.
+"""Rules over the attributes of a customer, as JSON, which is never evaluated as code.
 
     {"all": [{"attribute": "age", "op": "ge", "value": 18},
              {"any": [{"attribute": "country", "op": "in", "value": ["IT", "DE"]},
                       {"attribute": "vip", "op": "eq", "value": true}]},
              {"not": {"attribute": "churned_at", "op": "exists"}}]}
 
-An attribute that is absent, or of another kind than the value, makes a comparison false: ``ne`` too, as nothing is
-known of it. ``exists`` is true for whatever is there and not null. ``contains`` is for texts and lists.
+If an attribute is absent, or of another type than the value, a comparison is false, and so is ``ne``. ``exists`` is
+true for every attribute that is present and not null. ``contains`` is for strings and lists.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ _OPERATORS = ("eq", "ne", *_ORDERED, "in", "contains", "exists")
 
 
 def compiled(rule: Any) -> Rule:
-    """A rule ready to be asked; Invalid if it is none."""
+    """The compiled rule; Invalid if it is not a rule."""
     return _Compiler().rule(rule, 0)
 
 
 def attributes_in(rule: Any) -> set[str]:
-    """The attributes that a rule names, which was compiled before."""
+    """The attributes that a rule uses, which was compiled before."""
     if "attribute" in rule:
         return {rule["attribute"]}
     ((_, members),) = rule.items()
@@ -51,9 +51,9 @@ class _Compiler:
     def rule(self, rule: Any, depth: int) -> Rule:
         self._parts += 1
         if depth > _MAX_DEPTH or self._parts > _MAX_PARTS:
-            raise Invalid(f"a rule has at most {_MAX_PARTS} parts, nested at most {_MAX_DEPTH} deep")
+            raise Invalid(f"a rule can have at most {_MAX_PARTS} parts, nested at most {_MAX_DEPTH} deep")
         if not isinstance(rule, dict):
-            raise Invalid("a rule is an object: all, any, not, or attribute with op and value")
+            raise Invalid("a rule must be an object with all, any or not, or with attribute, op and value")
         names = set(rule)
         if names in ({"all"}, {"any"}):
             ((how, members),) = rule.items()
@@ -71,7 +71,7 @@ class _Compiler:
     def _comparison(self, rule: dict[str, Any]) -> Rule:
         name, operator = rule.get("attribute"), rule.get("op")
         if not isinstance(name, str) or not name or operator not in _OPERATORS:
-            raise Invalid(f"a comparison has an attribute and an op: {', '.join(_OPERATORS)}")
+            raise Invalid(f"a comparison must have an attribute and an op, one of {', '.join(_OPERATORS)}")
         if operator == "exists":
             if set(rule) != {"attribute", "op"}:
                 raise Invalid("exists takes no value")

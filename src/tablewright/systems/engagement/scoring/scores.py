@@ -4,14 +4,14 @@
     def propensity(prospects):                      one number, or Scored(value, confidence), for each
         return [Decimal(...) for prospect in prospects]
 
-A model without an endpoint is the registered function of its name; one with an endpoint is asked over HTTP
-(``http_models``). In both cases its results are checked: as many as were asked for, numbers, within the range that the
-configuration gives. An invalid score is that customer's error; an invalid response is an error of
+A model without an endpoint is the registered function of its name; one with an endpoint is called over HTTP
+(``http_models``). In both cases its results are checked: as many as were requested, numbers, within the range in the
+configuration. An invalid score is that customer's error; an invalid response is an error of
 every customer in the batch; neither ends a run. While a model is unavailable, a run waits (``outages``); an event does
 not.
 
-A model is known by its id, in all programs. A score in the cache that has not expired is not asked for again. What a
-model finds is in the cache before it is used, so that a run that is resumed goes on with the same numbers.
+A model is identified by its id, in all programs. A score in the cache that has not expired is not computed again.
+Scores are stored in the cache before they are used, so that a resumed run continues with the same numbers.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from tablewright.systems.unreadable_log import UnreadableLog
 _log = logging.getLogger(__name__)
 
 _ROUNDING = Context(prec=30)
-# Below that a score is nothing; DynamoDB's least number is 1e-130, and weights come on top.
+# Below that a score counts as 0; DynamoDB's smallest number is 1e-130, and weights are multiplied in.
 _MIN_SCORE = Decimal("1e-60")
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """What a model says of a customer."""
+    """The result of a model for a customer."""
 
     value: Any
     confidence: Any = None
@@ -54,12 +54,12 @@ _functions: Registry[Function] = Registry()
 
 
 def model(name: str) -> Callable[[Function], Function]:
-    """Register a function as the model of a name."""
+    """Register a function as the model with a name."""
     return _functions.register(name)
 
 
 class Remote(Protocol):
-    """Asks an endpoint; not again, once ``halted`` says that nobody wants the answers."""
+    """Calls an endpoint; stops retrying once ``halted`` says that the results are no longer needed."""
 
     def __call__(
         self,
@@ -72,7 +72,7 @@ class Remote(Protocol):
 
 @dataclass(slots=True)
 class Scores:
-    """What is known of one customer after scoring: a score of each model, or why there is none."""
+    """The result of scoring one customer: a score of each model, or why there is none."""
 
     found: dict[str, ModelScore] = field(default_factory=dict)
     error: str | None = None
@@ -81,16 +81,16 @@ class Scores:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """A batch of customers that a model is asked about."""
+    """A batch of customers for one call of a model."""
 
     model: ScoringModel
     prospects: Sequence[Prospect]
-    # Places of those in the batch, and of one that comes after it.
+    # Positions of those in the batch, and of one that comes after it.
     batch: Sequence[int]
     after: Sequence[int]
     deadline: float | None
     halted: Callable[[], bool]
-    # Whether the cache gets the answers.
+    # Whether the results are stored in the cache.
     is_kept: bool
 
     @property
@@ -114,10 +114,10 @@ class Scorer:
         self._clock = clock
 
     def check(self, model: ScoringModel) -> None:
-        """Invalid, if there is no such model."""
+        """Raise Invalid if there is no such model."""
         if model.endpoint is None and _functions.get(model.model_id) is None:
             known = _functions.names()
-            raise Invalid(f"unknown model {model.model_id}: register it, or give an endpoint; registered are {known}")
+            raise Invalid(f"unknown model {model.model_id}: register it, or set an endpoint; registered are {known}")
 
     def score(
         self,
@@ -130,11 +130,11 @@ class Scorer:
         patience: Patience | None = None,
         keep: bool = True,
     ) -> list[Scores]:
-        """Scores of each prospect. ``fresh`` asks whatever the cache has; Halted, if ``halted`` says so in between.
+        """Scores of each prospect. ``fresh`` bypasses the cache; Halted if ``halted`` says so in between.
 
-        What models answer goes into the cache, unless it is not to be kept.
+        Scores of models are stored in the cache, unless ``keep`` is off.
 
-        With ``patience``, models that are unavailable are waited for: Paused, if that takes too long.
+        With ``patience``, it waits for unavailable models: Paused if that takes too long.
         """
         results = [Scores() for _ in prospects]
         for each in models:
@@ -151,14 +151,14 @@ class Scorer:
         return results
 
     def _from_cache(self, model: ScoringModel, prospects: Sequence[Prospect], results: Sequence[Scores]) -> list[int]:
-        """Fill in what the cache has; the rest are those to ask for."""
+        """Fill in scores from the cache; return the prospects that still need one."""
         lookups = [
             Score.by_model(customer_id=each.customer_id, subject_id=each.subject.id, model_id=model.model_id)
             for each in prospects
         ]
         waiting: list[int] = []
         for index, found in enumerate(self._reader.each(lookups)):
-            # One that cannot be read is a miss, and is written again.
+            # A score that cannot be read is a miss, and is written again.
             if isinstance(found, Score) and _is_of(found, prospects[index], model):
                 results[index].found[model.model_id] = found.score
                 results[index].cached += 1
@@ -191,7 +191,7 @@ class Scorer:
             self._store.write_many(fresh)
 
     def _answers_in_time(self, asked: _Asked, patience: Patience) -> Sequence[Any]:
-        """The answers, however often they have to be asked for; ModelFailed if others get theirs and these do not."""
+        """The results, however many calls they take; ModelFailed if only these customers get none."""
         model_id = asked.model.model_id
         customers = asked.customers
         since, attempt = patience.clock(), 0
@@ -212,7 +212,7 @@ class Scorer:
                 return answers
 
     def _is_up(self, asked: _Asked, other: Prospect) -> bool:
-        """Whether a model answers for another customer, whatever it says; ModelOutage if it does not."""
+        """Whether a model responds for another customer, with any result; ModelOutage if it does not."""
         try:
             self._answers(asked, [other])
         except ModelOutage:
@@ -235,7 +235,7 @@ class Scorer:
         except Exception as error:
             raise ModelFailed(f"it raised {type(error).__name__}") from error
         if len(answers) != len(customers):
-            raise ModelFailed("it gave another number of answers than it was asked for")
+            raise ModelFailed("it returned a different number of scores than requested")
         return answers
 
     def _remote_answers(
@@ -246,41 +246,41 @@ class Scorer:
         except ModelFailed:
             raise
         except Exception as error:
-            # Whatever it is, it is these customers' error, and not the run's.
-            _log.error("a model could not be asked", exc_info=error, extra={"system": "engagement"})
-            raise ModelFailed(f"asking it failed here: {type(error).__name__}") from error
+            # Whatever the error, it concerns these customers and not the run.
+            _log.error("a model could not be called", exc_info=error, extra={"system": "engagement"})
+            raise ModelFailed(f"calling it failed here: {type(error).__name__}") from error
 
 
 def _checked(model: ScoringModel, answer: Any, now: datetime) -> ModelScore:
-    """An answer as a score; ValueError if it is none."""
+    """A result as a score; ValueError if it is not valid."""
     if answer is None:
         raise ValueError("it has no score")
     scored = answer if isinstance(answer, Scored) else Scored(answer)
     value = _number(scored.value)
     if not model.minimum <= value <= model.maximum:
-        raise ValueError("a score outside of its range")
+        raise ValueError("a score is outside of its range")
     confidence = None if scored.confidence is None else _number(scored.confidence)
     if confidence is not None and not 0 <= confidence <= 1:
-        raise ValueError("a confidence that is not between 0 and 1")
+        raise ValueError("a confidence is not between 0 and 1")
     return ModelScore(value=value, confidence=confidence, timestamp=now)
 
 
 def _number(value: Any) -> Decimal:
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
-        raise ValueError("a score that is not a number")
+        raise ValueError("a score is not a number")
     try:
-        # A float of another library shows itself in other words.
+        # The repr of another library's float differs.
         number = _ROUNDING.create_decimal(repr(float(value)) if isinstance(value, float) else value)
     except ArithmeticError:
-        # None, or one so great that there is no place for it.
-        raise ValueError("a score that is not a number") from None
+        # Not a number, or one that is too large.
+        raise ValueError("a score is not a number") from None
     if not number.is_finite():
-        raise ValueError("a score that is not a number")
+        raise ValueError("a score is not a number")
     return number if number.copy_abs() >= _MIN_SCORE else Decimal(0)
 
 
 def _is_of(found: Score, prospect: Prospect, model: ScoringModel) -> bool:
-    """Whether a score in the cache is one of this subject, and one that this program takes."""
+    """Whether a score in the cache is for this subject, and valid for this program."""
     return found.subject_type == prospect.subject.type and model.minimum <= found.score.value <= model.maximum
 
 
@@ -296,7 +296,7 @@ def _entry(model: ScoringModel, prospect: Prospect, score: ModelScore, now: date
 
 
 def combined(models: Sequence[ScoringModel], scores: dict[str, ModelScore]) -> Decimal:
-    """All scores by weight: their sum, each times its weight."""
+    """The weighted sum of all scores."""
     total = Decimal(0)
     for each in models:
         total = _ROUNDING.add(total, _ROUNDING.multiply(each.weight, scores[each.model_id].value))

@@ -1,1 +1,1 @@
-"""Where customers come from: SQL over files, Athena, demo data."""
+"""Sources of customers: SQL over files, Athena, demo data."""

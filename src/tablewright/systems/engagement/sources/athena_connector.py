@@ -1,4 +1,4 @@
-"""Customers from Amazon Athena: a query is started, waited for, and its result read page after page."""
+"""Customers from Amazon Athena: a query is started, and its result is read page by page."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tablewright.systems.engagement.configuration import AthenaConnector
 from tablewright.systems.engagement.sources.row_chunks import IN_ORDER, Halted, Row, Unreadable
 
 _PAUSES = (0.05, 0.2, 0.5, 1.0, 2.0)
-# Rows of one answer, at most.
+# Maximum rows of one response.
 _PAGE = 1_000
 _WHOLE = frozenset({"tinyint", "smallint", "integer", "bigint"})
 _NUMBERS = frozenset({"float", "double", "real", "decimal"})
@@ -35,7 +35,7 @@ class AthenaRows:
         halted: Callable[[], bool],
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """``within`` is how many seconds a query has; ``halted`` says whether nobody wants its rows any more."""
+        """``within`` is the time limit of a query in seconds; ``halted`` says whether its rows are no longer needed."""
         self._connector = connector
         self._within = within
         self._halted = halted
@@ -50,7 +50,7 @@ class AthenaRows:
             raise Unreadable(str(error)) from error
 
     def count(self, query: str) -> int | None:
-        """Nobody knows without running it, which costs as much as reading it."""
+        """Unknown without running the query, which costs as much as reading it."""
         return None
 
     def _finished(self, query: str) -> str:
@@ -88,7 +88,7 @@ class AthenaRows:
             waited += 1
 
     def _stop(self, execution: str) -> None:
-        """Have it cost no more."""
+        """Stop the query, so that it causes no further costs."""
         with suppress(Unavailable, ClientError), transient("Athena"):
             self._client.stop_query_execution(QueryExecutionId=execution)
 

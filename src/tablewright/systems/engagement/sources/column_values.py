@@ -1,15 +1,15 @@
-"""Values of DuckDB as attributes of a customer have them: what JSON has, with exact numbers.
+"""Conversion of DuckDB values to attributes of a customer: JSON values, with exact numbers.
 
-    BOOLEAN, text, numbers          as they are; a number of more than 38 digits is text, NaN and infinity are nothing
-    DATE, TIME, INTERVAL, UUID, BIT, ENUM, VARIANT, whatever else there is          text, as DuckDB writes it
+    BOOLEAN, text, numbers          as they are; a number of more than 38 digits is text, NaN and infinity are null
+    DATE, TIME, INTERVAL, UUID, BIT, ENUM, VARIANT, all others                      text, as DuckDB writes it
     TIMESTAMP                       2026-01-02T03:04:05.5
     TIMESTAMP WITH TIME ZONE        2026-01-02T03:04:05.5+00:00, in UTC
     BLOB                            base64
     LIST, ARRAY, STRUCT, MAP        lists and objects of these; the keys of a map are text
     UNION                           the value that it has; text, if one of its members would be text
 
-DuckDB makes text of a value where Python has no such value, or one that means less. So a column of any type can be
-read, however deep it is nested, and without further modules.
+DuckDB converts a value to text where Python has no equivalent type, or one that loses information. So a column of any
+type can be read, however deep it is nested, and without further modules.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Read = Callable[[Any], Any]
 
 
 def reading(kind: Any) -> tuple[str | None, Read | None]:
-    """How a column of a type (a ``DuckDBPyType``) is read: what it is cast to, and what is done to its values then."""
+    """How a column of a type (a ``DuckDBPyType``) is read: what it is cast to, and how its values are converted."""
     match str(kind.id):
         case name if name in _AS_THEY_ARE:
             return None, None
@@ -81,7 +81,7 @@ def _struct(kind: Any) -> tuple[str | None, Read | None]:
 
 
 def _timestamp(text: Any) -> Any:
-    """ISO 8601; what it has no way to write, such as infinity, is left as it is."""
+    """ISO 8601; values that it cannot express, such as infinity, are left as they are."""
     found = None if text is None else _TIMESTAMP(text)
     if found is None:
         return text

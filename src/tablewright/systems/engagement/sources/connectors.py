@@ -1,9 +1,9 @@
-"""Where customers come from: a query, whose rows are read one chunk after the other.
+"""Sources of customers: a query, whose rows are read in chunks.
 
-Rows come in the order of customer and subject, as text, so that a run that was stopped continues after the last row
-that it has handled, whatever order the source has. Two rows of one customer and subject are one customer: the first of
-them counts. Rows that name no customer come first, and are counted. Memory is bounded by the chunk, and by what DuckDB
-may use to sort (it goes to disk beyond).
+Rows are sorted by customer and subject, as text, so that a stopped run continues after the last row that it has
+processed, whatever order the source has. Of several rows with the same customer and subject, the first is used. Rows
+without a customer id come first, and are counted. Memory is bounded by the chunk, and by the limit for sorting in
+DuckDB (beyond that it uses the disk).
 
     files    DuckDB over CSV and Parquet in the folder of sources: see ``file_connector``
     athena   Amazon Athena, by configuration: see ``athena_connector``
@@ -33,20 +33,20 @@ from tablewright.systems.engagement.sources.file_connector import READERS, opene
 from tablewright.systems.engagement.sources.query_checks import check_query
 from tablewright.systems.engagement.sources.row_chunks import Row, Rows, Unreadable
 
-# What the three columns that name a row are called in the query around the configured one.
+# The names of the three key columns in the query around the configured one.
 _KEYS = ("tablewright_customer", "tablewright_subject_type", "tablewright_subject_id")
 _MAX_NAME_LENGTH = 255
 
-# How long a connector is checked, and how many rows of a file say what its columns are meanwhile.
+# The time limit of a check in seconds, and how many rows of a file are sampled for its columns.
 _CHECKED_WITHIN = 20.0
 _SAMPLED = 20_480
-# Queries whose columns are known. A file of at most so many bytes is read to tell whether it is another.
+# Queries whose columns are cached. A file of at most so many bytes is read to see whether it has changed.
 _MAX_KNOWN = 100
 _SMALL_FILE = 100_000
 
-# A table, the kind of its file, and what tells whether that is as it was.
+# A table, the kind of its file, and a value that changes with it.
 _File: TypeAlias = tuple[str, str, Hashable]
-# Whether nobody wants the rows any more.
+# Whether the rows are no longer needed.
 Halt = Callable[[], bool]
 
 
@@ -61,15 +61,15 @@ class Sources:
     folder: Path
     region: str | None = None
     aws_endpoint: str | None = None
-    # How long a query may take until its next rows are there.
+    # How long a query may take to return its next rows.
     seconds: float = 900
     # The columns of queries that were checked, by the query and the state of its files.
     _known: dict[tuple[str, tuple[_File, ...]], tuple[str, ...]] = field(default_factory=dict, compare=False)
 
     def check(self, connector: Connector) -> frozenset[str] | None:
-        """The attributes that a connector's customers have; None if that is not known before it is run.
+        """The attributes that a connector's customers have; None if unknown before it is run.
 
-        Invalid, if it cannot work: a file that is not there, a query that cannot be run, a column that is not in it.
+        Invalid if it cannot work: a file or column that does not exist, or a query that cannot be run.
         """
         if not isinstance(connector, FilesConnector):
             return None
@@ -92,7 +92,7 @@ class Sources:
         return frozenset(column for column in columns if column.casefold() not in named)
 
     def _columns(self, connector: FilesConnector) -> tuple[str, ...]:
-        """The columns of a query, which takes a process of its own to find out, unless its files are as they were."""
+        """The columns of a query, found by a separate process unless its files are unchanged."""
         paths = {table: self._present(file) for table, file in connector.tables.items()}
         files = tuple((table, path.suffix, _state(path)) for table, path in paths.items())
         known = self._known.get((connector.query, files))
@@ -113,12 +113,12 @@ class Sources:
         if path.suffix not in READERS:
             raise Invalid(f"{file} is neither .csv nor .parquet", field="tables")
         if any(len(part.encode()) > _MAX_NAME_LENGTH for part in path.parts):
-            raise Invalid(f"{file[:50]}... is longer than the name of a file can be", field="tables")
+            raise Invalid(f"{file[:50]}... is too long for a file name", field="tables")
         return path
 
     @contextmanager
     def open(self, connector: Connector, halted: Halt = _never) -> Iterator[Source]:
-        """A connector to read from; Halted from then on, as soon as that is so."""
+        """An open connector; reading raises Halted as soon as ``halted`` says so."""
         if isinstance(connector, AthenaConnector):
             from tablewright.systems.engagement.sources.athena_connector import AthenaRows
 
@@ -140,7 +140,7 @@ class Sources:
 
 
 def _state(path: Path) -> Hashable:
-    """What changes when a file does: its content, if that is small."""
+    """A value that changes when a file does: its content, if that is small."""
     try:
         found = path.stat()
         if found.st_size <= _SMALL_FILE:
@@ -152,20 +152,20 @@ def _state(path: Path) -> Hashable:
 
 @dataclass(slots=True)
 class Source:
-    """A connector that is open."""
+    """An open connector."""
 
     connector: Connector
     rows: Rows
-    # Rows that were read and name no customer; all of them, as soon as one was read that does.
+    # Rows read without a customer id; complete as soon as a row with an id was read.
     without_id: int = 0
 
     def count(self) -> int | None:
-        """How many rows there are, where that is cheap to say."""
+        """The number of rows, if it is cheap to count."""
         return self.rows.count(self.connector.query)
 
     def prospects(self, program_id: str, after: Checkpoint, size: int) -> Iterator[list[Prospect]]:
-        """Chunks of prospects behind a checkpoint; rows that name no customer are none, and are counted."""
-        # Values are given beside the query where that can be: not every text can be written in one.
+        """Chunks of prospects after a checkpoint; rows without a customer id are only counted."""
+        # Values are passed as parameters where possible: not every text can be written as a literal.
         values: list[str] = []
         query = selected(self.connector, after, values if isinstance(self.connector, FilesConnector) else None)
         last: tuple[str, str, str] | None = None
@@ -185,9 +185,9 @@ class Source:
 
 
 def selected(connector: Connector, after: Checkpoint, values: list[str] | None = None) -> str:
-    """The query around the configured one: keys first, and what is behind a checkpoint.
+    """The query around the configured one: keys first, and only rows after a checkpoint.
 
-    Its texts are added to ``values``, and $1, $2, ... stand for them; without it, they are written in the query.
+    Its texts are added to ``values`` as parameters $1, $2, ...; without it, they are literals in the query.
     """
 
     def text(value: str) -> str:
@@ -196,7 +196,7 @@ def selected(connector: Connector, after: Checkpoint, values: list[str] | None =
         values.append(value)
         return f"${len(values)}"
 
-    # A character more than fits is enough to tell that it does not, and a checkpoint has room for that.
+    # One character more than the maximum shows that a value is too long, and fits into a checkpoint.
     customer, type_, id_ = (
         "''" if column is None else f"COALESCE(substr(CAST({quoted(column)} AS VARCHAR), 1, {longest + 1}), '')"
         for column, longest in (
@@ -208,10 +208,10 @@ def selected(connector: Connector, after: Checkpoint, values: list[str] | None =
     keys = f"{customer} AS {_KEYS[0]}, {type_} AS {_KEYS[1]}, {id_} AS {_KEYS[2]}"
     where = ""
     if after.customer_id == "":
-        # Behind all rows that name nobody, whatever their subjects are.
+        # After all rows without a customer id, whatever their subjects are.
         where = f" WHERE {customer} > {text('')}"
     elif after.customer_id is not None:
-        # Spelt out, because not every dialect compares rows.
+        # Written out, as not every SQL dialect compares rows.
         behind = f"{id_} > {text(after.subject_id)}"
         behind = f"{type_} > {text(after.subject_type)} OR ({type_} = {text(after.subject_type)} AND {behind})"
         where = f" WHERE {customer} > {text(after.customer_id)}"
@@ -231,7 +231,7 @@ def _prospect(
 
 
 def _columns(connector: Connector) -> dict[str, str]:
-    """The columns that name a row, by what a connector calls them."""
+    """The key columns, by the connector's option."""
     columns = {
         "customerColumn": connector.customer_column,
         "subjectTypeColumn": connector.subject_type_column,
@@ -241,5 +241,5 @@ def _columns(connector: Connector) -> dict[str, str]:
 
 
 def _named(connector: Connector) -> set[str]:
-    """The columns that name a row; names of columns are the same in capitals."""
+    """The key columns; column names ignore case."""
     return {column.casefold() for column in _columns(connector).values()}

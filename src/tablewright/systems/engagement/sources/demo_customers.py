@@ -1,4 +1,4 @@
-"""Made-up customers, always the same for the same number, and two models that score them."""
+"""Generated demo customers, always the same for the same number, and two models that score them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _TELL_EVERY = 10_000
 
 
 def customers(number: int) -> Iterator[tuple[Any, ...]]:
-    """So many customers, in no order."""
+    """So many customers, unordered."""
     entropy = random.Random(number)
     identities = list(range(1, number + 1))
     entropy.shuffle(identities)
@@ -54,7 +54,7 @@ def customers(number: int) -> Iterator[tuple[Any, ...]]:
 
 
 def write_customers(path: Path, number: int, report: Callable[[int], None] = lambda done: None) -> None:
-    """Customers as a .csv or .parquet file; it is there as a whole, or not at all."""
+    """Write customers to a .csv or .parquet file, atomically."""
     draft = path.with_name(f".{path.name}.draft")
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -89,7 +89,7 @@ def _as_parquet(file: Path) -> None:
 
 @model("propensity-v1")
 def propensity(prospects: Sequence[Prospect]) -> list[Scored]:
-    """How likely somebody buys again: visits speak for it, time without a purchase against it."""
+    """How likely a customer buys again: visits increase it, time without a purchase decreases it."""
     found: list[Scored] = []
     for each in prospects:
         visits = _number(each, "visits")
@@ -101,7 +101,7 @@ def propensity(prospects: Sequence[Prospect]) -> list[Scored]:
 
 @model("value-v1")
 def value(prospects: Sequence[Prospect]) -> list[Decimal]:
-    """How much somebody is worth, between 0 and 1: what was spent, up to 2,000."""
+    """The value of a customer, between 0 and 1: the amount spent, up to 2,000."""
     return [round(min(_number(each, "spent"), Decimal(2_000)) / 2_000, 6) for each in prospects]
 
 

@@ -1,9 +1,9 @@
 """Customers from CSV and Parquet files, by DuckDB in a process of its own (``query_process``).
 
-A query reads the files that its connector lists, and nothing else: no other file, no network, no settings; it writes
-nothing. It has one thread, a part of the memory, and a part of the disk to sort with. A query may run forever: while
-DuckDB is at work, a thread checks that the rows are still wanted and the time limit is not exceeded, and kills the
-process otherwise. So no query can use up the memory or the time of this process.
+A query can only read the files that its connector lists: no other files, no network, no settings; and it cannot write.
+It has one thread, and limited memory and disk space to sort. A query may run for ever: while DuckDB is at work, a
+thread checks that the rows are still needed and the time limit is not exceeded, and kills the process otherwise. So a
+query cannot exhaust the memory or the time of this process.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from tablewright.systems.engagement.sources.row_chunks import Halted, Row, Unrea
 
 READERS = {".csv": "read_csv", ".parquet": "read_parquet"}
 _MEMORY = "128MB"
-# What DuckDB takes beside that (to plan a query, say), Python, and the address space of their libraries.
+# Other memory of DuckDB (to plan a query, for example), Python, and the address space of their libraries.
 _ADDRESS_SPACE = 1_000_000_000
 _THREADS = 1
-# Bytes on disk to sort with; half of what is free, if that is less.
+# Bytes on disk to sort with; half of the free space if that is less.
 _MAX_SPILL_BYTES = 10_000_000_000
 _MAX_RESPONSE_BYTES = 500_000_000
 _LOOK_EVERY = 0.1
 _START_WITHIN = 60.0
-# Secrets are in the environment of this process, and are nothing for a query.
+# The environment of this process has secrets, which a query must not see.
 _ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "PYTHONHOME", "SYSTEMROOT", "TMPDIR", "VIRTUAL_ENV")
 
 
@@ -56,8 +56,8 @@ def opened(
 ) -> Iterator[FileRows]:
     """The rows of a connector: ``paths`` has the file of each of its tables, all in a folder.
 
-    ``within`` is how many seconds each step has; ``halted``, which raises nothing, says whether nobody wants the rows.
-    ``sampled`` is how many rows of a file decide what its columns are; all of them, so that no row is a surprise.
+    ``within`` is the time limit of each step in seconds; ``halted``, which never raises, says whether the rows are no
+    longer needed. ``sampled`` is how many rows of a file determine its columns; by default all, so that every row fits.
     """
     try:
         check_query(connector.query, connector.tables)
@@ -72,7 +72,7 @@ def opened(
             "autoload_known_extensions": "false",
             "python_enable_replacements": "false",
         }
-        # Where things are on this machine is nobody's business.
+        # Messages must not show paths of this machine.
         hidden = [f"{each}/" for each in dict.fromkeys((str(folder.resolve()), str(folder), spill))]
         with _Process(within, halted, hidden) as process:
             process.ask("path", sys.path, within=_START_WITHIN)
@@ -83,7 +83,7 @@ def opened(
 
 def _set_up(paths: dict[str, Path], on_disk: int, sampled: int) -> list[str]:
     """The statements before the query."""
-    # Not in the configuration: given there, it is shown and does nothing.
+    # Not in the configuration: DuckDB ignores it there.
     found = [f"SET max_temp_directory_size = '{on_disk}B'"]
     for table, path in paths.items():
         options = f", sample_size={sampled}" if path.suffix == ".csv" else ""
@@ -114,7 +114,7 @@ class FileRows:
             rows = self._process.ask("more")
 
     def columns(self, query: str) -> list[str]:
-        """The names of a query's columns; no row is read for that."""
+        """The names of a query's columns, without reading rows."""
         return [str(name) for name in self._process.ask("columns", query)]
 
     def count(self, query: str) -> int | None:
@@ -122,13 +122,13 @@ class FileRows:
 
 
 class _Process:
-    """The process of a query, and a thread that kills it once it takes too long or nobody wants what it does."""
+    """The process of a query, and a thread that kills it if it takes too long or is no longer needed."""
 
     def __init__(self, within: float, halted: Callable[[], bool], hidden: list[str]) -> None:
         self._within = within
         self._halted = halted
         self._hidden = hidden
-        # Until when there has to be an answer, while one is waited for.
+        # The deadline of a response, while one is awaited.
         self._until: float | None = None
         self._broken_off: Exception | None = None
         self._closed = threading.Event()
@@ -143,7 +143,7 @@ class _Process:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
-                # What a terminal sends to this process is not for that one.
+                # Signals of the terminal to this process must not reach that one.
                 start_new_session=True,
             )
         except OSError as error:
@@ -156,13 +156,13 @@ class _Process:
         self._thread.join()
         self._process.kill()
         for pipe in (self._process.stdin, self._process.stdout):
-            # What it was not yet sent is sent to nobody.
+            # Unsent requests are discarded.
             with suppress(BrokenPipeError):
                 pipe and pipe.close()
         self._process.wait()
 
     def ask(self, *request: Any, within: float | None = None) -> Any:
-        """What the process answers, within the time that a step has; Halted or Unreadable if that is nothing."""
+        """The response of the process, within the time of a step; Halted or Unreadable if there is none."""
         if self._broken_off is not None:
             raise self._broken_off
         self._until = time.monotonic() + (self._within if within is None else within)
@@ -182,7 +182,7 @@ class _Process:
         raise Unreadable(self._message(text) if kind == "duckdb" else f"its rows cannot be read: {kind}")
 
     def _why(self, otherwise: Exception) -> Exception:
-        """What the process was killed for, unless it ended by itself."""
+        """The reason why the process was killed; ``otherwise`` if it was not."""
         return otherwise if self._broken_off is None else self._broken_off
 
     def _send(self, request: tuple[Any, ...]) -> None:
@@ -225,9 +225,9 @@ class _Process:
 
 
 class _Values(pickle.Unpickler):
-    """What rows are made of, and nothing that does something: the other process has read what others wrote."""
+    """Unpickles only the types of rows, and no code: the other process has read untrusted data."""
 
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) == ("decimal", "Decimal"):
             return Decimal
-        raise pickle.UnpicklingError(f"{module}.{name} is no value")
+        raise pickle.UnpicklingError(f"{module}.{name} is not allowed")

@@ -1,18 +1,18 @@
-"""The process in which a query runs: DuckDB with limits that the system keeps, which can be killed at any moment.
+"""The process in which a query runs: DuckDB with limits of the operating system, which can be killed at any moment.
 
-DuckDB has limits of its own and can be asked to stop, but some of what it does heeds neither. So ``file_connector``
-starts this file as a program (not as a module: importing the package takes longer than most queries), which is sent
-requests on its standard input and responds on its standard output. A message is its length and a pickle:
+DuckDB has limits of its own and can be interrupted, but some operations ignore both. So ``file_connector`` starts this
+file as a program (not as a module: importing the package takes longer than most queries), which reads requests from
+standard input and writes responses to standard output. A message is its length and a pickle:
 
     ("path", where modules are)             None, once it is ready; the first request
     ("open", configuration, statements)     None
     ("read", query, values, size)           names of columns, first rows
     ("more",)                               next rows
-    ("count", query)                        how many rows
+    ("count", query)                        number of rows
     ("columns", query)                      names of columns
-    answers                                 (True, answer) or (False, kind of error, text)
+    responses                               (True, result) or (False, kind of error, text)
 
-It ends when its input does, when its parent is gone, and after the processor time that a request may take.
+It ends when its input ends, when its parent has died, and after the maximum CPU time of a request.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def main() -> None:
 
 
 class _Queries:
-    """What can be asked for."""
+    """The requests."""
 
     def __init__(self) -> None:
         duckdb = _library()
@@ -108,7 +108,7 @@ def _library() -> Any:
 
 
 def _with_casts(query: str, casts: list[str | None]) -> str:
-    """A query whose columns are cast; by their places, as two may have one name."""
+    """A query with cast columns; by position, as two may have the same name."""
     if not any(casts):
         return query
     names = [f"c{index}" for index in range(len(casts))]
@@ -139,7 +139,7 @@ def _send(sink: BinaryIO, answer: tuple[Any, ...]) -> None:
 
 
 def _limit(name: str, value: int) -> None:
-    """Where the platform has such limits."""
+    """Set the limits, where the platform supports them."""
     try:
         import resource
 

@@ -1,4 +1,4 @@
-"""What connectors read: rows, in the order of their first three columns, a chunk at a time."""
+"""Rows that connectors read, in the order of their first three columns, a chunk at a time."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class Unreadable(Exception):
 
 
 class Halted(Exception):
-    """Nobody wants the rows any more."""
+    """The rows are no longer needed."""
 
 
 class Rows(Protocol):
-    """The rows of a query, and how many there are; ``read`` gives the names of columns with each chunk.
+    """The rows of a query, and their number; ``read`` yields the names of columns with each chunk.
 
     ``values`` are those of $1, $2, ... in the query.
     """
