@@ -245,7 +245,7 @@ def test_a_failed_disk_ends_the_server_with_a_message(tmp_path: Path) -> None:
     assert process.returncode == 1
     assert errors.splitlines()[-1] == (
         "tablewright: the disk failed to sync: [Errno 5] Input/output error; it is unknown which of the last "
-        "writes it has, and none of those was acknowledged: check the disk, then start again to read what is there"
+        "writes are stored, and none of those was acknowledged: check the disk, then start again to read what is stored"
     )
     with server_process("--data", str(tmp_path / "data")) as (_, url):
         assert client(url).list_tables()["TableNames"] == ["music"]
@@ -307,8 +307,8 @@ def test_web_pages_are_let_in_by_their_origin() -> None:
             with Client(url) as connection:
                 assert connection.ask(request(origin=origin)).status == status
     assert error_line("serve", "--memory", "--cors", "localhost:3000") == (
-        "tablewright serve: argument --cors: an origin is a scheme, a host and perhaps a port, such as"
-        " http://localhost:3000, or * for all of them; not 'localhost:3000'; see tablewright serve --help\n"
+        "tablewright serve: argument --cors: an origin is a scheme, a host and an optional port, such as"
+        " http://localhost:3000, or * for all origins; not 'localhost:3000'; see tablewright serve --help\n"
     )
 
 
@@ -354,7 +354,7 @@ def test_a_folder_in_use_is_one_line(tmp_path: Path) -> None:
     data = str(tmp_path / "data")
     with server_process("--data", data) as _:
         assert error_line("serve", "--port", "0", "--data", data).endswith("or choose another folder\n")
-        assert error_line("verify", data).endswith("or check it with `tablewright scrub` meanwhile\n")
+        assert error_line("verify", data).endswith("or use `tablewright scrub` to check it meanwhile\n")
 
 
 def test_a_newer_storage_format_is_one_line(tmp_path: Path) -> None:
@@ -541,7 +541,7 @@ def test_a_damaged_log_is_refused_until_the_loss_is_accepted(tmp_path: Path) -> 
     content[-100] ^= 1
     log.write_bytes(content)
     line = error_line("serve", "--port", "0", "--data", str(tmp_path / "data"), status=1)
-    assert "commits in doubt: 1. A copy of it is at" in line
+    assert "commits that may be lost: 1. A copy of it is at" in line
     assert "--accept-loss" in line
     result = called("verify", str(tmp_path / "data"))
     assert result.returncode == 1

@@ -331,7 +331,7 @@ def test_what_fails_is_told_until_it_works_again(engine: Engine, monkeypatch: py
     assert engine._background.problems() == []
     wake(engine)
     wait_until(engine._background.problems)
-    assert engine._background.problems() == ["background work fails: RuntimeError('no luck')"]
+    assert engine._background.problems() == ["background work is failing: RuntimeError('no luck')"]
     broken = False
     wait_until(lambda: not engine._background.problems())
 

@@ -88,7 +88,7 @@ def test_an_empty_engine_has_no_problems() -> None:
 @pytest.mark.parametrize(
     ("statement", "problem"),
     [
-        ("UPDATE items_1 SET key = x'00' WHERE id = 2", "item 2 is stored under a key that is not its own"),
+        ("UPDATE items_1 SET key = x'00' WHERE id = 2", "item 2 is stored under another key than its own"),
         ("UPDATE items_1 SET size = size + 1 WHERE id = 2", "item 2 has size"),
         ("UPDATE items_1 SET item = '{\"pk' WHERE id = 2", "item 2 cannot be read"),
         ('UPDATE items_1 SET item = \'{"pk":{"S":"x"}}\' WHERE id = 2', "item 2 cannot be read"),

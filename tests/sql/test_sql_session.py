@@ -274,7 +274,7 @@ def test_results_are_exported(engine: Engine, sql: SqlSession, tmp_path: Path) -
         ["i-0", "1.5", '=1+1 "ü"'],
         ["i-1", None, "<&>\ufffd"],
     ]
-    with pytest.raises(SqlError, match=r"none of \.csv"):
+    with pytest.raises(SqlError, match=r"a file name with \.csv"):
         sql.export(query, tmp_path / "out.txt")
     with pytest.raises(SqlError, match="no folder"):
         sql.export(query, tmp_path / "missing" / "out.csv")

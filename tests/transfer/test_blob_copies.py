@@ -145,7 +145,7 @@ def test_a_value_that_the_source_has_lost_stops_the_copy_which_goes_on_when_it_i
         path.unlink()
     else:
         path.write_bytes(whole[:-1])
-    reason = "is not in the source's blob store" if damage == "lost" else "is not as it was written"
+    reason = "is missing from the source's blob store" if damage == "lost" else "is damaged"
     with pytest.raises(TransferError, match=f'"PAPER#.*{reason}'):
         copied("source", "target", between())
     path.write_bytes(whole)
@@ -159,7 +159,7 @@ def test_a_value_that_the_target_has_lost_is_a_difference() -> None:
     faulty = Faulty(loses_at=4)
     done = copied("source", "target", BlobCopies(FolderBlobStore("source/blobs"), faulty))
     assert [str(each) for each in done.differences] == [
-        f"{done.differences[0].key} has a large value that the target's blob store does not have as it was"
+        f"{done.differences[0].key} has a large value that is missing or damaged in the target's blob store"
     ]
     assert not done.ok
     # The same copy once more brings it.

@@ -118,7 +118,7 @@ def test_tables_are_chosen_and_renamed(tmp_path: Path) -> None:
     [
         ({"tables": ["Nope"]}, "has no table Nope; it has Orders, Users"),
         ({"renamed": {"Nope": "New"}}, "has no table Nope"),
-        ({"renamed": {"Orders": "Users"}}, "two tables would be Users in the target"),
+        ({"renamed": {"Orders": "Users"}}, "two tables would have the name Users in the target"),
     ],
 )
 def test_what_cannot_be_copied_is_refused(tmp_path: Path, asked: dict[str, Any], message: str) -> None:
@@ -151,7 +151,7 @@ def test_a_target_with_items_is_refused_and_added_to_on_demand(tmp_path: Path) -
     with Engine.open(tmp_path / "target") as engine:
         engine.call("CreateTable", ORDERS)
         fill(engine, "Orders", [{"pk": {"S": "kept"}, "sk": {"N": "1"}}])
-    with pytest.raises(TransferError, match="has items already; add to them with --into-existing"):
+    with pytest.raises(TransferError, match="already has items; add to them with --into-existing"):
         copied(source, tmp_path / "target", tables=["Orders"])
     assert list(Path.cwd().iterdir()) == []
     (table,) = copied(source, tmp_path / "target", tables=["Orders"], into_existing=True)

@@ -120,7 +120,7 @@ def test_tables_are_deleted_after_an_interruption(number: signal.Signals) -> Non
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--endpoint", "./data"), "./data is no endpoint; give http://host:port, aws, or aws:eu-west-1"),
+        (("--endpoint", "./data"), "./data is not an endpoint; use http://host:port, aws, or aws:eu-west-1"),
         (("--endpoint", "http://127.0.0.1:1"), "127.0.0.1:1"),
         (("--endpoint", "http://127.0.0.1:1", "no_such_design"), "there is no module 'no_such_design'"),
     ],

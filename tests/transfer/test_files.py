@@ -144,8 +144,8 @@ def test_an_export_of_amazon_is_read(tmp_path: Path) -> None:
     [
         ("source", "one.json", "one.json is one file, and source has 2 tables"),
         ("nothing.json", "target", "there is no file nothing.json"),
-        ("bad.json", "target", "has no table bad, and the source does not say what its key is"),
-        ("source", "{table}/x.json", "stands for the name of a file"),
+        ("bad.json", "target", "has no table bad, and the source does not know its key"),
+        ("source", "{table}/x.json", "once, in the name of the file"),
         ("source", "taken/{table}.json", "exists already; delete it, or choose another name"),
     ],
 )

@@ -166,7 +166,7 @@ def test_attributes_that_the_model_does_not_know_are_refused_or_left_out(tmp_pat
                 "ExpressionAttributeValues": {":nick": {"S": "Countess"}},
             },
         )
-    with pytest.raises(TransferError, match="has the attributes nick, which the model does not know"):
+    with pytest.raises(TransferError, match="has the attributes nick, which are not in the model"):
         copied("source", "target")
     copied("source", "target2", drop_unknown=True)
     assert "Countess" not in raw("target2")
@@ -177,7 +177,7 @@ def test_pseudonyms_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFi
     status, _, error = run(capsys, "copy", "source", "target", "--pseudonymize")
     assert (status, error) == (
         2,
-        "tablewright: --pseudonymize needs the model, which says what is personal; give it with --design\n",
+        "tablewright: --pseudonymize needs the model, which declares personal fields; give it with --design\n",
     )
     command = ["copy", "source", "target", "--pseudonymize", "--design", "tests.transfer.shop"]
     status, out, error = run(capsys, *command)

@@ -163,7 +163,7 @@ def test_on_loopback_other_names_are_refused(http: Client, engine: FakeEngine, h
     for data in (request(host=host), request(b"", None, method=b"GET", host=host)):
         response = http.ask(data)
         assert response.status == 403
-        assert "does not answer to the host name" in json.loads(response.body)["Message"]
+        assert "does not accept the host name" in json.loads(response.body)["Message"]
     assert engine.calls == []
 
 

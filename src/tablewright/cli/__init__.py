@@ -22,10 +22,10 @@
     transfer/relocate_command relocate start, status, cut, back, finish
     transfer/sql_command      sql
 
-Each module of this package registers a few commands. Exit codes: 0 done, 1 something was found (verify: the data is
-damaged), 2 something that the user can fix, 130 interrupted, 141 nobody reads the output any more (``| head``). An
-error is one line on standard error that says what to do. Modules are imported by the command that needs them, so that
-``--help`` and ``--version`` print at once.
+Each module of this package registers a few commands. Exit codes: 0 done, 1 a finding (verify: the data is damaged), 2
+an error that the user can fix, 130 interrupted, 141 the reader of the output has closed it (``| head``). An error is
+one line on standard error that says what to do. Modules are imported by the command that needs them, so that ``--help``
+and ``--version`` print at once.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ _MODULES = (
     evolution_commands,
 )
 
-# What a shell reports for a program that SIGPIPE ended.
+# The exit code that a shell reports for a program ended by SIGPIPE.
 _BROKEN_PIPE = 128 + 13
 
 
@@ -105,7 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"tablewright: {_missing(error)}", file=sys.stderr)
         return UsageError.status
     except PermissionError as error:
-        # Wherever a command comes upon it: a folder on the way, a file in it.
+        # A command can meet this anywhere: a folder on the way, a file in it.
         print(f"tablewright: cannot access {error.filename}: {error.strerror}", file=sys.stderr)
         return UsageError.status
     except KeyboardInterrupt:
@@ -118,7 +118,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _missing(error: ModuleNotFoundError) -> str:
-    """What to install for a command that a plain installation does not have everything for."""
+    """What to install for a command that needs more than a plain installation."""
     if error.name is not None and error.name.startswith("tablewright."):
         return (
             f"this command needs {error.name}, which is not in the container image of a system; run it where "

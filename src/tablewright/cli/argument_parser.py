@@ -1,4 +1,4 @@
-"""What the commands share: the argument parser, its help with groups and examples, and errors that the user can fix."""
+"""Shared by the commands: the argument parser, its help with groups and examples, and errors that the user can fix."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _WIDTH = 78
 
 
 class Commands:
-    """What a module adds its commands to. What the list of commands says of one is also the head of its own help.
+    """Where a module adds its commands. A command's line in the list of commands is also the head of its own help.
 
     A command sets ``command``, a function from the options to an exit code, and ``parser`` as its defaults.
     """
@@ -42,15 +42,15 @@ class Commands:
 
 
 class UsageError(Exception):
-    """Something that the user can fix; the message says how."""
+    """An error that the user can fix; the message says how."""
 
     status = 2
 
 
 def refused(error: Exception) -> UsageError:
-    """What a command says of an error of the store."""
+    """The command's message for an error of the store."""
     if getattr(error, "code", None) == "NoCredentials":
-        # Nothing was asked.
+        # No query was sent.
         return UsageError(str(getattr(error, "message", error)))
     return UsageError(f"the database refused the request: {error}")
 
@@ -61,7 +61,7 @@ def unwritable(error: OSError) -> str:
 
 
 class DamagedDataError(UsageError):
-    """A database that cannot be opened as it is."""
+    """A database that cannot be opened in its present state."""
 
     status = 1
 
@@ -75,11 +75,11 @@ class FailedDiskError(UsageError):
 class OneLineParser(argparse.ArgumentParser):
     """An argument parser whose errors are one line; argparse prints the whole usage first."""
 
-    # What each command does, where help shows them in groups.
+    # What each command does, for the groups of help.
     commands: dict[str, str] | None = None
 
     def format_help(self) -> str:
-        """As argparse prints it, but for the list of all commands, which is in groups."""
+        """As argparse prints it, except for the list of all commands, which is in groups."""
         if self.commands is None:
             return super().format_help()
         groups = [f"usage: {self.prog} COMMAND ...\n", f"{self.description}\n"]
@@ -90,7 +90,7 @@ class OneLineParser(argparse.ArgumentParser):
         return "\n".join(groups)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
-        """As argparse does, but a command that there is not is answered by the one that was meant, not by all."""
+        """Like argparse, but an unknown command gets a suggestion and not the list of all commands."""
         known = action.choices
         if isinstance(action, argparse._SubParsersAction) and known is not None and value not in known:
             near = get_close_matches(value, known, 1)
@@ -103,7 +103,7 @@ class OneLineParser(argparse.ArgumentParser):
 
 
 def _line(name: str, about: str) -> str:
-    """A command or an option, and what it does."""
+    """A command or an option, with its description."""
     return textwrap.fill(about, _WIDTH, initial_indent=f"  {name:<12}", subsequent_indent=" " * 14)
 
 

@@ -1,13 +1,13 @@
-"""Backups of a data folder's tables, in that folder, and copies of the whole folder elsewhere: make one, list them,
+"""Backups of a data folder's tables, in that folder, and copies of the whole folder elsewhere: create, list and
 restore one.
 
-                          a table's backup, as DynamoDB has it      a copy of the whole data folder
+                          a table's backup, as in DynamoDB          a copy of the whole data folder
     backup                TABLE                                     --to FOLDER
     backups                                                         --from FOLDER
     restore               SOURCE --to NAME                          --from FOLDER
 
-For backups of tables the commands open the folder itself; while a server uses it, an AWS client does the same over
-HTTP. A copy is made whoever uses the folder.
+For backups of tables the commands open the folder themselves; while a server uses it, an AWS client does the same over
+HTTP. A copy can be made while the folder is in use.
 """
 
 from __future__ import annotations
@@ -245,7 +245,7 @@ def _restore_copy(options: argparse.Namespace) -> int:
 
 
 def _in_megabytes(steps: StepProgress) -> Callable[[str, int, int], None]:
-    """Bytes that are done, of so many; without a total it is a number of files."""
+    """Bytes done, and their total; without a total it is a number of files."""
 
     def report(what: str, done: int, total: int) -> None:
         if total:

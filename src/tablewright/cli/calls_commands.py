@@ -1,4 +1,4 @@
-"""``calls verify``: are the times of all calls booked, and is nothing else?"""
+"""``calls verify``: whether the times of all calls are booked, and no others."""
 
 from __future__ import annotations
 

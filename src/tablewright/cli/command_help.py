@@ -1,4 +1,4 @@
-"""What ``tablewright --help`` shows: commands in groups, and examples of each command.
+"""The content of ``tablewright --help``: commands in groups, and examples of each command.
 
 A test parses every example, and fails for a command that is in no group or has no example.
 """

@@ -1,4 +1,4 @@
-"""What a design costs: ``plan`` computes it from traffic, ``meter`` measures what a program consumes."""
+"""The cost of a design: ``plan`` computes it from traffic, ``meter`` measures what a program consumes."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ def _meter(options: argparse.Namespace) -> int:
 
 
 def _run(command: list[str], noted: Path, *, quiet: bool) -> int:
-    """Run a program to its end; an interrupt is the program's to answer."""
+    """Run a program to its end; the program handles an interrupt itself."""
     import subprocess
 
     from tablewright.engine import METER_VARIABLE

@@ -95,7 +95,7 @@ def add_accept_loss(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--accept-loss",
         action="store_true",
-        help="open a data folder whose log is damaged, without the commits behind the damage",
+        help="open a data folder whose log is damaged, without the commits after the damage",
     )
 
 
@@ -152,8 +152,8 @@ def _serve(options: argparse.Namespace) -> int:
             raise UsageError(why_not_listening(options.host, options.port, error)) from None
         except EngineFailedError as error:
             raise FailedDiskError(
-                f"{error}; it is unknown which of the last writes it has, and none of those was acknowledged: "
-                f"check the disk, then start again to read what is there"
+                f"{error}; it is unknown which of the last writes are stored, and none of those was acknowledged: "
+                f"check the disk, then start again to read what is stored"
             ) from None
         ignore_stop_signals()
     _say("Tablewright stopped")
@@ -161,7 +161,7 @@ def _serve(options: argparse.Namespace) -> int:
 
 
 def check_layout(folder: Path, *, by_region: bool) -> None:
-    """A folder stays what it was made for: its tables would seem to be gone."""
+    """A folder keeps its kind: otherwise its tables would seem to be gone."""
     from tablewright.engine import holds_database
     from tablewright.wire import region_folders
 
@@ -218,7 +218,7 @@ def _greet(url: str, folder: Path | None, host: str, credentials: str | None) ->
 
 
 def _say(text: str) -> None:
-    """Prints a line; the server goes on if nobody reads its output any more (``| head -1``)."""
+    """Prints a line; the server continues if its output is no longer read (``| head -1``)."""
     try:
         print(text, flush=True)
     except BrokenPipeError:
@@ -231,7 +231,7 @@ def _verify(options: argparse.Namespace) -> int:
     from tablewright.cli.progress import StepProgress
     from tablewright.engine import verify_closed
 
-    # Damage that background work runs into is in the report as well, without a traceback.
+    # Damage found by background work is in the report as well, without a traceback.
     logging.getLogger("tablewright").addHandler(logging.NullHandler())
     folder = existing_folder(options.data)
     blobs = _Blobs(options.blobs or str(folder / "blobs"))
@@ -249,7 +249,7 @@ def _verify(options: argparse.Namespace) -> int:
 
 
 class _Blobs:
-    """The blobs of a data folder that is verified; a folder that has none needs nothing that is about them."""
+    """The blobs of a data folder that is verified; without blobs, it needs no blob store."""
 
     def __init__(self, location: str) -> None:
         from tablewright.model.declarations import BLOB_REFERENCES
@@ -280,13 +280,13 @@ class _Blobs:
             return [
                 *found.problems,
                 f"none of the {len(found.missing)} blobs that items refer to is in {self._location}; "
-                "if they are somewhere else, give the place with --blobs",
+                "if they are stored elsewhere, give the place with --blobs",
             ]
         return [*found.problems, *found.missing.values()]
 
 
 def report_counts(report: VerifyReport) -> list[str]:
-    """What was verified, in numbers."""
+    """The numbers of what was verified."""
     found = [
         counted(report.tables, "table"),
         counted(report.items, "item"),
@@ -307,7 +307,7 @@ def counted(number: int, one: str, many: str | None = None) -> str:
 
 
 def existing_folder(path: str, advice: str = "") -> Path:
-    """A data folder that exists; nothing is created or changed. ``advice`` says what to do where there is none."""
+    """An existing data folder; nothing is created or changed. ``advice`` says what to do if it does not exist."""
     from tablewright.engine import holds_database
 
     folder = locate(path)
@@ -342,7 +342,7 @@ def open_engine(folder: Path | None, *, accept_loss: bool = False) -> Engine:
 
 @contextmanager
 def storage_errors() -> Iterator[None]:
-    """Errors of storage as those of the command line: damaged data, or what the user can fix."""
+    """Errors of storage as those of the command line: damaged data, or an error that the user can fix."""
     from tablewright.engine import DamagedError, StorageError
 
     try:

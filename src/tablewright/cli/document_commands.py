@@ -68,7 +68,7 @@ def _init(options: argparse.Namespace) -> int:
 
     folder = Path(options.name)
     try:
-        # First: a project that was made and installed is also a module whose name is taken.
+        # First: an installed project of that name is also a module whose name is taken.
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise UsageError(f"{folder} already exists and is not overwritten; choose another name")
         files = project_files(folder.name)

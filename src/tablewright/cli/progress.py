@@ -1,4 +1,4 @@
-"""Progress of long commands: a bar on a terminal, otherwise a line for each step."""
+"""The progress of long commands: a bar on a terminal, otherwise a line for each step."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Self
 
 
 class StepProgress:
-    """Steps, one after the other; ``update`` reports how far the current one is."""
+    """Steps, one after the other; ``update`` reports the progress of the current one."""
 
     def __init__(self) -> None:
         self._progress: Any = None
@@ -20,7 +20,7 @@ class StepProgress:
             try:
                 from rich.console import Console
                 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
-            except ImportError:  # of the extra ``design``: a plain installation has lines instead
+            except ImportError:  # of the extra ``design``: a plain installation prints lines instead
                 return self
             columns = (
                 SpinnerColumn(),
@@ -51,14 +51,14 @@ class StepProgress:
             self._progress.update(self._task, description=what, completed=done, total=total, counted=counted)
 
     def report(self, what: str, done: int, total: int) -> None:
-        """``begin`` when this is about something else than before, and ``update``; no total is known if it is 0."""
+        """``begin`` if this is another step than before, and ``update``; a total of 0 is unknown."""
         if what != self._what:
             self._what = what
             self.begin(what)
         self.update(what, done, total or None)
 
     def end(self) -> None:
-        """Clear the display, as something else is printed from now on."""
+        """Clear the display before other output."""
         if self._progress is not None:
             self._progress.stop()
             self._progress = None

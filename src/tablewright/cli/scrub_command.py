@@ -1,4 +1,4 @@
-"""``scrub``: read a data folder in full, at a bounded rate, whoever uses it, and tell what is damaged."""
+"""``scrub``: read all of a data folder, at a bounded rate, also while it is in use, and report damage."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def register(commands: Commands) -> None:
     )
     scrub.add_argument("data", metavar="DIR", help="data folder; a server may use it")
     scrub.add_argument(
-        "--rate", type=_rate, default="20MB", metavar="RATE", help="bytes to read in a second (default: 20MB)"
+        "--rate", type=_rate, default="20MB", metavar="RATE", help="bytes to read per second (default: 20MB)"
     )
     scrub.add_argument("--copies", metavar="FOLDER", help="read the copies in this folder of copies, too")
     scrub.set_defaults(command=_scrub, parser=scrub)

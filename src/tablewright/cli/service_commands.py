@@ -105,7 +105,7 @@ def read_settings(**given: Any) -> Settings:
 
 
 def open_runtime(settings: Settings, systems: Any, *, accept_loss: bool = False) -> Runtime:
-    """Open the runtime that the systems run on."""
+    """Open the runtime of the systems."""
     from tablewright.engine import DamagedError, StorageError
     from tablewright.runtime import Runtime, SettingsError
 
@@ -127,7 +127,7 @@ def _up(options: argparse.Namespace) -> int:
     from tablewright.cli.studio.listen_address import check_address
 
     if options.data is not None:
-        # Of a variable that is not set, for one: the current folder gets no database by mistake.
+        # Of an unset variable, for example: the current folder must not get a database by mistake.
         locate(options.data)
     if options.memory and options.data is not None and not options.as_deployed:
         raise UsageError(f"--memory stores nothing in {options.data}; give either --memory or --data")
@@ -138,7 +138,7 @@ def _up(options: argparse.Namespace) -> int:
         region=options.region,
         host=options.host,
         port=options.port,
-        # A terminal is for the person in front of it: requests are logged there only on demand.
+        # A terminal is for its user: requests are logged there only on demand.
         log_level="WARNING" if sys.stderr.isatty() and "TABLEWRIGHT_LOG_LEVEL" not in os.environ else None,
     )
     from tablewright.systems import load
@@ -159,7 +159,7 @@ def _up(options: argparse.Namespace) -> int:
         check_layout(settings.data, by_region=False)
     from tablewright.runtime.start_up import starting
 
-    # What takes a while to import, once it is known that it is needed.
+    # Slow imports, once it is known that they are needed.
     with starting():
         from tablewright.cli.progress import StepProgress
         from tablewright.runtime import SettingsError
@@ -196,7 +196,7 @@ def _up(options: argparse.Namespace) -> int:
 
 
 def _own_systems(names: Iterable[str]) -> dict[str, System]:
-    """Of the systems that are asked for, those that do not come with Tablewright, by their modules."""
+    """The requested systems that do not come with Tablewright, by their modules."""
     from tablewright.cli.deploy.deploy_command import system_at
     from tablewright.systems import NAMES
 
@@ -211,7 +211,7 @@ def _own_systems(names: Iterable[str]) -> dict[str, System]:
 
 
 def _screens(settings: Settings) -> MakeApplicationScreens | None:
-    """The screens of the applications; None where what they need is not installed."""
+    """The screens of the applications; None if their requirements are not installed."""
     try:
         import nicegui  # noqa: F401
     except ImportError:
@@ -256,7 +256,7 @@ def _token(options: argparse.Namespace) -> int:
 
 
 def _check_roles(given: list[str], settings: Settings) -> None:
-    """Warn of roles that open nothing: a system of somebody's own may have them."""
+    """Warn about roles that grant nothing: one of the user's own systems may have them."""
     from difflib import get_close_matches
 
     from tablewright.systems import roles
@@ -265,7 +265,7 @@ def _check_roles(given: list[str], settings: Settings) -> None:
     for name in given:
         if name not in known and name not in settings.roles:
             near = get_close_matches(name, known, 3, 0.4)
-            advice = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known)}"
+            advice = f"did you mean {' or '.join(near)}?" if near else f"choose from {', '.join(known)}"
             print(f"tablewright: warning: no system has the role {name}; {advice}", file=sys.stderr)
 
 
@@ -282,7 +282,7 @@ def _config(options: argparse.Namespace) -> int:
         print(orjson.dumps(values, option=orjson.OPT_INDENT_2).decode())
         return 0
     for name, info in Settings.model_fields.items():
-        # What is not set, and a secret, which is not shown, are comments: the rest can be used as tablewright.toml.
+        # Unset values, and secrets, which are not shown, are comments: the rest can be used as tablewright.toml.
         is_secret = str(SecretStr("x")) in str(values[name])
         text = f"{'# ' if is_secret or values[name] is None else ''}{name} = {_toml(values[name])}"
         print(f"{text:<44} # {info.description}" if info.description else text)
@@ -296,6 +296,6 @@ def _toml(value: Any) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(_toml, value))}]"
     if isinstance(value, str | None):
-        # As JSON, but for one character that TOML wants escaped.
+        # As JSON, except for one character that must be escaped in TOML.
         return json.dumps(value or "", ensure_ascii=False).replace("\x7f", "\\u007f")
     return str(value).lower()

@@ -1,4 +1,4 @@
-"""Reports of the design tools on a terminal, by rich."""
+"""Reports of the design tools on a terminal, with rich."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def console() -> Console:
 
     class Screen(Console):
         def on_broken_pipe(self) -> None:
-            """Left to ``main``, as for all other output; rich would exit with 1, which is for findings."""
+            """Left to ``main``, as for all other output; rich would exit with 1, which means findings."""
             raise BrokenPipeError
 
     # A file or a pipe has no width.
@@ -67,7 +67,7 @@ def _show(console: Console, block: Block) -> None:
 
 
 def _styled(text: str) -> Styled:
-    """Text in which `code` stands out."""
+    """Text with `code` highlighted."""
     from rich.text import Text as Styled
 
     styled = Styled()

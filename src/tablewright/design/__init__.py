@@ -1,13 +1,13 @@
-"""What follows from a design: lint, documents, infrastructure, policies, cost. From the model alone; no store needed.
+"""Everything derived from a design: lint, documents, infrastructure, policies, cost. No store is needed.
 
     load("shop.model")        the designs of a module, by import path or file
-    module_at("shop")         a module, with the same words about what is wrong with it
+    module_at("shop")         a module, with the same error messages
     sample(Order)             an entity made from its declaration
     table_name(table, "dev")  the name of a table in an environment
     project_files("shop")     the files of a new project
     extra_of("fastapi")       the extra of Tablewright that installs a module
 
-Each room has its public names in its ``__init__``; the modules inside are private to design:
+Each subpackage has its public names in its ``__init__``; the modules inside are private to design:
 
     lint         finds mistakes in a design
     cost         capacity units, monthly bills, hot keys, metered runs, price lists
@@ -15,7 +15,7 @@ Each room has its public names in its ``__init__``; the modules inside are priva
     document     the design document, with diagrams
     iam          least-privilege policies of roles and consumers
     infra        CloudFormation, Terraform, AWS CLI and boto3
-    report       what reports are made of: Markdown, HTML, charts, numbers
+    report       the parts of reports: Markdown, HTML, charts, numbers
     workbench    NoSQL Workbench: export and import
 
 Subpackages are imported where they are needed, not from here: a service that needs the name of a table loads no linter.

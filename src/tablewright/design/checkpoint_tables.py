@@ -1,4 +1,4 @@
-"""Where consumers store their checkpoints, as far as a design says it."""
+"""The tables in which consumers store their checkpoints, as far as a design declares them."""
 
 from __future__ import annotations
 

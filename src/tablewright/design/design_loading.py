@@ -2,7 +2,7 @@
 
     load("tablewright.systems.calls")     a package with a module ``model``, or any module
     load("./model.py")                    a file
-    module_at("shop")                     any module, with the same words about what is wrong with it
+    module_at("shop")                     any module, with the same error messages
 
 The designs of a module are its ``Design`` objects. A module without one, but with tables or entities, is one design of
 all its tables and collections. Modules of the current folder can be imported.
@@ -49,7 +49,7 @@ class DesignError(Exception):
 
 
 class NoModuleError(DesignError):
-    """There is no module of this name."""
+    """There is no module with this name."""
 
 
 class RefusedError(DesignError):
@@ -104,7 +104,7 @@ def _module(path: str) -> ModuleType:
 
 @contextmanager
 def _importing(path: str) -> Iterator[None]:
-    """Import modules of the user's; whatever is wrong with them is a DesignError."""
+    """Import user modules; any error in them is raised as DesignError."""
     _add_to_path(Path.cwd())
     try:
         # Output of the imported module is not output of the command.
@@ -128,7 +128,7 @@ def _importing(path: str) -> Iterator[None]:
     except SystemExit as error:
         raise DesignError(f"{path} exits when it is imported{_at(error)}; {_MOVE_IT}") from error
     except Exception as error:
-        # On one line, whatever the message of the error is.
+        # On one line, even if the message of the error is not.
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         advice = f"; {_MOVE_IT}" if _runs_a_database(error) else ""
         raise DesignError(f"{path} cannot be imported: {reason}{_at(error)}{advice}") from error
@@ -180,13 +180,13 @@ def _at(error: BaseException) -> str:
 
 
 def _place_of(error: BaseException) -> str | None:
-    """Where a failed declaration is: the innermost line of the user's own code."""
+    """The place of a failed declaration: the innermost line of the user's own code."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not _is_ours(frame.filename)]
     return place_in(frames[-1].filename, frames[-1].lineno or 1) if frames else None
 
 
 def _runs_a_database(error: BaseException) -> bool:
-    """Whether a module that was imported for its design has gone on to use it."""
+    """Whether a module that was imported for its design has continued to use it."""
     innermost = traceback.extract_tb(error.__traceback__)[-1].filename
     return innermost.startswith(_PACKAGE) and not innermost.startswith((_SYSTEMS, *_NOT_THE_USERS))
 

@@ -1,4 +1,4 @@
-"""Which extra of Tablewright brings a module along, by the metadata of the installation.
+"""The extra of Tablewright that installs a module, by the metadata of the installation.
 
 extra_of("fastapi")     "systems": pip install 'tablewright[systems]'
 """
@@ -11,7 +11,7 @@ from importlib.metadata import PackageNotFoundError, requires
 
 __all__ = ["extra_of"]
 
-# Where the module is not called as the distribution is.
+# Modules with another name than their distribution.
 _MODULES = {"pyjwt": "jwt"}
 _FOR_DEVELOPERS = frozenset({"dev", "site"})
 _OF_AN_EXTRA = re.compile(r"(?P<distribution>[\w.-]+).*\bextra == ['\"](?P<extra>\w+)['\"]")
@@ -28,7 +28,7 @@ def extra_of(module: str | None) -> str | None:
     having: set[str] = set()
     for found in filter(None, map(_OF_AN_EXTRA.match, declared)):
         name, extra = found["distribution"].lower(), found["extra"]
-        # An extra that is built on another one has all of it.
+        # An extra that is built on another one includes it.
         sizes[extra] += 1
         if _MODULES.get(name, name.replace("-", "_")) == wanted and extra not in _FOR_DEVELOPERS:
             having.add(extra)

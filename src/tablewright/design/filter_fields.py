@@ -1,4 +1,4 @@
-"""What an access pattern filters by, after it has read an item: fields, and how many of their values pass.
+"""The fields that an access pattern filters by after reading an item, and how many of their values pass.
 
     restrictions(schema, pattern)       [Restriction("status", 2), Restriction("total", None)]
 
@@ -33,7 +33,7 @@ _PRESENCE = ("attribute_exists", "attribute_not_exists")
 
 @dataclass(frozen=True, slots=True)
 class Restriction:
-    """A field that a pattern filters by, and how many of its values pass; None: that is not known."""
+    """A field that a pattern filters by, and how many of its values pass; None: unknown."""
 
     field: str
     allowed: int | None

@@ -1,4 +1,4 @@
-"""Whether the index of an access pattern projects all that the pattern reads.
+"""Whether the index of an access pattern projects everything that the pattern reads.
 
     lacks(schema, pattern)      whether items have to be read from the table as well
 

@@ -1,12 +1,12 @@
-"""DynamoDB's own notions, which all other packages share; this one imports none of them.
+"""The concepts of DynamoDB, which all other packages share; this one imports none of them.
 
     attribute_values   a value and an item in DynamoDB's JSON, and equality
-    document_paths     where a value is inside of an item: `address.city`, `lines[0]`
+    document_paths     the place of a value inside of an item: `address.city`, `lines[0]`
     numbers            the range of numbers and their canonical form
-    item_size          how many bytes a value and an item count
+    item_size          the size of a value and of an item in bytes
     value_checks       what is accepted as a value, and its canonical form
-    capacity_units     what is charged for so many bytes
-    limits             DynamoDB's limits: 400 KB of an item, 100 actions of a transaction, ...
+    capacity_units     the units charged for so many bytes
+    limits             DynamoDB's limits: 400 KB per item, 100 actions per transaction, ...
     errors             the errors of DynamoDB
     expressions        conditions, key conditions, projections and updates; a package of its own
 

@@ -1,10 +1,10 @@
-"""Attribute values as DynamoDB's JSON has them, and when two of them are equal.
+"""Attribute values in DynamoDB's JSON, and when two of them are equal.
 
     {"S": "ada"}   {"N": "42"}   {"B": "Zm9v"}   {"BOOL": true}   {"NULL": true}
     {"SS": [...]}  {"NS": [...]}  {"BS": [...]}  {"L": [...]}     {"M": {...}}
 
-Binary values are base64 text. Once ``value_checks`` has seen them, numbers are text in canonical form (``numbers``),
-and the members of a set are in order.
+Binary values are base64 text. After ``value_checks``, numbers are text in canonical form (``numbers``), and the members
+of a set are in order.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from decimal import Decimal
 from typing import Any
 
 AttributeValue = dict[str, Any]
-"""One key, the type, and the content."""
+"""A dict with one key, the type, and the content."""
 Item = dict[str, AttributeValue]
 """Attribute values by attribute name."""
 
@@ -51,7 +51,7 @@ def set_order(tag: str, members: Iterable[str]) -> list[str]:
     if tag == "BS":
         return sorted(members, key=b64decode)
     members = list(members)
-    # Most are whole, and Python compares its integers in a fifth of the time.
+    # Most are integers, which Python compares in a fifth of the time.
     return sorted(members, key=Decimal if "." in "".join(members) else int)
 
 

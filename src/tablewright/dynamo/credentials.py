@@ -1,4 +1,4 @@
-"""Who signs requests: keys, and where a program finds them in its environment, as every program on AWS does."""
+"""The keys that sign requests, and where a program finds them in its environment, as every program on AWS does."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["CA_BUNDLE", "AwsCredentials", "environment_credentials", "is_plain_e
 CA_BUNDLE = "AWS_CA_BUNDLE"
 
 _KEY, _SECRET, _TOKEN = "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"
-# Variables of AWS that change neither who signs nor where requests go, when the region is given.
+# Variables of AWS that change neither the keys nor the endpoint, if the region is given.
 _HARMLESS = frozenset({_KEY, _SECRET, _TOKEN, CA_BUNDLE, "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_EXECUTION_ENV"})
 _HARMLESS_PREFIXES = ("AWS_LAMBDA_", "AWS_XRAY_")
 _FILES = ("~/.aws/config", "~/.aws/credentials", "~/.boto", "/etc/boto.cfg")
@@ -25,7 +25,7 @@ class AwsCredentials:
 
 
 def environment_credentials() -> AwsCredentials | None:
-    """The keys in the environment, if they are all that there is; None if anything else may say who signs."""
+    """The keys in the environment, if they are the only source; None if another source may provide them."""
     key, secret = os.environ.get(_KEY), os.environ.get(_SECRET)
     if not key or not secret or not is_plain_environment():
         return None
@@ -33,7 +33,7 @@ def environment_credentials() -> AwsCredentials | None:
 
 
 def is_plain_environment() -> bool:
-    """Whether neither a variable nor a file says more than keys and a region: no profile, no endpoint, no proxy."""
+    """Whether variables and files specify only keys and a region: no profile, no endpoint, no proxy."""
     for name in os.environ:
         upper = name.upper()
         if upper.endswith("_PROXY") and upper != "NO_PROXY":

@@ -1,10 +1,10 @@
-"""Document paths: where a value is inside of an item.
+"""Document paths: the place of a value inside of an item.
 
     address.city            ("address", "city")
     lines[0].quantity       ("lines", 0, "quantity")
 
-A path is written as text by programs and parsed once. What expressions add to this (``#names``, reserved words, paths
-that overlap) is in ``expressions.path_checks``.
+A path is written as text by programs and parsed once. The additional rules of expressions (``#names``, reserved words,
+overlapping paths) are in ``expressions.path_checks``.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def parse_path(text: str) -> Path:
 
 
 def lookup(item: Mapping[str, AttributeValue], parts: Sequence[PathPart]) -> AttributeValue | None:
-    """The value at a path, or None where the item has none."""
+    """The value at a path, or None if the item has none."""
     value = item.get(str(parts[0]))
     for part in parts[1:]:
         if value is None:
@@ -55,19 +55,19 @@ def lookup(item: Mapping[str, AttributeValue], parts: Sequence[PathPart]) -> Att
 
 
 def value_at(item: Mapping[str, AttributeValue], path: str) -> AttributeValue | None:
-    """The value at a path that is written as text, or None where the item has none."""
+    """The value at a path written as text, or None if the item has none."""
     return lookup(item, parse_path(path).parts)
 
 
 def non_null_at(item: Mapping[str, AttributeValue], path: str) -> AttributeValue | None:
-    """The value at a path; None where the item has none, or a NULL, which no key is made of."""
-    # Most paths are the name of an attribute, whatever characters that has.
+    """The value at a path; None if the item has none, or a NULL, which cannot be in a key."""
+    # Most paths are the name of an attribute, with any characters.
     value = value_at(item, path) if "." in path else item.get(path)
     return None if value is None or "NULL" in value else value
 
 
 def getter(parts: tuple[PathPart, ...]) -> Callable[[Mapping[str, AttributeValue]], AttributeValue | None]:
-    """``lookup`` for one path, as quick as it can be."""
+    """A fast ``lookup`` for one path."""
     if len(parts) == 1:
         name = str(parts[0])
         return lambda item: item.get(name)

@@ -1,9 +1,9 @@
 """The errors of DynamoDB.
 
     DynamoError                                   code, message, status, extra members
-    ├── ValidationException                       a request that is well formed and wrong
+    ├── ValidationException                       a well-formed but invalid request
     │   └── RequestValidationException            one about its form, in words that differ by operation
-    ├── SerializationException                    a request that is not well formed
+    ├── SerializationException                    a malformed request
     ├── UnknownOperationException                 an operation the service does not have
     ├── ConditionalCheckFailedException           (Item)
     ├── TransactionCanceledException              (CancellationReasons)
@@ -25,10 +25,9 @@
     ├── ExpiredIteratorException
     ├── TrimmedDataAccessException
     ├── AccessDeniedException
-    └── InternalServerError                       status 500: the write was refused and is not there
+    └── InternalServerError                       status 500: the write was refused and has no effect
 
-Each carries the namespace its ``__type`` has on the wire, so that every way into the engine answers
-with the same body.
+Each has the namespace of its ``__type`` on the wire, so that every way to call the engine returns the same body.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ _VALIDATE = "com.amazon.coral.validate"
 
 
 class DynamoError(Exception):
-    """An error in DynamoDB's own terms; ``extra`` holds members beside ``__type`` and ``message``."""
+    """An error in DynamoDB's own terms; ``extra`` holds members besides ``__type`` and ``message``."""
 
     namespace: ClassVar[str] = _DYNAMODB
     status: ClassVar[int] = 400
@@ -51,7 +50,7 @@ class DynamoError(Exception):
         super().__init__(message)
         self.message = message
         self.extra = extra
-        # The commit that must be durable before this may leave the engine: a failed condition tells of items too.
+        # The commit that must be durable before this may be sent: a failed condition also reveals items.
         self.commit: Any = None
 
     @property
@@ -78,9 +77,9 @@ class RequestValidationException(ValidationException):
     """A ValidationException about the form of a request, in the words of the operation that it is sent to.
 
     The service moves from one layer of checks to another, operation by operation. PutItem, UpdateItem and DeleteItem
-    answer in the newer words and count (``counted``), GetItem, BatchGetItem and Query in the newer words alone
+    respond in the newer words with a count (``counted``), GetItem, BatchGetItem and Query in the newer words alone
     (``newer``), all others in the older ones, which are the message. Which errors these are differs by family
-    (malformed values and expressions are, wrong keys are not), so the place that raises one says so.
+    (malformed values and expressions are, wrong keys are not), so the code that raises one decides.
     """
 
     def __init__(self, message: str | None = None, *, newer: str | None = None) -> None:
@@ -192,6 +191,6 @@ class TrimmedDataAccessException(DynamoError):
 
 
 class InternalServerError(DynamoError):
-    """The engine could not make the change durable; nothing of it was kept."""
+    """The engine could not make the change durable; it was rolled back."""
 
     status = 500

@@ -48,9 +48,9 @@ def value_size(value: AttributeValue) -> int:
 
 
 def uniform_size(members: Sequence[AttributeValue]) -> int | None:
-    """The bytes of members that are all small numbers, or all texts; None for any others.
+    """The bytes of members that are all small numbers, or all strings; None for any others.
 
-    The longest lists are of these, since others do not fit into an item, and this takes a fifth of the time.
+    The longest lists consist of these, since others do not fit into an item, and this takes a fifth of the time.
     """
     try:
         return sum(map(_SMALL_NUMBERS.__getitem__, map(_number, members)))
@@ -63,10 +63,8 @@ def uniform_size(members: Sequence[AttributeValue]) -> int | None:
 
 
 def text_size(text: str) -> int:
-    """Bytes of the UTF-8 form.
-
-    Only a caller in the same process can send what has none: JSON has no other keys than strings, and its
-    reader refuses half of a surrogate pair.
+    """Bytes of the UTF-8 form.  Only a caller in the same process can send a value without one: JSON has only strings
+    as keys, and its reader refuses half of a surrogate pair.
     """
     if isinstance(text, str):
         try:
@@ -77,7 +75,7 @@ def text_size(text: str) -> int:
 
 
 def binary_size(base64_text: str) -> int:
-    """Bytes behind a canonical base64 text."""
+    """The number of bytes in a canonical base64 text."""
     return len(base64_text) * 3 // 4 - base64_text.count("=", -2)
 
 
@@ -96,8 +94,8 @@ def number_size(canonical: str) -> int:
 
 
 LONG_LIST = 64
-"""From so many members on, a list is worth looking at as a whole."""
+"""The number of members from which a list is checked as a whole."""
 
 _number, _text = itemgetter("N"), itemgetter("S")
-# What the longest lists are of: others do not fit into an item.
+# The types in the longest lists: others do not fit into an item.
 _SMALL_NUMBERS = {str(number): number_size(str(number)) for number in range(-9, 100)}

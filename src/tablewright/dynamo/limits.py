@@ -1,4 +1,4 @@
-"""DynamoDB's limits, each of them once: what the engine refuses beyond, and what model, store and design plan for.
+"""DynamoDB's limits, each defined once: the engine enforces them, and model, store and design plan for them.
 
 Sizes are in bytes, lengths in characters.
 """

@@ -1,4 +1,4 @@
-"""Numbers: the range that DynamoDB has, and the one way it writes each of them."""
+"""Numbers: DynamoDB's range, and the canonical form."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CANONICAL = re.compile(r"-?[1-9][0-9]{0,18}(?:\.[0-9]{0,17}[1-9])?|-?0\.[0-9]{0
 
 
 def canonical_number(text: str) -> str:
-    """The one way DynamoDB writes this number: plain decimal, no needless zeros.
+    """The canonical form of a number: plain decimal, no needless zeros.
 
     The exponent is bounded before anything of its size is built, so ``1e999999999`` costs nothing. Zero has a range
     too: that of the exponent it is written with.
@@ -47,16 +47,16 @@ def canonical_number(text: str) -> str:
 
 
 def sized_number(text: str) -> tuple[str, int]:
-    """The number as DynamoDB writes it, and its size."""
+    """The canonical form of a number, and its size."""
     if text.isdigit() and text.isascii() and text[0] != "0" and len(text) <= _FEW_DIGITS:
-        # Most numbers are whole.
+        # Most numbers are integers.
         return text, 1 + (len(text.rstrip("0")) + 1 >> 1)
     number = canonical_number(text)
     return number, number_size(number)
 
 
 def _exponent(text: str | None) -> int | None:
-    """An exponent; None when it is not within 64 bits, and int() on a megabyte of digits is slow, or refuses."""
+    """An exponent; None if it is not within 64 bits, and int() on a megabyte of digits is slow, or refuses."""
     if text is None:
         return 0
     significant = text.lstrip("+-").lstrip("0")
@@ -67,12 +67,12 @@ def _exponent(text: str | None) -> int | None:
 
 
 def is_big_decimal(fraction_digits: int, exponent: int) -> bool:
-    """Whether Java's BigDecimal can have a number: its exponent, and its scale, are integers of 32 bits."""
+    """Whether Java's BigDecimal can represent a number: its exponent, and its scale, are integers of 32 bits."""
     return max(abs(exponent), abs(fraction_digits - exponent)) < _INT
 
 
 def _out_of_range(text: str, precision: int, fraction_digits: int, exponent: int) -> RequestValidationException:
-    """The older layer of checks has numbers as Java's BigDecimal does, and compares them in 32 bits."""
+    """The older layer of checks uses Java's BigDecimal for numbers, and compares them in 32 bits."""
     older = f"{_NOT_A_NUMBER}: {text}"
     scale = fraction_digits - exponent
     if is_big_decimal(fraction_digits, exponent):

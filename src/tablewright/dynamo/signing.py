@@ -1,4 +1,4 @@
-"""AWS Signature Version 4 as arithmetic: what a request is turned into, and how that is signed.
+"""AWS Signature Version 4 as pure functions: the canonical form of a request, and its signature.
 
 The server verifies with it (``wire.sigv4``), and the store's requests to an endpoint are signed with it.
 
@@ -33,13 +33,13 @@ ALGORITHM: Final = "AWS4-HMAC-SHA256"
 SERVICE: Final = "dynamodb"
 TERMINATOR: Final = "aws4_request"
 TIMESTAMP: Final = "%Y%m%dT%H%M%SZ"
-"""The form of a time, for ``strftime``; its first eight characters are the day."""
+"""The format of a time, for ``strftime``; its first eight characters are the day."""
 
 
 def canonical_request(
     method: str, path: str, query: str, headers: Iterable[tuple[str, str]], signed_headers: str, body_hash: str
 ) -> str:
-    """What is signed of a request: its headers in lower case and in order, their values without extra spaces."""
+    """The signed text of a request: its headers in lower case and in order, their values without extra spaces."""
     lines = [method, path, query]
     lines += [f"{name}:{' '.join(value.split())}" for name, value in headers]
     lines += ["", signed_headers, body_hash]
@@ -47,7 +47,7 @@ def canonical_request(
 
 
 def canonical_path(path: str) -> str:
-    """The path of a URL as it is signed: what is encoded in it already is encoded once more."""
+    """The path of a URL as it is signed: already encoded parts are encoded again."""
     return quote(path or "/", safe="/~")
 
 

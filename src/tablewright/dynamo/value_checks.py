@@ -1,7 +1,7 @@
-"""What DynamoDB accepts as an attribute value, and the canonical form it keeps.
+"""The checks of attribute values, and their canonical form.
 
-``checked`` walks a value once, on its way in: it raises DynamoDB's error for a value that the service would refuse, and
-otherwise gives the canonical value (numbers rewritten and sets in order, everything else the very same object)
+``checked`` walks a value once, when it arrives: it raises DynamoDB's error for a value that the service would refuse,
+and otherwise returns the canonical value (numbers rewritten and sets in order, everything else the same object)
 together with its size. After that, nothing validates a value again.
 """
 
@@ -17,7 +17,7 @@ from tablewright.dynamo.limits import MAX_NAME_BYTES, MAX_NESTING
 from tablewright.dynamo.numbers import canonical_number, sized_number
 
 BESIDE_ITEM = -1
-"""The depth to begin at where a value is not in an item, in which the attribute would be the first level."""
+"""The initial depth of a value that is not in an item, where the attribute would be the first level."""
 
 _PLAIN_LEVELS = 8
 _INVALID = "One or more parameter values were invalid: "
@@ -38,7 +38,7 @@ _MEMBER_SIZES = {"SS": text_size, "NS": number_size, "BS": binary_size}
 
 
 def checked_item(item: Mapping[str, AttributeValue]) -> tuple[Item, int]:
-    """A canonical copy of the item and its size; the 400 KB bound is the caller's to apply."""
+    """A canonical copy of the item and its size; the caller checks the limit of 400 KB."""
     result: Item = dict(item)
     if "" in item:
         raise RequestValidationException(_EMPTY_NAME)
@@ -53,7 +53,7 @@ def checked_item(item: Mapping[str, AttributeValue]) -> tuple[Item, int]:
                 result[name], value_size = checked(value)
                 size += value_size
     except RequestValidationException as error:
-        # A map with an empty name is reported after what is too deep anywhere in the item.
+        # A map with an empty name is reported after levels that are too deep anywhere in the item.
         if error.message == _EMPTY_NAME and any(levels(value) >= MAX_NESTING for value in item.values()):
             raise RequestValidationException(NESTED_TOO_DEEPLY) from None
         raise
@@ -63,9 +63,9 @@ def checked_item(item: Mapping[str, AttributeValue]) -> tuple[Item, int]:
 
 
 def plain_size(item: Any) -> int | None:
-    """The size of an item that is well formed and canonical as it is; None for any other, which needs a closer look.
+    """The size of a well-formed item in canonical form; None for any other, which needs a full check.
 
-    This is what the check of its form and ``checked_item`` would find out, in one walk. Large items, deep ones, sets
+    This equals the results of the check of its form and of ``checked_item``, in one walk. Large items, deep ones, sets
     and binaries are left to these.
     """
     try:
@@ -76,7 +76,7 @@ def plain_size(item: Any) -> int | None:
 
 
 class _NotPlain(Exception):
-    """There is something in the item that has to be looked at closely."""
+    """There is something in the item that needs a full check."""
 
 
 def _plain_map(content: Any, levels: int) -> int:
@@ -126,7 +126,7 @@ def _names_size(content: Mapping[str, AttributeValue]) -> int:
 
 
 def check_name(name: str) -> None:
-    """The name of an attribute, where it stands by itself."""
+    """The name of an attribute, on its own."""
     size = text_size(name)
     if not size:
         raise RequestValidationException(_EMPTY_NAME)
@@ -135,7 +135,7 @@ def check_name(name: str) -> None:
 
 
 def levels(value: AttributeValue) -> int:
-    """The levels of lists and maps in a value, those that hold something."""
+    """The levels of lists and maps in a value, without empty ones."""
     deepest = 0
     pending = [(value, 1)]
     while pending:
@@ -149,7 +149,7 @@ def levels(value: AttributeValue) -> int:
 
 
 def checked(value: AttributeValue, depth: int = 0) -> tuple[AttributeValue, int]:
-    """The canonical value and its size, or DynamoDB's error; ``depth`` is that of what holds the value."""
+    """The canonical value and its size, or DynamoDB's error; ``depth`` is that of its container."""
     if len(value) == 1:
         # The common types first: this runs for every attribute of every write.
         canonical: Any
@@ -255,7 +255,7 @@ def _checked_set(tag: str, content: list[str]) -> tuple[list[str], int]:
 
 
 def _duplicates(tag: str, members: list[str]) -> RequestValidationException:
-    """The newer words show what was read before the first repeated member in order, and quote."""
+    """The newer words show the members before the first repeated one in order, with quotes."""
     if tag == "NS":
         message = "Input collection contains duplicates"
         return RequestValidationException(message, newer=f"{_INVALID}{message}.")

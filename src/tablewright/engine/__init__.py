@@ -1,26 +1,26 @@
-"""The embedded engine: DynamoDB's semantics over SQLite, in process, with no network.
+"""The embedded engine: DynamoDB's semantics on SQLite, in process, without a network.
 
     engine           Engine: open, call, execute, verify, close
     operations       every operation, by DynamoDB's name for it
-    requests/        what a request may contain, checked before an operation sees it
+    requests/        what a request may contain, checked before its operation runs
     items/           reads and writes of items: single, batches, transactions, query and scan
     tables/          tables and their indexes, throughput, tags; limits of the account
-    partiql/         the same by PartiQL statements
+    partiql/         the same with PartiQL statements
     streams/         DynamoDB Streams
     ttl/             time to live
     backups/         on-demand backups, point-in-time recovery, restores
-    past/            tables as they were at a time, without a restore
+    past/            tables as they were at an earlier time, without a restore
     copies/          copies of a whole data folder: taken while it is in use, verified, restored
     database         what the operations share, and the one path by which an item changes
     storage/         the data folder: SQLite, group commit, key encoding
     verify_folder    whether a data folder is consistent
-    closed_folder    the same, of one that nobody has open and that stays as it is
-    free_space       free pages go back to the system
-    background_work  expiry, backfills, trimming: one thread, when there is something to do
-    metering         what every request consumed: in a file, or for metrics
+    closed_folder    the same for a folder that no process has open, without changing it
+    free_space       gives free pages back to the file system
+    background_work  expiry, backfills, trimming: one thread, while there is work
+    metering         the capacity that every request consumed: for a file, or for metrics
 
-Other packages import from here only. The names are loaded on first use: who opens an engine needs no verification of a
-closed folder, and who is told of an endpoint needs no engine.
+Other packages import from here only. The names are loaded on first use: opening an engine does not load verification of
+a closed folder, and using an endpoint does not load the engine.
 """
 
 from importlib import import_module

@@ -1,19 +1,19 @@
 """Background work: expiry, index backfills, trimming of streams and histories, deletion of old idempotency tokens and
-backups, counting the items of new ones, giving free pages back to the system.
+backups, counting the items of new ones, giving free pages back to the file system.
 
-Each kind of work is a step: a function that does a few milliseconds of it inside a turn of the storage and returns in
-how many seconds there is more (0: now; None: not until something changes). One thread per engine runs the steps. It is
-started when there is first something to do, so that an engine without background work has no thread, and after each
-step it sleeps for as long as the step took, so that callers are not held up.
+Each kind of work is a step: a function that does a few milliseconds of it inside a turn of the storage and returns the
+seconds until there is more (0: now; None: not until something changes). One thread per engine runs the steps. It is
+started when there is work for the first time, so an engine without background work has no thread; after each step it
+sleeps for as long as the step took, so that callers are not held up.
 
     on_schedule ──▶ look: backfill · expiry · streams · ... ──▶ sleep until the earliest time that a step returned
 
-Every look looks at everything, and there is one time for the next of them: a wake-up moves it forward, whatever it is
-for. When a look begins, that time is cleared; what changes from then on gets a look of its own. So whoever finds a look
-set for the time that they have in mind, or before, need not do anything. A step that fails waits longer from time to
-time, and ``problems`` tells of it until it works again.
+Every look runs all steps, and there is one time for the next of them: a wake-up moves it forward, for any kind of work.
+When a look begins, that time is cleared; later changes schedule a look of their own. So a caller that finds a look
+scheduled for its time, or earlier, need not do anything. A step that fails waits longer after each attempt, and
+``problems`` reports it until it works again.
 
-``run_due`` does the same without the thread: everything that is due by the engine's clock, before it returns.
+``run_due`` does the same without the thread: it does everything that is due by the engine's clock, then returns.
 """
 
 from __future__ import annotations
@@ -83,14 +83,14 @@ class BackgroundWork:
         database.on_schedule = self.wake
 
     def start(self) -> None:
-        """Continue what an earlier process left to do."""
+        """Continue work that an earlier process left unfinished."""
         with self._database.storage.turn():
             self.wake()
 
     def wake(self, seconds: float = 0.0) -> None:
-        """There will be something to do in so many seconds. Called inside a turn of the storage.
+        """Schedule work in so many seconds. Called inside a turn of the storage.
 
-        Cheap when the thread will look by then anyway, so that it can be called for every idempotency token.
+        Cheap if the thread will look by then anyway, so it can be called for every idempotency token.
         """
         moment = time.monotonic() + seconds
         if self._look_at <= moment or self._stopping.is_set():
@@ -105,7 +105,7 @@ class BackgroundWork:
             self._woken.set()
 
     def stop(self) -> None:
-        """End the thread, after the step that it is running."""
+        """End the thread, after its current step."""
         self._stopping.set()
         self._woken.set()
         with self._lock:
@@ -114,16 +114,16 @@ class BackgroundWork:
             thread.join()
 
     def run_due(self) -> None:
-        """Do all that is due, in this thread."""
+        """Do all work that is due, in this thread."""
         for step in self._steps:
             while self._take(step)[0] == 0.0:
                 pass
 
     def problems(self) -> list[str]:
-        """What does not work at the moment, in words."""
+        """The problems at the moment, as messages."""
         if self._death:
             return [f"background work has stopped: {self._death}"]
-        return [f"background work fails: {retry.error}" for retry in list(self._retries.values()) if retry.error]
+        return [f"background work is failing: {retry.error}" for retry in list(self._retries.values()) if retry.error]
 
     def _run(self) -> None:
         try:
@@ -139,7 +139,7 @@ class BackgroundWork:
             _log.critical("background work has stopped", exc_info=True)
 
     def _look(self) -> None:
-        """Run every step that does not wait for another attempt, and set the time of the next look."""
+        """Run every step that is not waiting to be retried, and set the time of the next look."""
         with self._lock:
             self._look_at = _NEVER
         next_look = _NEVER
@@ -151,7 +151,7 @@ class BackgroundWork:
             self._look_at = min(self._look_at, next_look)
 
     def _attempt(self, step: Step, retry: _Retry) -> float:
-        """Run a step, unless it has failed a moment ago; gives the time at which it has to run again."""
+        """Run a step, unless it failed a moment ago; returns the time at which it has to run again."""
         if retry.at > time.monotonic():
             return retry.at
         try:
@@ -164,7 +164,7 @@ class BackgroundWork:
         return _NEVER if pause is None else time.monotonic() + pause
 
     def _take(self, step: Step) -> tuple[float | None, float]:
-        """Run a step and make what it did durable; gives what the step returned, and how long others had to wait."""
+        """Run a step and make its writes durable; returns the step's result, and how long others had to wait."""
         storage = self._database.storage
         with storage.turn():
             began = time.monotonic()

@@ -1,8 +1,8 @@
-"""Verify a data folder that nobody has open, and leave every byte of it as it is.
+"""Verify a data folder that no engine has open, without changing a byte of it.
 
-SQLite cannot read a log without taking over the folder: it makes files of its own, and writes the log into the database
-when it is done. Without commits in the log, which is how a folder is closed, the database is opened as one that cannot
-change, and the log is not looked at. Otherwise both are copied, and the copy is opened.
+SQLite cannot read a log without taking over the folder: it creates files of its own, and writes the log into the
+database at the end. If the log has no commits, as in a folder that was closed, the database is opened as immutable, and
+the log is ignored. Otherwise both are copied, and the copy is opened.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _BLOCK = 1024 * 1024
 
 
 def verify_closed(folder: Path, progress: Progress | None = None, on_item: OnItem | None = None) -> VerifyReport:
-    """Verify a data folder that no engine has open; StorageError where it is in use, or cannot be read.
+    """Verify a data folder that no engine has open; StorageError if it is in use, or cannot be read.
 
-    ``progress`` is called with what is being done, how much of it is done, and of how much. ``on_item`` is given every
-    item of tables and backups, with which one it is, for what the engine knows nothing of.
+    ``progress`` is called with the current step, how much of it is done, and the total. ``on_item`` is called with
+    every item of tables and backups and its location, for checks beyond the engine's.
     """
     files = Files.of(folder)
     with _unused(files):
@@ -41,11 +41,11 @@ def verify_closed(folder: Path, progress: Progress | None = None, on_item: OnIte
         report = VerifyReport()
         if state.damage is not None:
             doubt = "unknown" if state.in_doubt is None else state.in_doubt
-            report.found(f"the log is damaged: {state.damage}; commits in doubt: {doubt}")
+            report.found(f"the log is damaged: {state.damage}; commits that may be lost: {doubt}")
         with _readable(files, progress, with_log=state.end > 0) as connection:
             try:
                 storage = Storage(None, connection=connection)
-                # Nothing of it depends on the time.
+                # It does not depend on the time.
                 database = Database(storage, time.time, random.Random(0), "us-east-1", "123456789012")
             except (InternalServerError, sqlite3.Error, ValueError, LookupError, TypeError, AttributeError) as error:
                 what = error.what if isinstance(error, DamagedRecord) else str(error)
@@ -58,13 +58,13 @@ def verify_closed(folder: Path, progress: Progress | None = None, on_item: OnIte
 
 @contextmanager
 def _unused(files: Files) -> Iterator[None]:
-    """Keep engines from opening the folder meanwhile, if one has ever been opened in it."""
+    """Prevent engines from opening the folder meanwhile, if one has ever been opened in it."""
     with ExitStack() as held:
         try:
             if files.lock.exists():
                 held.callback(FolderLock(files.lock, shared=True).release)
         except FolderInUse:
-            raise in_use(files.folder, "check it with `tablewright scrub` meanwhile") from None
+            raise in_use(files.folder, "use `tablewright scrub` to check it meanwhile") from None
         except OSError as error:
             raise StorageError(f"cannot read the data folder {files.folder}: {error}") from error
         yield
@@ -75,7 +75,7 @@ def _readable(files: Files, progress: Progress | None, *, with_log: bool) -> Ite
     """A connection that reads the folder, or a copy of it, and is closed afterwards."""
     with ExitStack() as held:
         if not os.access(files.database, os.R_OK):
-            # SQLite would find it damaged.
+            # SQLite would report damage.
             raise StorageError(f"no permission to read {files.database}")
         database, immutable = files.database, True
         if with_log:

@@ -1,10 +1,10 @@
-"""What the operations share: the tables, the clock, and the one path by which an item changes.
+"""The base of the operations: the tables, the clock, and the only path by which an item changes.
 
-``fetch`` reads a row; ``change`` replaces it, with everything that follows from it. Index entries, expiry entries, the
-change log and the history cannot fall out of step with the items: they are written by the same few lines, in the same
+``fetch`` reads a row; ``change`` replaces it, with everything that depends on it. Index entries, expiry entries, the
+change log and the history cannot get out of sync with the items: they are written by the same few lines, in the same
 SQLite transaction, whether the change came from a put, an update, a transaction, a PartiQL statement or the expiry
-sweep. ``overwrite`` is ``change`` for tables where nothing follows from an item, and saves reading the old one. No
-other code changes an item; a restore fills a table that nobody can use yet (``backups.point_in_time.copy_state``).
+sweep. ``overwrite`` is ``change`` for tables without anything that depends on an item, and saves reading the old one.
+No other code changes an item; a restore fills a table that is not in use yet (``backups.point_in_time.copy_state``).
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _LOG = (
 # An item of so many bytes takes milliseconds to parse.
 _LARGE = 256 * 1024
 
-# Items deleted until somebody looks whether the file should be shorter.
+# Items deleted before checking whether the file should be shorter.
 _DELETES_BETWEEN_LOOKS = 1000
 
 # Expiry times beyond this (year 292 billion) cannot be stored, and never come.
@@ -65,7 +65,7 @@ _LAST_SECOND = 2**62
 
 @dataclass(slots=True)
 class Row:
-    """An item as it is stored: the very bytes that a response has."""
+    """An item as it is stored: the same bytes that a response has."""
 
     id: int
     size: int
@@ -86,7 +86,7 @@ def parsed_item(data: bytes) -> Item:
 
 
 def checked_row(table: Table, key: bytes, rowid: int, size: int, item: bytes) -> Row:
-    """The row that a key has, unless it is damaged."""
+    """The row of a key, unless it is damaged."""
     try:
         if crc32(item, size) == table.whole_crc:
             return Row(rowid, size, item[:-4])
@@ -101,13 +101,13 @@ def damaged_item(table: Table, key: bytes) -> DamagedRecord:
 
 @dataclass(slots=True)
 class Images:
-    """A new item as it is stored; and, of it and the one before, the attributes that keys and expiry are made of."""
+    """A new item as stored; and the attributes of it and of the previous one that keys and expiry are made from."""
 
     # Sealed, and as SQLite takes it: to make that of a megabyte takes as long as to store it. Without an item, nothing.
     stored: bytearray
     before: Item | None
     after: Item | None
-    # Whether the items are equal, as far as anybody can tell.
+    # Whether the items are known to be equal.
     is_same: bool = False
 
     @property
@@ -116,13 +116,13 @@ class Images:
         return bytes(self.stored[:-SEAL_BYTES])
 
     def is_stored_in(self, row: Row) -> bool:
-        """Whether the new item is the one that a row has, byte by byte."""
+        """Whether the new item equals a row's, byte by byte."""
         return len(self.stored) == len(row.data) + SEAL_BYTES and self.stored.startswith(row.data)
 
 
 @dataclass(slots=True, eq=False)
 class Watch:
-    """Keys of rows, by table, that somebody goes on with in a later slice, and what each is to them."""
+    """Keys of rows, by table, that a later slice continues with, each with the reader's own data."""
 
     keys: dict[tuple[int, bytes], int] = field(default_factory=dict)
     changed: set[int] = field(default_factory=set)
@@ -130,12 +130,12 @@ class Watch:
 
 @dataclass(slots=True)
 class RowCopy:
-    """A copy of the rows of an SQL table that is being made: ``rows`` has all of ``source`` up to a rowid."""
+    """An unfinished copy of the rows of an SQL table: ``rows`` has all of ``source`` up to a rowid."""
 
     source: str
     rows: str
     position: int = 0
-    # How many rows it has; None: not known, since changes were rolled back.
+    # The number of its rows; None if unknown, since changes were rolled back.
     count: int | None = 0
     # Whether the source was discarded, or emptied, since.
     is_cut: bool = False
@@ -156,7 +156,7 @@ class Rows(Protocol):
 
 
 class ReadPaused(Exception):
-    """Rows took long to find, and none is found yet: the read goes on from ``position``, in another slice."""
+    """Rows took long to find, and none is found yet: the read continues from ``position``, in another slice."""
 
     def __init__(self, position: bytes) -> None:
         super().__init__(position)
@@ -164,7 +164,7 @@ class ReadPaused(Exception):
 
 
 class ForgetsHistory(Protocol):
-    """What knows something of histories that it has to forget when they are discarded or emptied."""
+    """A cache of histories, which has to forget them when they are discarded or emptied."""
 
     def forget(self, source: str) -> None: ...
 
@@ -192,7 +192,7 @@ class Database:
         self.on_schedule: Schedule = _never
         self.tables: dict[str, Table] = {}
         self._deletes = 0
-        # When somebody last asked for records of a stream, by its number; or when it was first known that nobody had.
+        # When records of a stream were last read, by its number; or when it was first known that they never were.
         self.stream_reads: dict[int, float] = {}
         # By the SQL table that each is made in.
         self.unfinished_copies: dict[str, RowCopy] = {}
@@ -200,7 +200,7 @@ class Database:
         self.has_uncounted_backups = True
         self.counting_backups: Iterator[Any] | None = None
         self._watches: list[Watch] = []
-        # Made when somebody first reads the past (``past.changes_by_key``).
+        # Created when the past is first read (``past.changes_by_key``).
         self.changes_by_key: ForgetsHistory | None = None
         self.load_tables()
 
@@ -216,7 +216,7 @@ class Database:
             self.tables[table.name] = table
 
     def after_rollback(self) -> None:
-        """Read again what a rollback may have undone; copies whose SQL table it undid are none any more."""
+        """Read again what a rollback may have undone; copies whose SQL table it undid are dropped."""
         self.load_tables()
         for watch in self._watches:
             watch.changed.update(watch.keys.values())
@@ -250,7 +250,7 @@ class Database:
         self.tables[table.name] = table
 
     def table(self, name: str) -> Table:
-        """The table of that name or ARN, for an operation on its items."""
+        """The table with that name or ARN, for an operation on its items."""
         table = self.tables.get(name)
         if table is None and name.startswith("arn:"):
             self.check_arn(name)
@@ -260,9 +260,9 @@ class Database:
         return table
 
     def table_again(self, table: Table) -> Table:
-        """The table as it is now, for an operation that found it in an earlier slice.
+        """The current state of a table that an operation found in an earlier slice.
 
-        It is refused if it was deleted, whether or not there is another of its name.
+        The operation is refused if it was deleted, whether or not another one has its name now.
         """
         found = self.tables.get(table.name)
         if found is None or found.number != table.number:
@@ -282,7 +282,7 @@ class Database:
     # -- settings -----------------------------------------------------------------------------------------------
 
     def setting(self, name: str) -> int | None:
-        """A number that the engine keeps for itself."""
+        """A number that the engine stores for itself."""
         found = self.storage.execute("SELECT value, checksum FROM settings WHERE name = ?", (name,)).fetchone()
         if found is None:
             return None
@@ -316,7 +316,7 @@ class Database:
 
     @contextmanager
     def watching(self) -> Iterator[Watch]:
-        """Notes which rows of those that are watched are changed, from slice to slice."""
+        """Notes which watched rows are changed, from slice to slice."""
         watch = Watch()
         self._watches.append(watch)
         try:
@@ -340,8 +340,8 @@ class Database:
         *,
         with_keys: bool = False,
     ) -> Rows:
-        """Size and item of the rows of a table, or of an index, whose keys are in a range, in their order; with the key
-        that it has there, and its own, in front of them if asked for.
+        """Size and item of the rows of a table, or of an index, whose keys are in a range, in key order; if asked for,
+        preceded by its key there, and its own.
         """
         # As bytearrays, and not as bytes.
         parameters = (_blob(low),) if high is None else (_blob(low), _blob(high))
@@ -379,8 +379,8 @@ class Database:
     ) -> None:
         """Replace ``old``, the row that ``key`` has now, by ``new``; None stands for no item.
 
-        With ``images``, ``new`` need not be whole. ``at`` is the time of the change in the history: one for all changes
-        of a transaction, so that no point in time has half of them.
+        With ``images``, ``new`` need not be complete. ``at`` is the time of the change in the history: one for all
+        changes of a transaction, so that no point in time has half of them.
         """
         if new is None:
             if old is None:
@@ -439,12 +439,12 @@ class Database:
             self._log(table, old, new if before is None else before, new is None, data, principal)
 
     def check_room(self, table: Table, old: Row | None, size: int) -> None:
-        """While the disk is full, an item may only become smaller, where nobody keeps what it was."""
+        """While the disk is full, an item may only become smaller, and only if no old image is stored."""
         if old is None or size > old.size or table.recovery_days is not None or table.view_type is not None:
             self.storage.check_room()
 
     def _insert(self, table: Table, key: bytes, size: int, item: bytearray) -> int:
-        """Insert a row under the rowid that its key gives, or another where that one is taken; gives the rowid."""
+        """Insert a row under the rowid of its key, or another one if that is taken; returns the rowid."""
         execute = self.storage.execute
         rowid = row_id(key)
         if not execute(table.insert_row, (rowid, _blob(key), size, item)).rowcount:
@@ -454,7 +454,7 @@ class Database:
         return rowid
 
     def _follow_copies(self, table: Table, rowid: int) -> None:
-        """Change a row in unfinished copies that have it, as it was changed in its table."""
+        """Repeat a change of a row in unfinished copies that have it."""
         execute = self.storage.execute
         for copy in self.unfinished_copies.values():
             if copy.source == table.rows and rowid <= copy.position:
@@ -485,7 +485,7 @@ class Database:
                     execute(f"INSERT OR IGNORE INTO {table.expiries} (at, id) VALUES (?, ?)", (expires, rowid))
 
     def _record_history(self, table: Table, key: bytes, rowid: int, old: Row | None, at: float | None) -> None:
-        """Record in the history what a change replaced."""
+        """Record the image that a change replaced in the history."""
         moment = self.clock() if at is None else at
         size, item = 0, b""
         if old is not None:
@@ -496,7 +496,7 @@ class Database:
     def _log(
         self, table: Table, old: Row | None, image: Item | None, is_removal: bool, data: bytes, principal: str
     ) -> None:
-        """Append a change to the stream's log; ``data`` is the new item as it is stored, and ``image`` has its key."""
+        """Append a change to the stream's log; ``data`` is the new item as stored, and ``image`` has its key."""
         kind = "INSERT" if old is None else "REMOVE" if is_removal else "MODIFY"
         assert image is not None
         view = table.view_type
@@ -513,7 +513,7 @@ class Database:
 
 @lru_cache(maxsize=1024)
 def _range(rows: str, entries: str | None, is_bounded: bool, forward: bool, with_keys: bool) -> str:
-    """Reads the rows of a table in the order of their keys or, through its entries, in that of an index."""
+    """Reads the rows of a table in key order or, through its entries, in that of an index."""
     if entries is None:
         key, columns, keys, source = "key", "size, item", "key, key, ", rows
     else:
@@ -526,12 +526,12 @@ def _range(rows: str, entries: str | None, is_bounded: bool, forward: bool, with
 
 
 def _images_kept(table: Table) -> int:
-    """How often an item is stored once more when it is deleted."""
+    """How many times an item is stored again when it is deleted."""
     return (table.recovery_days is not None) + (table.view_type in ("OLD_IMAGE", "NEW_AND_OLD_IMAGES"))
 
 
 def _entries(table: Table, item: Item | None, other: Item | None) -> list[Index]:
-    """The indexes that have an item, and do not have the other one under the same key."""
+    """The indexes that have an item, and not the other one under the same key."""
     if item is None:
         return []
     indexes = table.indexes_of(item)
@@ -544,7 +544,7 @@ def _agree(one: Item, other: Item, names: Sequence[str]) -> bool:
 
 
 def expiry(item: Item | None, attribute: str) -> int | None:
-    """When an item expires, in epoch seconds; None when it has no number there."""
+    """When an item expires, in epoch seconds; None without a number there."""
     value: AttributeValue | None = None if item is None else item.get(attribute)
     if value is None or "N" not in value:
         return None

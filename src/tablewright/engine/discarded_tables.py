@@ -1,12 +1,12 @@
-"""SQL tables that nobody needs any more are emptied in the background, some rows at a time.
+"""SQL tables that are no longer needed are emptied in the background, some rows at a time.
 
-Dropping an SQL table takes as long as it has pages, and nobody else can do anything meanwhile. So one that is not small
-is renamed, and its rows are deleted by a step of the background work, until it is empty and can be dropped.
+Dropping an SQL table takes time in proportion to its pages, and blocks everything else. So a table that is not small is
+renamed, and its rows are deleted by a step of the background work, until it is empty and can be dropped.
 
     items_7 ──▶ discarded_1 ──▶ ... fewer rows ... ──▶ gone
 
-The name says it all, after a crash as well. That is why a copy of a table is made under such a name too, and gets its
-own one when it is complete (``row_copies``): a copy that is not completed is discarded already.
+The name is all that is needed, also after a crash. That is why a copy of a table is also created under such a name, and
+renamed when it is complete (``row_copies``): a copy that is not completed is discarded already.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from tablewright.engine.database import Database
 PREFIX = "discarded_"
 
 _SMALL = 1000
-# Rows that are deleted in a statement: few at first, since each may be large.
+# Rows deleted by one statement: few at first, since each may be large.
 _ROWS_AT_FIRST = 4
 _ROWS_AT_ONCE = 500
 _STEP_SECONDS = 0.003
-# How often to look whether a copy that is being made has been given up.
+# How often to check whether an unfinished copy was abandoned.
 LOOK_SECONDS = 10.0
 
 
 def discard(db: Database, *names: str) -> None:
-    """Drop SQL tables, now where they are small, else in the background."""
+    """Drop SQL tables: small ones now, others in the background."""
     execute = db.storage.write()
     for name in names:
         cut_copies(db, name)
@@ -39,7 +39,7 @@ def discard(db: Database, *names: str) -> None:
 
 
 def cut_copies(db: Database, source: str) -> None:
-    """Tell those who copy from an SQL table, or know its changes, that it is not the one any more that it was."""
+    """Notify copies of an SQL table, and caches of its changes, that it was replaced."""
     if db.changes_by_key is not None:
         db.changes_by_key.forget(source)
     for copy in db.unfinished_copies.values():
@@ -47,7 +47,7 @@ def cut_copies(db: Database, source: str) -> None:
 
 
 def new_name(db: Database) -> str:
-    """A name that no discarded table has."""
+    """An unused name for a discarded table."""
     return f"{PREFIX}{max([int(name.removeprefix(PREFIX)) for name in _names(db)], default=0) + 1}"
 
 
@@ -80,7 +80,7 @@ def step(db: Database) -> float | None:
 
 
 def _key_columns(db: Database, name: str) -> str:
-    """What tells the rows of an SQL table apart."""
+    """The columns that identify a row of an SQL table."""
     execute = db.storage.execute
     (definition,) = execute("SELECT sql FROM sqlite_schema WHERE name = ?", (name,)).fetchone()
     if "WITHOUT ROWID" not in definition:

@@ -1,13 +1,13 @@
-"""The engine: one entry, ``call``, in DynamoDB's own JSON.
+"""The engine: one entry point, ``call``, in DynamoDB's own JSON.
 
     call ──▶ check_request ──▶ operation (in a turn of the storage) ──▶ response ──▶ commit is durable ──▶ caller
 
 ``execute`` is the same without the last step: it returns the response as JSON bytes together with the commit it has to
-wait for, so that a server can let many requests share one commit. An item in a response is the stored bytes, spliced
-in by the serializer; only ``call`` parses them.
+wait for, so that a server can let many requests share one commit. An item in a response is the stored bytes, inserted
+by the serializer; only ``call`` parses them.
 
-An operation that takes longer than a few milliseconds is done in slices, each in a turn of its own, so that nobody
-else waits for all of it. ``begin`` does the first slice; what is left is an ``Unfinished``, which a server resumes
+An operation that takes longer than a few milliseconds is done in slices, each in its own turn, so that other requests
+need not wait for all of it. ``begin`` does the first slice; the rest is an ``Unfinished``, which a server resumes
 between other requests, and ``execute`` at once.
 """
 
@@ -54,7 +54,7 @@ _MAX_ITERATIONS = 16
 
 
 def epoch_seconds(time: float | datetime) -> float:
-    """A time as the engine's clock has it."""
+    """A time by the engine's clock."""
     if not isinstance(time, datetime):
         return float(time)
     if time.tzinfo is None:
@@ -108,7 +108,7 @@ class Engine:
             raise
         self._closed = False
         self._handlers: Mapping[str, Handler] = HANDLERS
-        # How often a task has had to wait for a commit.
+        # How often a task had to wait for a commit.
         self._waits = 0
 
     @classmethod
@@ -122,11 +122,11 @@ class Engine:
         account: str = "123456789012",
         accept_loss: bool = False,
     ) -> Self:
-        """Open the data folder at ``path``, and create it if there is none; without a path, a database in memory.
+        """Open the data folder at ``path``, and create it if it does not exist; without a path, a database in memory.
 
-        ``clock`` gives the time in epoch seconds, ``entropy`` the random source for ids and tokens, ``region`` and
-        ``account`` what ARNs contain. Raises StorageError where the folder cannot be opened. ``accept_loss`` opens a
-        folder whose log is damaged, without the commits behind the damage; a copy of the log is kept.
+        ``clock`` returns the time in epoch seconds, ``entropy`` is the random source for ids and tokens, ``region`` and
+        ``account`` are used in ARNs. Raises StorageError if the folder cannot be opened. ``accept_loss`` opens a folder
+        whose log is damaged, without the commits after the damage; a copy of the log is kept.
         """
         folder = None if path is None else resolve_folder(path)
         return cls(folder, clock, entropy or random.SystemRandom(), region, account, accept_loss)
@@ -158,7 +158,7 @@ class Engine:
                 self._storage.wait_durable(error.commit)
             if self._storage.releases == releases or not isinstance(error, InternalServerError):
                 raise
-            # The write that finds the disk full makes room, by the reserve, for one that needs little.
+            # The write that finds the disk full frees the reserve, for a write that needs little.
             body, commit = self.execute(operation, request, pattern=pattern)
             if commit is not None:
                 self._storage.wait_durable(commit)
@@ -183,7 +183,7 @@ class Engine:
         return response
 
     async def _other_tasks(self, unfinished: Unfinished) -> None:
-        """Let other tasks run between slices; a task that is cancelled meanwhile leaves no commit and no copy open."""
+        """Let other tasks run between slices; a cancelled task leaves no commit and no copy open."""
         import asyncio
 
         try:
@@ -197,10 +197,10 @@ class Engine:
             raise
 
     async def _wait_durable(self, commit: Commit) -> None:
-        """Return once the commit is durable. In a data folder, wait while other tasks on the event loop write: one
+        """Return once the commit is durable. With a data folder, wait while other tasks on the event loop write: one
         sync covers all of them.
 
-        In memory there is no sync to share, but other tasks get to run now and then.
+        In memory there is no sync to share, but other tasks get to run from time to time.
         """
         self._waits += 1
         if self._storage.folder is None and self._waits % _IN_A_ROW:
@@ -217,7 +217,7 @@ class Engine:
                 if commit.done or quiet == _QUIET_ITERATIONS:
                     break
         except BaseException:
-            # A task that is cancelled leaves no commit open.
+            # A cancelled task leaves no commit open.
             storage.wait_durable(commit)
             raise
         # The first task to get here commits for the others.
@@ -227,7 +227,7 @@ class Engine:
             storage.wait_durable(commit)
 
     def execute(self, operation: str, request: Any, *, pattern: str = "") -> Outcome:
-        """The response as JSON, and the commit that must be durable before anyone may see it; None if all is durable.
+        """The response as JSON, and the commit that must be durable before it may be sent; None if all is durable.
 
         A DynamoError carries that commit as ``error.commit``.
         """
@@ -239,7 +239,7 @@ class Engine:
     check = staticmethod(check_request)
 
     def begin(self, operation: str, request: dict[str, Any], *, pattern: str = "") -> Outcome | Unfinished:
-        """``execute`` for a request that ``check`` gave; what takes long is left unfinished after its first slice."""
+        """``execute`` for a request returned by ``check``; a long one is left unfinished after its first slice."""
         handler = self._handlers[operation]
         if self._meter is not None:
             handler = self._meter.metering(operation, handler, pattern)
@@ -261,48 +261,48 @@ class Engine:
 
     @property
     def flush_takes_long(self) -> bool:
-        """Whether ``flush`` should not be called on an event loop: its disk takes long to sync, or is at it already."""
+        """Whether ``flush`` should not be called on an event loop: its disk syncs slowly, or is syncing already."""
         return self._storage.sync_takes_long
 
     def flush(self) -> None:
-        """Make every write durable that is not yet; everyone who waits for it is called back."""
+        """Make all pending writes durable; everyone who waits for them is called back."""
         self._storage.flush()
 
     # -- health -------------------------------------------------------------------------------------------------------
 
     def problems(self) -> list[str]:
-        """What does not work as it should at the moment, in words: the disk, background work. Empty if all is well."""
+        """The present problems of the disk and the background work, as messages. Empty if all is well."""
         return [*self._storage.health.problems(), *self._background.problems()]
 
     def when_failed(self, callback: Callable[[str], None]) -> None:
-        """Call back, with the reason, when the disk fails in a way that no call can be answered any more.
+        """Call back, with the reason, if the disk fails so that no call can be answered any more.
 
-        From whichever thread finds out; at once if it has happened.
+        From the thread that notices it; at once if it has already happened.
         """
         self._storage.health.when_failed(callback)
 
     def meter(self, sink: Sink) -> None:
-        """Give ``sink`` a record of what each request consumes, from now on; see ``metering``."""
+        """Call ``sink`` with a record of what each request consumes, from now on; see ``metering``."""
         self._meter = Meter(sink) if self._meter is None else Meter(*self._meter.sinks, sink)
 
     def stop_metering(self, sink: Sink) -> None:
-        """Give a sink no more records; without any, requests are not metered."""
+        """Stop calling a sink; without any, requests are not metered."""
         left = () if self._meter is None else tuple(each for each in self._meter.sinks if each != sink)
         self._meter = Meter(*left) if left else None
 
     def storage_figures(self) -> StorageFigures:
-        """How much there is on disk; zeros for a database in memory."""
+        """The sizes of the files on disk; zeros for a database in memory."""
         return self._storage.figures()
 
     # -- the past -----------------------------------------------------------------------------------------------------
 
     def at(self, time: float | datetime) -> Self:
-        """This engine as it was at a time, for reading: every table that has point-in-time recovery, at any time of its
+        """This engine as it was at a time, for reading: every table with point-in-time recovery, at any time in its
         recovery window, without a restore.
 
-        GetItem, BatchGetItem, Query, Scan, TransactGetItems, PartiQL's SELECT and DescribeTable are answered with the
-        items of then, in the tables and indexes of now; a write is refused. A read costs what it costs now, and
-        looking once at each change since then. It has the data folder of this engine, which is the one to close.
+        GetItem, BatchGetItem, Query, Scan, TransactGetItems, PartiQL's SELECT and DescribeTable respond with the items
+        of then, in the tables and indexes of now; a write is refused. A read costs what it costs now, and a single pass
+        over the changes since then. It uses the data folder of this engine, which is the one to close.
         """
         from tablewright.engine.past.past_operations import past_operations  # most programs read the present only
 
@@ -323,9 +323,9 @@ class Engine:
         limit: int = 100,
         after: int | None = None,
     ) -> ItemVersions:
-        """What one item was between two times of the recovery window: at the first, and from each change on.
+        """The states of one item between two times of the recovery window: at the first, and after each change.
 
-        ``after`` is ``next`` of the page before. In slices, as all long reads; beside asyncio, in a thread of its own.
+        ``after`` is ``next`` of the previous page. In slices, like all long reads; with asyncio, run it in a thread.
         """
         from tablewright.engine.past import past_changes
 
@@ -342,7 +342,7 @@ class Engine:
         limit: int = 100,
         after: int | None = None,
     ) -> ChangedItems:
-        """The items that two times of the recovery window have differently, each as it was at both."""
+        """The items that differ between two times of the recovery window, each as it was at both."""
         from tablewright.engine.past import past_changes
 
         first, last = epoch_seconds(start), epoch_seconds(end)
@@ -364,9 +364,9 @@ class Engine:
         return report
 
     def copy_to(self, folder: str | os.PathLike[str], *, keep: int | None = None) -> FolderCopy:
-        """Add a verified copy of the data folder, as it is at one instant, to a folder of copies; others go on writing.
+        """Add a verified copy of the data folder, as of one instant, to a folder of copies; writes continue meanwhile.
 
-        ``keep`` deletes all copies but so many of the newest. Run it in a thread of its own beside asyncio.
+        ``keep`` deletes all but so many of the newest copies. With asyncio, run it in a thread.
         """
         from tablewright.engine.copies.folder_backup import back_up  # a program that makes no copies need not load it
 
@@ -378,8 +378,8 @@ class Engine:
     def restore_copy(
         copies: str | os.PathLike[str], path: str | os.PathLike[str], *, at: float | None = None
     ) -> FolderCopy:
-        """Make a new data folder at ``path`` of the newest copy in a folder of copies, or of the newest one taken by
-        ``at``, in epoch seconds; gives that copy. Raises StorageError where the folder has something in it.
+        """Create a data folder at ``path`` from the newest copy in a folder of copies, or from the newest one taken by
+        ``at``, in epoch seconds; returns that copy. Raises StorageError if the folder is not empty.
         """
         from tablewright.engine.copies.copy_folder import CopyFolder
         from tablewright.engine.copies.folder_backup import restore

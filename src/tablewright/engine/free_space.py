@@ -1,8 +1,8 @@
-"""Pages that are free go back to the system, some at a time, and then the log is emptied.
+"""Free pages are given back to the file system, some at a time, and then the log is emptied.
 
-SQLite keeps the pages of what was deleted for what is written next. When they are more than an eighth of the file, a
-step of the background work moves pages from the end of the file into their place; the file gets shorter with the
-checkpoint that follows. Some are left, so that a table whose items come and go does not pay for it all the time.
+SQLite keeps the pages of deleted data for later writes. When they are more than an eighth of the file, a step of the
+background work moves pages from the end of the file into their place; the file becomes shorter with the next
+checkpoint. Some are left, so that a table whose items come and go does not pay for it all the time.
 
 On a full disk almost all of them go, until there is room again for the reserve (``storage.reserve``).
 """
@@ -11,20 +11,20 @@ from __future__ import annotations
 
 from tablewright.engine.database import Database
 
-# In pages. A file of a megabyte is as good as any smaller one.
+# In pages. Below a megabyte, a smaller file has no advantage.
 _LEAST = 256
 _AT_ONCE = 100
-# Enough for what deletes leave: records of streams, idempotency tokens. Another program might take what is given back.
+# Enough for what deletes write: stream records, idempotency tokens. Another program might use the space given back.
 _LEAST_WHEN_FULL = 64
 # Each that goes takes several pages of the log, which is short then.
 _AT_ONCE_WHEN_FULL = 8
 _ONE_IN = 8
-# Seconds until the next attempt to empty the log, when somebody was writing, or to find room on a full disk.
+# Seconds until the next attempt to empty the log during writes, or to find space on a full disk.
 LATER = 1.0
 
 
 def are_there(db: Database) -> bool:
-    """Whether there are so many free pages that some should go."""
+    """Whether there are so many free pages that some should be given back."""
     return db.storage.folder is not None and _too_many(db) > 0
 
 
@@ -45,13 +45,13 @@ def step(db: Database) -> float | None:
         at_once = _AT_ONCE_WHEN_FULL if storage.lacks_room else _AT_ONCE
         execute = storage.write(0)
         for _ in range(min(_too_many(db), at_once)):
-            # However many are asked for, Python's module has one of them moved: it goes no further in a statement
+            # Whatever the number, Python's sqlite3 moves only one page: it does not step through a statement
             # without columns.
             execute("PRAGMA incremental_vacuum(1)")
         storage.has_vacuumed = True
         return 0.0
     if storage.lacks_room:
-        # The log keeps its room, which deletes need.
+        # The log keeps its file size, which deletes need.
         return 0.0 if storage.write_log_back() and storage.regain_room() else LATER
     if storage.has_vacuumed and not storage.empty_log():
         return LATER

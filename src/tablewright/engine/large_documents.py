@@ -1,21 +1,21 @@
 """JSON documents of megabytes, parsed and freed in pieces.
 
-One call of orjson keeps the interpreter, and with it every other client, for as long as it takes: a few tenths of a
+One call of orjson holds the interpreter, and with it every other client, for as long as it takes: a few tenths of a
 second for 16 MB of small values. So a large document is cut at commas between values, into pieces of some 64 KB, and
 other threads get to run in between. Each piece is made a document of its own: the containers that are open where it
-begins are opened again before it, and those open where it ends are closed behind it.
+begins are opened again before it, and those open where it ends are closed after it.
 
     {"L":[{"N":"1"},{"N":"2"},{"N":"3"}]}
     {"L":[{"N":"1"} MARK]}   the end is marked, to find the containers that are open there
              {BEGUN:[0 ,{"N":"2"} MARK]}
                       {BEGUN:[0 ,{"N":"3"}]}
 
-What a piece has beyond its opened containers is added to them. The result is what orjson gives for the whole, and what
-it refuses is refused: brackets have to match within each piece as they would have to in the whole, and each comma
+Whatever a piece has beyond its opened containers is added to them. The result is the same as orjson's for the whole,
+and it refuses the same documents: brackets have to match within each piece as they would in the whole, and each comma
 stands between two values. Neither depends on where the cuts are.
 
-To free such a document takes about a quarter of the time, at once as well. ``LargeDocument.free`` takes it apart in the
-same pieces; whoever had it must be done with it.
+Freeing such a document takes about a quarter of the time, also at once. ``LargeDocument.free`` takes it apart in the
+same pieces; the value must no longer be in use.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _PASSES: Final = 6
 _IN_STRING: Final = re.compile(rb'(?:[^"\\]++|\\.)*+', re.DOTALL)
 # Strings in a row without a comma between them are keys, each in the value of the one before: no document goes so deep.
 _MAX_LEVELS: Final = 2048
-# Nobody can have a key of this name.
+# No document can have a key of this name.
 _BEGUN: Final = f"begun {secrets.token_hex(16)}"
 _MARK: Final = f"mark {secrets.token_hex(16)}"
 _OPENED: Final = {ord("["): b"[", ord("{"): b'{"%b":' % _BEGUN.encode()}
@@ -60,7 +60,7 @@ class LargeDocument:
         self._value: Any = None
 
     def parse(self, body: bytes | bytearray, piece_bytes: int = PIECE_BYTES) -> Any:
-        """Its value; raises orjson.JSONDecodeError where there is none."""
+        """Its value; raises orjson.JSONDecodeError if it is invalid."""
         # The brackets that are open, and their containers.
         open_brackets = bytearray()
         spine: list[_Container] = []
@@ -84,7 +84,7 @@ class LargeDocument:
         return self._value
 
     def free(self) -> None:
-        """Give its memory back: all but its first piece, which goes with whoever has the value."""
+        """Free its memory: all but its first piece, which is freed with the value."""
         self._value = None
         while self._grown:
             container, length = self._grown.pop()
@@ -95,11 +95,11 @@ class LargeDocument:
                     container.popitem()
 
     def keep(self) -> None:
-        """Somebody goes on using some of it: freeing it does nothing."""
+        """Some of it stays in use: freeing it does nothing."""
         self._grown.clear()
 
     def _add(self, parsed: Any, spine: list[_Container]) -> None:
-        """Add what a piece has to the containers that were open before it."""
+        """Add the content of a piece to the containers that were open before it."""
         if not spine:
             self._value = parsed
             return
@@ -115,7 +115,7 @@ class LargeDocument:
 
 
 def _cuts(body: bytes | bytearray, piece_bytes: int) -> Iterator[int]:
-    """Where commas between values are, each some way behind the one before."""
+    """Positions of commas between values, each some way after the one before."""
     begin = 0
     while (end := _comma(body, begin, begin + piece_bytes)) is not None:
         yield end
@@ -123,7 +123,7 @@ def _cuts(body: bytes | bytearray, piece_bytes: int) -> Iterator[int]:
 
 
 def _comma(body: bytes | bytearray, begin: int, at: int) -> int | None:
-    """The first comma between values behind a position; at the beginning, no string is open."""
+    """The first comma between values after a position; at the beginning, no string is open."""
     if at >= len(body):
         return None
     if _without_escapes(bytes(body[begin:at])).count(b'"') % 2:
@@ -144,7 +144,7 @@ def _comma(body: bytes | bytearray, begin: int, at: int) -> int | None:
 
 
 def _string_end(body: bytes | bytearray, at: int) -> int:
-    """Behind the string that a position is in, or behind all."""
+    """The position after the string that a position is in, or the end."""
     while at < len(body):
         found = _IN_STRING.match(body, at, at + PIECE_BYTES)
         end = at if found is None else found.end()
@@ -161,16 +161,16 @@ def _without_escapes(text: bytes) -> bytes:
 
 
 def _opening(open_brackets: bytearray) -> bytes:
-    """What opens containers again; the innermost has a value, so that a comma may follow."""
+    """Text that opens containers again; the innermost has a value, so that a comma may follow."""
     if not open_brackets:
         return b""
     return b"".join([*map(_OPENED.__getitem__, open_brackets[:-1]), _INNERMOST[open_brackets[-1]]])
 
 
 def _follow(open_brackets: bytearray, piece: bytes) -> int:
-    """Note what a piece opens and closes; gives how many of the open brackets stayed open throughout.
+    """Note what a piece opens and closes; returns how many of the open brackets stayed open throughout.
 
-    Where brackets do not match, the result does not matter: the piece is refused.
+    If brackets do not match, the result does not matter: the piece is refused.
     """
     brackets = b"".join(_without_escapes(piece).split(b'"')[::2]).translate(None, _NOT_BRACKETS)
     for _ in range(_PASSES):
@@ -189,8 +189,8 @@ def _follow(open_brackets: bytearray, piece: bytes) -> int:
 
 
 def _marked_path(parsed: Any) -> list[_Container]:
-    """The containers that lead to the mark, which is taken away. They are the last in each other, unless an object has
-    a key twice.
+    """The containers that lead to the mark, which is removed. They are the last in each other, unless an object has a
+    key twice.
     """
     path: list[_Container] = []
     levels: list[Iterator[Any]] = [iter((parsed,))]

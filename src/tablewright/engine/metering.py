@@ -1,19 +1,19 @@
 """What every request consumed: recorded in a file for ``tablewright meter``, counted for a server's metrics.
 
-Off unless ``TABLEWRIGHT_METER`` names a file when an engine is opened, or somebody asks for it (``Engine.meter``).
-Then every request is metered, whether or not its caller asked for consumed capacity, and responses stay as they are.
-Each gives one record; in the file, that is a line of JSON:
+Off unless ``TABLEWRIGHT_METER`` names a file when an engine is opened, or ``Engine.meter`` is called. Then every
+request is metered, whether or not its caller asked for consumed capacity, and responses stay the same. Each gives one
+record; in the file, that is a line of JSON:
 
     {"at": 1788134400.1, "pattern": "Call.create", "operation": "TransactWriteItems", "refused": null,
      "charges": [["Calls", null, "write", "u-1", 2.0], ["Calls", "byCallId", "write", "c-9", 1.0], ...]}
 
-``pattern`` is the access pattern that the store named. A charge is a table, an index, read or write units, the
-partition key that they were for, and how many; they add up to the ConsumedCapacity of the response. Each line is one
-write to a file that is opened for appending, so that any number of processes and threads can share it.
+``pattern`` is the access pattern that the store named. A charge is a table, an index, read or write units, their
+partition key, and their number; they add up to the ConsumedCapacity of the response. Each line is one write to a file
+that is opened for appending, so that any number of processes and threads can share it.
 
-A write whose condition fails consumes capacity as well, which no response reports: the larger of the item that is
-stored and the one that would have been put. A transaction that a condition cancels is recorded at its full price, the
-most that it can cost.
+A write whose condition fails also consumes capacity, which no response reports: the larger of the stored item and the
+one that would have been put. A transaction that is cancelled by a condition is recorded at its full price, the most
+that it can cost.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class MeterLog:
 
 
 class Meter:
-    """Gives a record of every request to each of the ``sinks``."""
+    """Passes a record of every request to each of the ``sinks``."""
 
     def __init__(self, *sinks: Sink) -> None:
         self.sinks = sinks
@@ -123,7 +123,7 @@ def _row(charge: Charge, kind: str) -> list[Any]:
 
 
 def _kind(operation: str, request: dict[str, Any], figures: list[dict[str, Any]]) -> str:
-    """Read or write units; a transaction that is repeated with its token reads."""
+    """Read or write units; a transaction that is repeated with its token consumes read units."""
     if operation in _STATEMENTS:
         statements = [request, *request.get("Statements", ()), *request.get("TransactStatements", ())]
         text = next(each["Statement"] for each in statements if "Statement" in each)
@@ -134,12 +134,12 @@ def _kind(operation: str, request: dict[str, Any], figures: list[dict[str, Any]]
 
 
 def _total(figures: dict[str, Any]) -> dict[str, Any]:
-    """What a caller gets who asked for TOTAL."""
+    """The response for a caller who asked for TOTAL."""
     return {name: value for name, value in figures.items() if name == "TableName" or name.endswith("CapacityUnits")}
 
 
 def _uncharged(figures: list[dict[str, Any]], charges: list[Charge]) -> Iterator[Charge]:
-    """What a response has in its total alone: statements of a batch that failed."""
+    """Units that a response has only in its total: those of failed statements of a batch."""
     for each in figures:
         charged = sum(charge.units for charge in charges if charge.table == each["TableName"])
         if each["CapacityUnits"] > charged:
@@ -156,7 +156,7 @@ def _by_condition(error: DynamoError) -> bool:
 
 
 def _attempted(db: Database, operation: str, request: dict[str, Any]) -> Iterator[Charge]:
-    """What a write is charged whose condition failed."""
+    """What a write whose condition failed is charged."""
     factor = 2 if operation in ("ExecuteTransaction", "TransactWriteItems") else 1
     if operation in _STATEMENTS:
         # Here, because it takes long to import, and few programs use it.

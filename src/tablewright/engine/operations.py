@@ -1,4 +1,4 @@
-"""Every operation the engine answers, by DynamoDB's name for it."""
+"""Every operation of the engine, by DynamoDB's name for it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tablewright.engine.tables import account, table_operations, tags, update_ta
 from tablewright.engine.ttl import time_to_live
 
 # A handler gets a request that has passed ``check_request``, and runs inside a turn of the storage; one that may take
-# long gives the steps to its response.
+# long returns steps that lead to its response.
 Handler = Callable[[Database, dict[str, Any]], Response]
 
 

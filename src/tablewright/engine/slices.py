@@ -1,4 +1,4 @@
-"""Operations that take long are done in slices, so that nobody else waits for all of them.
+"""Operations that take long are done in slices, so that others need not wait for all of them.
 
 The handler of such an operation is a generator. It yields whenever it has worked for ``SLICE_SECONDS``, at a point
 where others may read and write; what it returns is the response:
@@ -10,12 +10,12 @@ where others may read and write; what it returns is the response:
             yield
             until = slice_end()
 
-What takes long and needs nothing of the storage is done beside it, between two slices (``beside``): a server does it in
-a thread. So is everything about one large item, since no slice can end in the middle of it.
+Long work that does not need the storage is done outside of its turn, between two slices (``beside``): a server does it
+in a thread. The same goes for everything about one large item, since no slice can end in the middle of it.
 
-Each slice is a turn of the storage by itself. A handler keeps no cursor open over a ``yield``, since others may change
-what it reads, and it yields before its first write or where what it has written so far may stay. Others may also change
-or delete the tables and indexes that it has found: after a ``yield`` it finds them again (``Database.table_again``,
+Each slice is a turn of the storage. A handler keeps no cursor open over a ``yield``, since others may change what it
+reads, and it yields before its first write or where what it has written so far may stay. Others may also change or
+delete the tables and indexes that it has found: after a ``yield`` it finds them again (``Database.table_again``,
 ``Source.check_there``, ``find_same_source``) before it uses them.
 """
 
@@ -50,43 +50,43 @@ __all__ = [
 ]
 
 SLICE_SECONDS = 0.005
-# The first slice of a read is shorter, by this: most are over by then, and many may arrive at once.
+# The first slice of a read is shorter, by this: most end within it, and many may arrive at once.
 _FIRST_PART = 0.2
 SLICE_BYTES = 64 * 1024
-"""The items that are checked or written in a slice, where looking at the clock would cost more than most of them."""
+"""The items that are checked or written in a slice without checking the clock, which would cost more than most."""
 
 LARGE_ITEM = 128 * 1024
-"""From so many bytes of JSON on, an item takes milliseconds to be parsed, filtered or changed."""
+"""From this many bytes of JSON on, parsing, filtering or changing an item takes milliseconds."""
 
 IS_LARGE = "\0is large"
-"""The member of a checked request that came in a large body: what it says is looked at beside the storage.
+"""The member of a checked request that had a large body: it is evaluated outside of the storage's turn.
 
-No caller can send a member of this name.
+No caller can send a member with this name.
 """
 
-# What is deleted together, in bytes: SQLite follows each large item from page to page.
+# The bytes that are deleted together: SQLite follows each large item from page to page.
 _DELETED_BYTES = 64 * 1024 * 1024
 
 _T = TypeVar("_T")
 Sliced: TypeAlias = Generator[Any, None, _T]
-"""Work in slices: it yields where one ends, perhaps with what is to be done before the next, and returns its result."""
+"""Work in slices: it yields at the end of each, possibly with work to do before the next, and returns its result."""
 Steps = Sliced[dict[str, Any]]
-"""A handler at work; what it returns is the response."""
+"""A running handler; it returns the response."""
 Response = dict[str, Any] | Steps
-"""What a handler gives: the response, or the steps that lead to it."""
+"""The result of a handler: the response, or the steps that lead to it."""
 Outcome = tuple[bytes, Commit | None]
-"""A response as JSON, and the commit that must be durable before anyone may see it."""
+"""A response as JSON, and the commit that must be durable before it may be sent."""
 
 
 def slice_end(*, is_first: bool = False) -> float:
-    """When a slice that begins now is over, in processor time of this thread: who has to wait for the processor is not
+    """When a slice that begins now ends, in processor time of this thread: waiting for the processor is not
     working.
     """
     return thread_time() + (SLICE_SECONDS * _FIRST_PART if is_first else SLICE_SECONDS)
 
 
 def deleted_together(rows: Sequence[tuple[Any, ...]]) -> Sequence[tuple[Any, ...]]:
-    """The first of some rows, as many as can be deleted in a slice, and one at least; each ends with its bytes."""
+    """The first of some rows, as many as can be deleted in a slice, and at least one; each ends with its bytes."""
     size = 0
     for number, (*_, length) in enumerate(rows, 1):
         size += length
@@ -96,7 +96,7 @@ def deleted_together(rows: Sequence[tuple[Any, ...]]) -> Sequence[tuple[Any, ...
 
 
 def beside(work: Callable[[], _T]) -> Sliced[_T]:
-    """The result of work that needs nothing of the storage, in a thread if whoever does the slices has one for it."""
+    """The result of work that does not need the storage, in a thread if the caller of the slices has one for it."""
     results: list[_T] = []
     errors: list[Exception] = []
 
@@ -115,7 +115,7 @@ def beside(work: Callable[[], _T]) -> Sliced[_T]:
 
 
 def settled(work: Callable[[], _T]) -> Callable[[], Callable[[], _T]]:
-    """The same work, whose result or error is only given when it is asked for."""
+    """The same work, whose result or error is only returned when it is needed."""
 
     def work_out() -> Callable[[], _T]:
         try:
@@ -138,7 +138,7 @@ def finished(response: Response) -> Steps:
 
 
 def in_one_go(work: Sliced[_T]) -> _T:
-    """The result of work that is known to be short, or that must not be interrupted."""
+    """The result of work that is known to be short, or must not be interrupted."""
     while True:
         try:
             next(work)
@@ -148,7 +148,7 @@ def in_one_go(work: Sliced[_T]) -> _T:
 
 
 def refusal(operation: str, error: DynamoError, turn: Turn, request: dict[str, Any]) -> DynamoError:
-    """An error in the words of its operation, with the commit that must be durable before anyone may see it."""
+    """An error in the words of its operation, with the commit that must be durable before it may be sent."""
     shown = worded(operation, error, request)
     shown.commit = turn.commit
     return shown
@@ -164,13 +164,13 @@ class Unfinished:
         self._operation = operation
         self._request = request
         self._steps = steps
-        # What was seen or written so far becomes durable with it.
+        # Everything seen or written so far becomes durable with it.
         self._commit: Commit | None = None
         self.beside: Callable[[], None] | None = None
-        """What may be done in any thread before it is resumed, or else is done then."""
+        """Work that can be done in any thread before it is resumed, or is done then."""
 
     def advance(self) -> dict[str, Any] | None:
-        """Do a slice, inside a turn; gives the response if it was the last."""
+        """Do a slice, inside a turn; returns the response if it was the last."""
         try:
             self.beside = next(self._steps)
         except StopIteration as done:
@@ -179,7 +179,7 @@ class Unfinished:
         return None
 
     def resume(self) -> Outcome | Unfinished:
-        """Do another slice, in a turn of its own. Gives the outcome, or itself if there is more to do."""
+        """Do another slice, in its own turn. Returns the outcome, or itself if there is more to do."""
         turn = Turn(self._storage)
         try:
             with self._storage.lock, turn:
@@ -197,5 +197,5 @@ class Unfinished:
         return self
 
     def close(self) -> None:
-        """Leave the rest undone: nobody waits for the response any more."""
+        """Drop the rest: the response is no longer needed."""
         self._steps.close()

@@ -1,15 +1,14 @@
-"""Verify: whether a data folder is as it was written, and consistent.
+"""Verify: whether a data folder is undamaged and consistent.
 
-Every record is compared with its checksum, and SQLite checks its own structures: between them, no byte that means
-anything is left out. Then everything that is stored twice is derived again from the items and compared: the key of
-each row and its size, the entries of every index, the expiry entries, and the stream, whose records must chain for
-each item (the old image is the new image before it) and end at the item as it is. The history of a table and the items
-of a backup must be readable under their keys, and the history must be one that can have led to the table. Entries are
-looked up one by one; for a stream the last image of each item is kept in memory, and for a history whether there was
-an item.
+Every record is compared with its checksum, and SQLite checks its own structures: together they cover every byte that
+has a meaning. Then everything that is stored twice is derived again from the items and compared: the key of each row
+and its size, the entries of every index, the expiry entries, and the stream, whose records must chain for each item
+(the old image is the new image before it) and end at the present item. The history of a table and the items of a backup
+must be readable under their keys, and the history must be one that can have led to the table. Entries are looked up one
+by one; for a stream, the last image of each item is kept in memory, and for a history, whether the item existed.
 
-``verify`` does not stop at what it finds and never raises because of it. ``definition_problems`` is the part that is
-done whenever a folder is opened.
+``verify`` does not stop at a finding and never raises because of one. ``definition_problems`` is the part that is done
+whenever a folder is opened.
 """
 
 from __future__ import annotations
@@ -39,17 +38,17 @@ Progress = Callable[[str, int, int], None]
 _MAX_PROBLEMS = 100
 # Some tenths of a second.
 _ROWS_BETWEEN_REPORTS = 10_000
-# What reading a record raises when it is damaged in a way that nobody foresaw.
+# What reading a record raises if it is damaged in an unforeseen way.
 _UNREADABLE = (sqlite3.Error, ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
 
 
-# Called with which item it is, in words, and the item.
+# Called with the location of an item, as text, and the item.
 OnItem = Callable[[str, Item], None]
 
 
 @dataclass(slots=True)
 class VerifyReport:
-    """What was verified, and the problems that were found; ``ok`` when there are none."""
+    """What was verified, and the problems found; ``ok`` if there are none."""
 
     tables: int = 0
     items: int = 0
@@ -59,7 +58,7 @@ class VerifyReport:
     history_records: int = 0
     backups: int = 0
     problems: list[str] = field(default_factory=list)
-    # Called with the number of records that have been compared so far.
+    # Called with the number of records compared so far.
     progress: Callable[[int], None] | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -67,7 +66,7 @@ class VerifyReport:
         return not self.problems
 
     def each(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
-        """Go through rows, and tell now and then how many there have been."""
+        """Iterate over rows, and report their number from time to time."""
         if self.progress is None:
             yield from rows
             return
@@ -82,7 +81,7 @@ class VerifyReport:
 
     @contextmanager
     def finding(self, what: str) -> Iterator[None]:
-        """Go on behind the block when something in it cannot be read."""
+        """Continue after the block if something in it cannot be read."""
         try:
             yield
         except DamagedRecord as error:
@@ -94,10 +93,10 @@ class VerifyReport:
 
 
 def verify(db: Database, progress: Progress | None = None, on_item: OnItem | None = None) -> VerifyReport:
-    """Compare all that is stored.
+    """Compare everything that is stored.
 
-    ``progress`` is called with what is being done, how much of it is done, and of how much.
-    ``on_item`` is given every item of tables and backups that can be read, for what the engine knows nothing of.
+    ``progress`` is called with the current step, how much of it is done, and the total. ``on_item`` is called with
+    every readable item of tables and backups, for checks beyond the engine's.
     """
     report = VerifyReport()
     with report.finding("the structure of the database"), _watched(db, progress):
@@ -134,7 +133,7 @@ def verify(db: Database, progress: Progress | None = None, on_item: OnItem | Non
 
 
 def _counting(progress: Progress, what: str) -> Callable[[int], None]:
-    """Report what has been done in all, whenever there is more."""
+    """Report the total progress, whenever there is more."""
     done = 0
 
     def report(more: int) -> None:
@@ -148,7 +147,7 @@ def _counting(progress: Progress, what: str) -> Callable[[int], None]:
 
 @contextmanager
 def _watched(db: Database, progress: Progress | None) -> Iterator[None]:
-    """Report what SQLite does inside of a long statement, in millions of its own steps."""
+    """Report SQLite's progress inside of a long statement, in millions of its own steps."""
     if progress is None:
         yield
         return
@@ -164,7 +163,7 @@ def _watched(db: Database, progress: Progress | None) -> Iterator[None]:
 
 
 def definition_problems(db: Database) -> list[str]:
-    """SQL tables that SQLite takes for other ones than were created, and numbers that would be assigned twice."""
+    """SQL tables that SQLite knows with another definition, and numbers that would be assigned twice."""
     expected = _expected_tables(db)
     there = _definitions(db)
     problems = [
@@ -176,7 +175,7 @@ def definition_problems(db: Database) -> list[str]:
 
 
 def _schema_problems(db: Database) -> list[str]:
-    """SQL tables that are missing, and those that should not be there."""
+    """SQL tables that are missing, and those that should not exist."""
     expected = _expected_tables(db).keys()
     there = _definitions(db).keys()
     missing = [f"the SQL table {name} is missing" for name in sorted(expected - there)]
@@ -185,7 +184,7 @@ def _schema_problems(db: Database) -> list[str]:
 
 
 def _definitions(db: Database) -> dict[str, str]:
-    """What SQLite keeps of the statements that created its tables and indexes."""
+    """The statements that created tables and indexes, as SQLite has stored them."""
     return dict(db.storage.execute("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL").fetchall())
 
 
@@ -199,7 +198,7 @@ def _expected_tables(db: Database) -> dict[str, tuple[str, ...]]:
             expected[rows] = (statement, statement.replace(rows, f'"{rows}"'))
     for (number,) in db.storage.execute("SELECT number FROM backups"):
         name = f"backup_{number}"
-        # One of a deleted table is the table's own.
+        # The rows of a deleted table's backup are the table's own.
         quoted = f'"{name}"'
         expected[name] = (sql_schema.backup_table(quoted), sql_schema.items_table(quoted))
     return expected
@@ -211,7 +210,7 @@ def _log_problems(db: Database) -> list[str]:
     if any(name != "log" or not isinstance(last, int) for name, last in counters) or len(counters) > 1:
         return ["the counter of the log is damaged"]
     taken = [number for (number,) in db.storage.execute("SELECT coalesce(max(sequence), 0) FROM log")]
-    # One that is damaged is refused when it is read, and does not keep the rest from being used.
+    # A damaged one is refused when it is read, and does not prevent the use of the rest.
     with suppress(DamagedRecord):
         for stream in all_streams(db):
             taken.append(stream.trimmed)
@@ -265,7 +264,7 @@ def _verify_tokens(db: Database, report: VerifyReport) -> None:
 
 
 def _verify_streams(db: Database, report: VerifyReport) -> None:
-    """Their definitions, and the records of those that have no table any more; the others follow with their table."""
+    """Definitions of streams, and records of those whose table is gone; the others are verified with their table."""
     of_tables = {table.stream for table in db.tables.values()}
     for stream in all_streams(db):
         if stream.number not in of_tables:
@@ -317,7 +316,7 @@ def _verify_items(db: Database, table: Table, report: VerifyReport, on_item: OnI
 
 
 def _verify_item(table: Table, what: str, key: bytes, size: int, data: bytes, report: VerifyReport) -> Item | None:
-    """The item in a row, when it can be read."""
+    """The item in a row, if it can be read."""
     try:
         item: Item = orjson.loads(data[:-4])
         own_key, own_size = table.row_key(item), item_size(item)
@@ -325,7 +324,7 @@ def _verify_item(table: Table, what: str, key: bytes, size: int, data: bytes, re
         report.found(f"{what} cannot be read")
         return None
     if own_key != key:
-        report.found(f"{what} is stored under a key that is not its own")
+        report.found(f"{what} is stored under another key than its own")
     if own_size != size:
         report.found(f"{what} has size {own_size}, but the recorded size is {size}")
     return item
@@ -386,10 +385,10 @@ def _verify_stream(db: Database, table: Table, report: VerifyReport) -> None:
 
 
 def _verify_history(db: Database, table: Table, report: VerifyReport) -> None:
-    """What changes have replaced. Whether a change left an item must match what the next change found."""
+    """The images that changes replaced. Whether a change left an item must match what the next change found."""
     if table.recovery_days is None:
         return
-    # For each key, whether the last change found an item there.
+    # For each key, whether the last change found an item.
     found: dict[bytes, bool] = {}
     rows = db.storage.execute(
         f"SELECT sequence, at, id, key, size, checksum, item FROM {table.history} ORDER BY sequence"
@@ -400,10 +399,10 @@ def _verify_history(db: Database, table: Table, report: VerifyReport) -> None:
         with report.finding(f"{table.name}: change {sequence}"):
             checked_change(table, *row)
         if data is not None:
-            _verify_item(table, f"{table.name}: what change {sequence} replaced", key, size, data, report)
+            _verify_item(table, f"{table.name}: the image that change {sequence} replaced", key, size, data, report)
         elif found.get(key) is False:
-            # The change before created the item.
-            report.found(f"{table.name}: change {sequence} found no item, but the change before it left one")
+            # The previous change created the item.
+            report.found(f"{table.name}: change {sequence} found no item, but the previous change left one")
         found[key] = data is not None
     for key, there_before in found.items():
         with report.finding(f"{table.name}: the item with the key {table.key.shown(key)}"):

@@ -1,10 +1,10 @@
-"""What type a column of a relation has: one that holds every value that was seen, without losing a digit.
+"""The type of a relation's column: one that holds every value seen, without losing a digit.
 
-    text ▶ VARCHAR     whole numbers ▶ BIGINT, HUGEINT    others ▶ DECIMAL, beyond 38 digits DOUBLE    truth ▶ BOOLEAN
+    text ▶ VARCHAR     integers ▶ BIGINT, HUGEINT    others ▶ DECIMAL, beyond 38 digits DOUBLE    booleans ▶ BOOLEAN
     bytes ▶ BLOB       times ▶ TIMESTAMP (UTC), DATE, TIME      sets, lists of one kind ▶ VARCHAR[] ...  the rest ▶ JSON
 
-Rows wait in files until all of them are there, so a type is chosen when nothing can contradict it any more. In the
-files numbers are text, which has all of their digits.
+Rows are written to files until all of them are read, so a type is chosen when no value can contradict it any more. In
+the files, numbers are text with all of their digits.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ _SETS = {"SS": TEXT, "NS": NUMBER, "BS": BYTES}
 
 @dataclass(slots=True)
 class Column:
-    """A column, and what is known of its values so far."""
+    """A column, and what is known about its values so far."""
 
     name: str
-    # Used where no value was seen.
+    # Used if no value was seen.
     declared: str = TEXT
     _kinds: set[str] = field(default_factory=set)
     _of_lists: set[str] = field(default_factory=set)
@@ -47,7 +47,7 @@ class Column:
     # -- values -----------------------------------------------------------------------------------------------------
 
     def of_attribute(self, value: AttributeValue) -> Any:
-        """An attribute value as it is in a file; its kind is noted."""
+        """An attribute value in the form of the file; its kind is noted."""
         ((tag, content),) = value.items()
         if tag in _SETS:
             self._has_lists = True
@@ -69,7 +69,7 @@ class Column:
         return content
 
     def of_value(self, value: Any) -> Any:
-        """The value of a field as it is in a file; its kind is noted."""
+        """The value of a field in the form of the file; its kind is noted."""
         if isinstance(value, set | frozenset):
             value = sorted(value, key=str)
         if isinstance(value, list | tuple):
@@ -134,14 +134,14 @@ class Column:
 
     @property
     def read_as(self) -> str:
-        """What a file is read as; ``expression`` makes the type of it."""
+        """The type that a file is read with; ``expression`` converts it to the final type."""
         kind = self.type
         if kind in (JSON, TRUTH):
             return kind
         return "VARCHAR[]" if kind.endswith("[]") else TEXT
 
     def expression(self, column: str) -> str:
-        """The SQL that makes a value of the column's type of what was read."""
+        """The SQL that converts a value to the column's type."""
         kind = self.type
         if kind == BYTES:
             return f"from_base64({column})"
@@ -151,7 +151,7 @@ class Column:
 
 
 def _flat(value: Any) -> tuple[str, Any]:
-    """The kind of a value, and how it is in a file."""
+    """The kind of a value, and its form in a file."""
     if isinstance(value, Enum):
         value = value.value
     match value:
@@ -182,7 +182,7 @@ def _flat(value: Any) -> tuple[str, Any]:
 
 
 def _plain_value(value: Any) -> Any:
-    """A value that has others in it, as JSON has it."""
+    """A value that contains others, as JSON."""
     if isinstance(value, BaseModel):
         value = dict(value)
     if isinstance(value, Mapping):

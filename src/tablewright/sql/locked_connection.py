@@ -1,7 +1,7 @@
-"""DuckDB for queries that somebody has typed: it reads one database, and nothing else.
+"""DuckDB for queries typed by users: it reads one database, and nothing else.
 
-No files, no network, no extensions, no Python variables, no settings: they are switched off, and the configuration is
-locked. Memory, threads, room on the disk and time are limited. The one file that it may touch is one to be written.
+No files, no network, no extensions, no Python variables, no settings: they are disabled, and the configuration is
+locked. Memory, threads, disk space and time are limited. The only file that it may touch is one to be written.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ __all__ = ["SqlLimits", "connected", "interrupted_after"]
 
 @dataclass(frozen=True, slots=True)
 class SqlLimits:
-    """What a query may take."""
+    """The limits of a query."""
 
     memory: str = "1GB"
     threads: int = 2
-    # For what does not fit into memory.
+    # For data that does not fit into memory.
     disk: str = "20GB"
     seconds: float = 60.0
 
@@ -53,7 +53,7 @@ def connected(
     try:
         connection = duckdb.connect(str(database), config=config)
     except duckdb.Error as error:
-        # One of the limits is none.
+        # One of the limits is invalid.
         raise SqlError(str(error)) from None
     try:
         if not loading:
@@ -69,7 +69,7 @@ def connected(
 
 @contextmanager
 def interrupted_after(connection: duckdb.DuckDBPyConnection, seconds: float) -> Iterator[None]:
-    """What runs inside is broken off after so many seconds."""
+    """Interrupt the block after so many seconds."""
     timer = threading.Timer(seconds, connection.interrupt)
     timer.daemon = True
     timer.start()

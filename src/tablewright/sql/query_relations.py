@@ -1,4 +1,4 @@
-"""The relations that a query names, by DuckDB's own syntax tree of it; and that it is one SELECT, and nothing else."""
+"""The relations that a query names, by DuckDB's own syntax tree; a query must be a single SELECT."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class SqlError(Exception):
 
 
 def named_relations(query: str) -> set[tuple[str, str]]:
-    """Schema and name, in lower case; the schema is empty where the query does not name it."""
+    """Schema and name, in lower case; the schema is empty if the query does not name it."""
     import duckdb
 
     config: dict[str, Any] = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}

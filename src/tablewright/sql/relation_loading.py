@@ -1,7 +1,7 @@
-"""The scan of a table, in segments that are read at the same time, and the DuckDB tables that it becomes.
+"""The scan of a table, in parallel segments, and the DuckDB tables created from it.
 
-Rows go to files as they come, one for each relation, so that memory is bounded by the pages that are on their way. Once
-all of them are there, the types of their columns are known, and DuckDB reads the files.
+Rows are written to one file per relation as they arrive, so that memory is limited to the pages in progress. When all
+of them are read, the types of their columns are known, and DuckDB reads the files.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _MAX_CEILING = 5.0
 
 @dataclass(frozen=True, slots=True)
 class LoadProgress:
-    """How far the scan of a table is; ``expected`` is about how many items it has."""
+    """The progress of the scan of a table; ``expected`` is the approximate number of its items."""
 
     table: str
     items: int
@@ -45,7 +45,7 @@ class LoadProgress:
 
 
 class LoadStopped(Exception):
-    """Somebody has asked to stop."""
+    """The user has stopped the query."""
 
 
 class Loader:
@@ -84,13 +84,13 @@ class Loader:
                 done, _ = wait(work, return_when=FIRST_EXCEPTION)
                 failed = next((each for each in done if each.exception() is not None), None)
                 if failed is not None:
-                    # The others need not go on.
+                    # The others need not continue.
                     self._stop.set()
             for each in work if failed is None else [failed]:
                 each.result()
 
     def fill(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """Make DuckDB tables of the files, which are deleted."""
+        """Create DuckDB tables from the files, and delete the files."""
         for number, rows in enumerate(self._relations):
             columns = list(rows.columns.values())
             names = column_names(columns)
@@ -124,7 +124,7 @@ class Loader:
             body["ExclusiveStartKey"] = page["LastEvaluatedKey"]
 
     def _page(self, body: dict[str, Any]) -> dict[str, Any]:
-        """A page; a service that is only busy is asked again."""
+        """A page; the request is retried while the service is only busy."""
         since, ceiling = time.monotonic(), _FIRST_CEILING
         while True:
             try:

@@ -1,7 +1,7 @@
-"""Items as rows: each table is a relation of its attributes, and so is each entity that a design has in it.
+"""Items as rows: each table is a relation of its attributes, and so is each entity of a design in it.
 
-A single-table design comes apart in this way: ``SELECT * FROM Ticket JOIN Customer USING (customer_id)``. The model
-says what an item is of, and what its fields are; one that it cannot read is counted, and is in the table's only.
+This unfolds a single-table design: ``SELECT * FROM Ticket JOIN Customer USING (customer_id)``. The model determines the
+entity of an item, and its fields; an item that it cannot read is counted, and is only in the relation of the table.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ class Relation:
     # The table that it is read from.
     table: str
     is_entity: bool
-    # Names and types, as far as they are known: all of an entity's, and of a table its keys until it has been read.
+    # Names and types, as far as they are known: for an entity all of them, for a table its keys until it is read.
     columns: tuple[tuple[str, str], ...]
 
     @property
     def schema(self) -> str:
-        """The DuckDB schema that it is in: where an entity has the name of a table, this tells them apart."""
+        """Its DuckDB schema: if an entity has the name of a table, this distinguishes them."""
         return "entities" if self.is_entity else "tables"
 
     @property
@@ -67,7 +67,7 @@ class RelationRows:
     columns: dict[str, Column]
     row_of: Callable[[RelationRows, Item], dict[str, Any] | None]
     rows: int = 0
-    # Items that are of an entity, and cannot be read as one.
+    # Items of an entity that cannot be read as one.
     unreadable: int = 0
     # The numbers of columns, which are their names in files: names of attributes may differ in case only.
     places: dict[str, str] = field(default_factory=dict)
@@ -104,7 +104,7 @@ def _table_row(rows: RelationRows, item: Item) -> dict[str, Any]:
 
 
 def entity_names(designs: Sequence[Design]) -> dict[type[Entity], str]:
-    """What each entity is called: by its class, or with its design before it where others have the same name."""
+    """The name of each entity: its class, prefixed with its design if others have the same name."""
     found = {
         schema.entity: design.name for design in designs for table in design.tables for schema in schemas_of(table)
     }
@@ -112,7 +112,7 @@ def entity_names(designs: Sequence[Design]) -> dict[type[Entity], str]:
     names = {}
     for entity, design in found.items():
         name = entity.__name__
-        # Without what would have to be quoted.
+        # Without characters that would have to be quoted.
         prefix = "".join(each for each in design if each.isalnum())
         names[entity] = name if counts[name.lower()] == 1 else f"{prefix}_{name}"
     return names
@@ -138,7 +138,7 @@ def entity_relation(schema: Schema, name: str, table: str, now: Callable[[], flo
 
 
 def _is_expired(schema: Schema, item: Item, now: float) -> bool:
-    """As the store sees it: what has expired is not there, whether or not it was deleted."""
+    """As the store sees it: expired items are left out, whether or not they were deleted."""
     found = None if schema.expiry is None else item.get(schema.expiry.attribute)
     return found is not None and "N" in found and float(found["N"]) <= now
 
@@ -161,7 +161,7 @@ def quoted(name: str) -> str:
 
 
 def column_names(columns: Sequence[Column]) -> list[str]:
-    """Their names, none of them twice: SQL does not tell upper from lower case."""
+    """Their names, made unique: SQL does not distinguish upper from lower case."""
     taken: set[str] = set()
     names = []
     for column in columns:

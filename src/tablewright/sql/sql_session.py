@@ -1,7 +1,7 @@
-"""A session: what can be queried, what reading it takes, and queries and exports over what was read.
+"""A session: the available relations, the cost of reading them, and queries and exports over what was read.
 
-A table is read as a whole when a query first names it or one of its entities, and is there until ``forget``: to read it
-again would cost its scan again. Queries run on a connection that can do nothing but read (``locked_connection``).
+A whole table is read when a query first names it or one of its entities, and kept until ``forget``: reading it again
+would cost another scan. Queries run on a connection that can only read (``locked_connection``).
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _FORMATS = {".csv": "csv, HEADER", ".parquet": "parquet"}
 
 @dataclass(frozen=True, slots=True)
 class TableScan:
-    """What reading one table takes, by the figures that the service has of it."""
+    """The cost of reading one table, by the service's own figures."""
 
     table: str
     items: int
@@ -62,7 +62,7 @@ class TableScan:
 
 @dataclass(frozen=True, slots=True)
 class ScanEstimate:
-    """What has to be read before a query can run; nothing where it was read before."""
+    """The tables to read before a query can run; empty if they were read before."""
 
     tables: tuple[TableScan, ...]
 
@@ -104,12 +104,12 @@ class _Read:
 class SqlSession:
     """SQL over the tables behind a backend; with designs, over their entities too. Close it, or use it in ``with``.
 
-    It is synchronous; beside asyncio, run its calls in a thread. One call runs at a time, and ``stop`` ends it.
+    It is synchronous; with asyncio, run its calls in a thread. One call runs at a time, and ``stop`` ends it.
     """
 
     backend: Backend
     designs: Sequence[Design] = ()
-    # Tables of a design that have another name there: {"Calls": "staging-Calls"}.
+    # Tables of a design that have another name in the backend: {"Calls": "staging-Calls"}.
     table_names: Mapping[str, str] = field(default_factory=dict)
     segments: int = _SEGMENTS
     limits: SqlLimits = field(default_factory=SqlLimits)
@@ -124,7 +124,7 @@ class SqlSession:
 
     def __post_init__(self) -> None:
         if not 1 <= self.segments <= _MOST_SEGMENTS:
-            raise SqlError(f"a table is read in 1 to {_MOST_SEGMENTS} segments, not in {self.segments}")
+            raise SqlError(f"the number of segments must be 1 to {_MOST_SEGMENTS}, not {self.segments}")
         self._names = entity_names(self.designs)
         self._folder = tempfile.TemporaryDirectory(prefix="tablewright-sql-")
         with connected(self._database, self.limits, loading=True) as connection:
@@ -137,7 +137,7 @@ class SqlSession:
     # -- what there is ----------------------------------------------------------------------------------------------
 
     def relations(self) -> list[Relation]:
-        """All tables, and all entities of designs whose table is there."""
+        """All tables, and all entities of designs whose table exists."""
         found: list[Relation] = []
         for table in self._tables():
             # One that cannot be described cannot be read, such as one without recovery at an earlier time.
@@ -151,12 +151,12 @@ class SqlSession:
         return None if found is None else found.at
 
     def unreadable(self) -> dict[str, int]:
-        """How many items of an entity cannot be read as one, for those that have some."""
+        """The number of items that cannot be read as an entity, for entities that have some."""
         rows = [rows for read in self._read.values() for rows in read.relations]
         return {each.relation.name: each.unreadable for each in rows if each.unreadable}
 
     def estimate(self, query: str) -> ScanEstimate:
-        """What has to be read for a query."""
+        """The tables that a query needs to read."""
         scans = []
         for table in self._missing(query):
             described = self._described(table)
@@ -165,7 +165,7 @@ class SqlSession:
         return ScanEstimate(tuple(scans))
 
     def forget(self, *tables: str) -> None:
-        """Read tables anew when they are needed again; all, if none is named."""
+        """Read tables again when they are next needed; all, if none is named."""
         with self._lock:
             found = [self._read.pop(table) for table in tables or tuple(self._read) if table in self._read]
             if not found:
@@ -180,7 +180,7 @@ class SqlSession:
     def query(
         self, query: str, *, limit: int = _MOST_ROWS, on_progress: Callable[[LoadProgress], None] | None = None
     ) -> SqlResult:
-        """Run a query, and read before it what it needs; gives so many rows at most."""
+        """Run a query, after reading the tables that it needs; returns at most so many rows."""
         with self._lock:
             self._load(self._missing(query), on_progress)
             began = time.monotonic()
@@ -191,10 +191,10 @@ class SqlSession:
             return SqlResult(names, kinds, shown, len(rows) > limit, time.monotonic() - began)
 
     def export(self, query: str, path: str | Path, *, on_progress: Callable[[LoadProgress], None] | None = None) -> int:
-        """Write all rows of a query to a file, by its name: .csv, .parquet or .xlsx; gives how many there were."""
+        """Write all rows of a query to a file, by its name: .csv, .parquet or .xlsx; returns their number."""
         target = Path(path).absolute()
         if target.suffix not in (*_FORMATS, ".xlsx"):
-            raise SqlError(f"{target.name} is none of .csv, .parquet and .xlsx: give the file one of these endings")
+            raise SqlError(f"cannot export to {target.name}: use a file name with .csv, .parquet or .xlsx")
         if not target.parent.is_dir():
             raise SqlError(f"there is no folder {target.parent}")
         with self._lock:
@@ -218,7 +218,7 @@ class SqlSession:
             interrupt()
 
     def close(self) -> None:
-        """Delete what was read."""
+        """Delete the tables that were read."""
         self.stop()
         with self._lock:
             self._folder.cleanup()
@@ -245,7 +245,7 @@ class SqlSession:
         return self._within(connection, rows)
 
     def _within(self, connection: Any, work: Callable[[], _T], *, seconds: float | None = 0.0) -> _T:
-        """The result of work on a connection, within the time that a query may take; None: however long it takes."""
+        """The result of work on a connection, within the time limit of a query; None: without a limit."""
         import duckdb
 
         self._interrupt = connection.interrupt
@@ -257,12 +257,12 @@ class SqlSession:
             with interrupted_after(connection, self.limits.seconds):
                 return work()
         except duckdb.InterruptException:
-            late = f"the query was broken off, since it took longer than {self.limits.seconds:g} s"
+            late = f"the query was stopped, since it took longer than {self.limits.seconds:g} s"
             raise SqlError(_STOPPED if self._stop.is_set() else late) from None
         except (duckdb.Error, ValueError, OSError) as error:
             raise SqlError(str(error)) from None
         except MemoryError:
-            raise SqlError("the query needs more memory than it may take") from None
+            raise SqlError("the query needs more memory than it may use") from None
         finally:
             self._interrupt = None
 
@@ -281,10 +281,10 @@ class SqlSession:
     def _check_distinct(self, name: str) -> None:
         same = sorted(each for entity, each in self._names.items() if entity.__name__.lower() == name != each.lower())
         if same:
-            raise SqlError(f"several designs have an entity of this name: write {' or '.join(same)}")
+            raise SqlError(f"several designs have an entity with this name: write {' or '.join(same)}")
 
     def _tables_by_name(self) -> dict[tuple[str, str], set[str]]:
-        """The tables that have to be read for a relation; SQL does not tell upper from lower case."""
+        """The tables that have to be read for a relation; SQL does not distinguish upper from lower case."""
         found: dict[tuple[str, str], set[str]] = {}
         for table in self._tables():
             found.setdefault(("tables", table.lower()), set()).add(table)
@@ -354,7 +354,7 @@ class SqlSession:
 
 
 def _exact_in_parquet(connection: Any, query: str) -> str:
-    """A query whose whole numbers of 128 bits are decimals: Parquet has none of these, and they would be rounded."""
+    """A query with its 128-bit integers as decimals: Parquet does not have these, and they would be rounded."""
     columns = [(name, str(kind)) for name, kind, *_ in connection.execute(f"FROM ({query}\n) LIMIT 0").description]
     if not any("HUGEINT" in kind for _, kind in columns):
         return query

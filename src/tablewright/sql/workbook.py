@@ -1,8 +1,8 @@
-"""Rows as an Excel file: one sheet, written as it goes, so that memory does not grow with it.
+"""Rows as an Excel file: one sheet, written incrementally, so that memory does not grow with it.
 
-An .xlsx file is a ZIP archive of XML documents (ECMA-376). This writes the few that a sheet needs: text, numbers, truth
-values and times. A number that Excel would round (it keeps 15 digits) is text, and so is everything else; text is never
-a formula, whatever it begins with.
+An .xlsx file is a ZIP archive of XML documents (ECMA-376). This writes the few that a sheet needs: text, numbers,
+booleans and times. A number that Excel would round (it keeps 15 digits) is text, and so is everything else; text is
+never a formula, whatever it begins with.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class _Cursor(Protocol):
 
 
 def write_workbook(cursor: _Cursor, path: Path) -> int:
-    """Write the rows of a cursor; gives how many. A sheet has room for ``MOST_ROWS``, with its head."""
+    """Write the rows of a cursor; returns their number. A sheet has at most ``MOST_ROWS``, including its header."""
     rows = 0
     with ZipFile(path, "w", ZIP_DEFLATED) as archive:
         for name, content in _PARTS.items():
@@ -75,7 +75,7 @@ def write_workbook(cursor: _Cursor, path: Path) -> int:
             sheet.write(_row((name for name, *_ in cursor.description or ()), style=1))
             for row in _rows(cursor):
                 if rows == MOST_ROWS - 1:
-                    raise ValueError(f"an Excel sheet has {MOST_ROWS:,} rows at most; export to .csv or .parquet")
+                    raise ValueError(f"an Excel sheet has at most {MOST_ROWS:,} rows; export to .csv or .parquet")
                 sheet.write(_row(row))
                 rows += 1
             sheet.write(b"</sheetData></worksheet>")

@@ -1,20 +1,20 @@
 """Reads and writes of a model: flows that plan, and the stores that run them, on any backend.
 
 store, async_store   Store and AsyncStore: a method for each read and write; the first is generated from the second
-batch_writer, async_batch_writer   BatchWriter and AsyncBatchWriter: many puts and deletes, as a program comes by them
-base_store, context  what both are made of: backend, clock, cursor secret, table names, blob store
-read/                get, query, batch get, cursors; tolerant reads; planning/ makes the requests
-write/               put, update, move, delete, transactions, unique values; planning/ makes and commits the plans
+batch_writer, async_batch_writer   BatchWriter and AsyncBatchWriter: many puts and deletes, one at a time
+base_store, context  the base of both: backend, clock, cursor secret, table names, blob store
+read/                get, query, batch get, cursors; tolerant reads; planning/ builds the requests
+write/               put, update, move, delete, transactions, unique values; planning/ builds and commits the plans
 blobs/               large values: references, offloading, blob stores in folders, in memory and on S3
 streams/             consumers: shards, leases, checkpoints, effects, rebuilds; tails
 switch/              two places as one backend, while tables are relocated from one to the other
 maintenance/         creating tables; verify and repair
-flow/                what runs a flow, and retries of its requests
+flow/                runs flows, and retries their requests
 backends/            the embedded engine, or an endpoint over HTTP
 errors               the errors, in the words of the design
 argument_checks      the error for an argument of the wrong type
 item_description     an item as messages name it
-garbage_collection   work that makes many objects, without looking for garbage among them
+garbage_collection   pauses garbage collection while many objects are created
 """
 
 from typing import TYPE_CHECKING

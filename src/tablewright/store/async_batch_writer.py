@@ -1,10 +1,10 @@
-"""Many puts and deletes, as a program comes by them: collected, and written 25 in a request.
+"""Many puts and deletes, one at a time: collected, and written in requests of 25.
 
     async with store.batch_writer() as batch:
         async for row in rows:
             await batch.put(Order.from_row(row))
 
-What is left is written at the end of the block. If the block raises, it is not; what was written before stays.
+The rest is written at the end of the block. If the block raises, it is not; what was written before stays.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from tablewright.store.write.batch_write import BatchWrite, check_batch_write, w
 
 
 class AsyncBatchWriter:
-    """Collects puts and deletes, and writes them in batches; ``store.batch_writer()`` makes one.
+    """Collects puts and deletes, and writes them in batches; created by ``store.batch_writer()``.
 
-    Of several writes of one item, the last one counts. ``written`` is how many were written so far.
+    Of several writes of one item, the last one counts. ``written`` is the number of writes made so far.
     """
 
     def __init__(self, context: Context, run: Callable[[Flow[None]], Awaitable[None]]) -> None:
@@ -33,7 +33,7 @@ class AsyncBatchWriter:
         self.written = 0
 
     async def put(self, *entities: Entity) -> None:
-        """Put items, whether or not there are some already."""
+        """Put items, whether or not they exist."""
         for entity in entities:
             await self._add(BatchWrite(entity))
 

@@ -1,4 +1,4 @@
-"""What the synchronous and the asynchronous store have in common: how they are made, their settings, their backend."""
+"""The base of the synchronous and the asynchronous store: their constructors, settings and backend."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class BaseStore:
     """
 
     def __init__(self, backend: Backend, **settings: Unpack[Settings]) -> None:
-        """A store on any backend; ``open``, ``on`` and ``connect`` make the usual ones."""
+        """A store on any backend; ``open``, ``on`` and ``connect`` create the usual ones."""
         self.backend = backend
         blobs = settings.pop("blobs", blob_store_of(backend.engine) if isinstance(backend, EmbeddedBackend) else None)
         self.context = Context(**cast("_ContextSettings", settings))
@@ -57,9 +57,9 @@ class BaseStore:
             self.context.cursor_secret = self.context.entropy.randbytes(32)
 
     def within(self, seconds: float) -> Self:
-        """The same store, of which every call ends within so many seconds, or raises ``DeadlineExceeded``.
+        """The same store with a time limit for each call, after which it raises ``DeadlineExceeded``.
 
-        It has the backend of this one, so it is this one that is to be closed.
+        It shares the backend of this store, which is the one to close.
         """
         bounded = copy(self)
         bounded.context = replace(self.context, deadline=seconds)
@@ -69,7 +69,7 @@ class BaseStore:
         """The same store as it was at a time, for reading: on the embedded engine, of tables that have point-in-time
         recovery, at any time of their recovery window.
 
-        Items that had not expired by then are live. It is this store that is to be closed.
+        Items that had not expired by then are live. This store is the one to close.
         """
         if not isinstance(self.backend, EmbeddedBackend):
             raise StoreError("only the embedded engine reads the past; on an endpoint, restore the table to that time")
@@ -93,7 +93,7 @@ class BaseStore:
 
     @classmethod
     def connect(cls, region: str | None = None, endpoint: str | None = None, **options: Any) -> Self:
-        """A store on an endpoint: Amazon DynamoDB, or anything else that speaks its protocol.
+        """A store on an endpoint: Amazon DynamoDB, or any other server of its protocol.
 
         Options that are not settings of a store are those of a botocore client, such as ``aws_access_key_id``,
         ``verify`` and ``config``.

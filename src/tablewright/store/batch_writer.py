@@ -1,11 +1,11 @@
 # Generated from async_batch_writer.py by tools/generate_sync.py. Do not edit it; run `make generate`.
-"""Many puts and deletes, as a program comes by them: collected, and written 25 in a request.
+"""Many puts and deletes, one at a time: collected, and written in requests of 25.
 
     with store.batch_writer() as batch:
         for row in rows:
             batch.put(Order.from_row(row))
 
-What is left is written at the end of the block. If the block raises, it is not; what was written before stays.
+The rest is written at the end of the block. If the block raises, it is not; what was written before stays.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from tablewright.store.write.batch_write import BatchWrite, check_batch_write, w
 
 
 class BatchWriter:
-    """Collects puts and deletes, and writes them in batches; ``store.batch_writer()`` makes one.
+    """Collects puts and deletes, and writes them in batches; created by ``store.batch_writer()``.
 
-    Of several writes of one item, the last one counts. ``written`` is how many were written so far.
+    Of several writes of one item, the last one counts. ``written`` is the number of writes made so far.
     """
 
     def __init__(self, context: Context, run: Callable[[Flow[None]], None]) -> None:
@@ -34,7 +34,7 @@ class BatchWriter:
         self.written = 0
 
     def put(self, *entities: Entity) -> None:
-        """Put items, whether or not there are some already."""
+        """Put items, whether or not they exist."""
         for entity in entities:
             self._add(BatchWrite(entity))
 

@@ -1,4 +1,4 @@
-"""What the flows of a store share: the clock, the random source, table names, the blob store, the capacity hook."""
+"""The settings that the flows of a store share: clock, random source, table names, blob store, capacity hook."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Context:
     blobs: BlobStore | None = None
 
     def sealed(self, read: Any, position: Item) -> str:
-        """The cursor of a list that is none of a pattern, at a position; signed like all others."""
+        """The cursor of a list that does not belong to a pattern, at a position; signed like all others."""
         return seal(self.cursor_secret, read, [position])
 
     def unsealed(self, read: Any, cursor: str) -> Item:
@@ -58,11 +58,11 @@ class Context:
         return datetime.fromtimestamp(self.clock(), UTC)
 
     def blob_store(self) -> BlobStore:
-        """The blob store, for what cannot be done without one."""
+        """The blob store, if it is required."""
         if self.blobs is None:
             raise StoreError("a large value is in a blob store, and this store has none; give it blobs=...")
         return self.blobs
 
     def name_of(self, table: Table) -> str:
-        """The name of a table where this store runs."""
+        """The name of a table in this store's backend."""
         return self.table_names.get(table.name, table.name)

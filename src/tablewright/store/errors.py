@@ -37,12 +37,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tablewright.store.maintenance.table_differences import Difference
 
-# What endpoints respond with to an operation that they do not have; a status where they have no words for it.
+# The responses of endpoints to an unsupported operation; a status if they have no error for it.
 _MISSING_OPERATION = frozenset({"UnknownOperationException", "NotImplementedError", "404", "501"})
 
 
 class StoreError(Exception):
-    """The base of all errors of a store."""
+    """The base class of all errors of a store."""
 
 
 class NotFound(StoreError):
@@ -219,7 +219,7 @@ class OutcomeUnknown(ServiceError):
 
 
 class DeadlineExceeded(ServiceError):
-    """A call did not end within the ``seconds`` that it was given; what it sent last may have been executed."""
+    """A call did not end within its ``seconds``; its last request may have been executed."""
 
     def __init__(self, seconds: float, last: ServiceError | None) -> None:
         why = "" if last is None else f"; the last attempt ended with {last}"

@@ -1,7 +1,7 @@
-"""Work that makes many objects at once, none of which is garbage.
+"""Pauses garbage collection while many objects are created at once, none of which is garbage.
 
-Python looks for garbage each time that some hundreds of objects were made. While a page of a thousand items is parsed
-or made into entities, that takes as long as the work itself, and finds nothing.
+Python starts a garbage collection whenever some hundreds of objects were created. While a page of a thousand items is
+parsed or made into entities, that takes as long as the work itself, and finds nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _ITERATIONS = 4
 
 
 def without_collection(work: Callable[[], T]) -> T:
-    """The result of some work during which no garbage is looked for; then it is as the program has it."""
+    """The result of some work with garbage collection paused; then the program's setting applies again."""
     if not gc.isenabled():
         return work()
     gc.disable()
@@ -28,7 +28,7 @@ def without_collection(work: Callable[[], T]) -> T:
 
 
 class _Pause:
-    """No garbage is looked for until ``end``, or until nothing refers to this any more."""
+    """Garbage collection is paused until ``end``, or until nothing refers to this any more."""
 
     __slots__ = ("_is_over",)
 
@@ -48,9 +48,9 @@ _pauses: list[_Pause] = []
 
 
 def pause_collection(loop: asyncio.AbstractEventLoop) -> None:
-    """Look for no garbage while a flow makes something of a page that has just come (``resume_collection``).
+    """Pause garbage collection while a flow processes a page that has just arrived (``resume_collection``).
 
-    Some iterations of the loop later it is over in any case, since there may be no flow that waits for the page.
+    It ends some iterations of the loop later in any case, since no flow may be waiting for the page.
     """
     if gc.isenabled():
         pause = _Pause()
@@ -59,7 +59,7 @@ def pause_collection(loop: asyncio.AbstractEventLoop) -> None:
 
 
 def resume_collection() -> None:
-    """The page is done with."""
+    """The page is processed."""
     while _pauses:
         _pauses.pop().end()
 

@@ -1,4 +1,4 @@
-"""Which item it is, for messages: by the fields that its primary key is made of, and never by a key string."""
+"""Descriptions of items for messages: by the fields of the primary key, and never by a key string."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tablewright.model.values.attribute_codec import decode
 
 @lru_cache(maxsize=1024)
 def _identity(schema: Schema) -> tuple[tuple[str, str], ...]:
-    """The fields that the primary key follows from, each with its path in the item."""
+    """The fields that the primary key is made of, each with its path in the item."""
     paths: list[str] = []
     for attribute in schema.table.key:
         rule = schema.key_rules.get(attribute)
@@ -38,5 +38,5 @@ def describe_item(schema: Schema, item: Item) -> str:
 
 
 def describe_lookup(lookup: Lookup[Any]) -> str:
-    """Which item is looked up, for messages."""
+    """The description of the item that is looked up, for messages."""
     return ", ".join(f"{name} {value}" for name, value in lookup.values.items())

@@ -8,7 +8,7 @@
     store.get(Call.by_id(call_id="c-9"))       Call | None
     store.query(Call.upcoming(user_id="u-1"))  Page[Call]
 
-A method runs one flow, and does nothing else; the flow is where the work is.
+A method only runs one flow; the flow does the work.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ from tablewright.store.write.planning.operation import Operation
 from tablewright.store.write.update import ReturnValues
 from tablewright.store.write.write_each import CONCURRENCY, WriteResult
 
-# What most processes never do is imported when it is done.
+# Imported on use: most processes never do this.
 if TYPE_CHECKING:
     from tablewright.store.blobs.orphan_blobs import OrphanHook, OrphanReport
     from tablewright.store.maintenance.findings import Report
@@ -76,7 +76,7 @@ C = TypeVar("C", bound=Collection)
 class Store(BaseStore):
     """Reads and writes of the entities of a model, from any number of threads.
 
-    Make one with ``open``, ``on`` or ``connect``, and close it when it is no longer needed::
+    Create one with ``open``, ``on`` or ``connect``, and close it when it is no longer needed::
 
         with Store.open("./data") as store:
             store.ensure_tables(calls)
@@ -103,9 +103,9 @@ class Store(BaseStore):
     # -- tables -------------------------------------------------------------------------------------------------
 
     def ensure_tables(self, *tables: Table, dry_run: bool = False) -> list[Difference]:
-        """Create tables, and add what they lack, as the model has it; the differences that were found are returned.
+        """Create tables, and add what they lack compared with the model; returns the differences found.
 
-        What cannot be changed safely is a ``TableMismatch``, and nothing is changed. A dry run only reports.
+        ``TableMismatch`` if a difference cannot be resolved safely; then nothing is changed. A dry run only reports.
         """
         from tablewright.store.maintenance.ensure_tables import ensure_tables
 
@@ -198,7 +198,7 @@ class Store(BaseStore):
         return self.run_flow(get.get_or_raise(self.context, lookup, consistent=consistent))
 
     def exists(self, lookup: Lookup[Any], *, consistent: bool | None = None) -> bool:
-        """Whether there is an entity."""
+        """Whether an entity exists."""
         return self.run_flow(get.exists(self.context, lookup, consistent=consistent))
 
     @overload
@@ -234,7 +234,7 @@ class Store(BaseStore):
     def get_many(self, *wanted: Sequence[Lookup[Any]], consistent: bool | None = None) -> Any:
         """Any number of entities by primary key, in the order of the lookups; None for those that do not exist.
 
-        Several lists of lookups, of other entities and tables, are read in the same requests, and give a list each.
+        Several lists of lookups, of other entities and tables, are read in the same requests, and return a list each.
         """
         found = self.run_flow(get.get_many(self.context, *wanted, consistent=consistent))
         return found[0] if len(found) == 1 else tuple(found)
@@ -281,7 +281,7 @@ class Store(BaseStore):
     def fetch_related(
         self, entities: Iterable[Any], /, *relations: Callable[[Any], Any], consistent: bool | None = None
     ) -> Any:
-        """Each of some entities, with the entities that it names: those of all of them are read together, each once.
+        """Each of some entities, with the entities that it refers to: all of them are read together, each once.
 
         A relation is a function from an entity to a lookup, to a list of lookups, or to None.
         """
@@ -323,7 +323,7 @@ class Store(BaseStore):
         where: FieldCondition | None = None,
         concurrency: int = CONCURRENCY,
     ) -> list[Page[R]]:
-        """The first page of each of some selections, many at the same time: the last five orders of each customer."""
+        """The first page of each of some selections, read concurrently: the last five orders of each customer."""
         flow = query.query_each(
             self.context, selections, limit=limit, consistent=consistent, where=where, concurrency=concurrency
         )
@@ -346,7 +346,7 @@ class Store(BaseStore):
         consistent: bool | None = None,
         where: FieldCondition | None = None,
     ) -> Page[R]:
-        """A page of all items of an entity; ``segment=(0, 4)`` is the first of four, for as many processes."""
+        """A page of all items of an entity; ``segment=(0, 4)`` is the first of four, for parallel processes."""
         return self.run_flow(
             query.scan(
                 self.context,
@@ -387,7 +387,7 @@ class Store(BaseStore):
     ) -> Iterator[Page[R]]:
         """Page after page of a selection, or of all items of an entity; ``limit`` items in each but the last.
 
-        ``on_progress`` is called after each page, also after one that turns out to have no items.
+        ``on_progress`` is called after each page, even if none of its items is returned.
         """
         reading, entity = query.begin_read(self.context, source, page_size, cursor, consistent, where)
         returned = 0
@@ -431,20 +431,20 @@ class Store(BaseStore):
     def put(self, entity: E, *, expect: Expected | None = None) -> E:
         """Store an item, whether or not one exists; a versioned one only over the version that was read.
 
-        ``expect`` has conditions on the item that is replaced, which must exist then.
+        ``expect`` has conditions on the item that is replaced, which must then exist.
         """
         return self.run_flow(put.put(self.context, entity, expect=expect))
 
     def create(self, entity: E, *, replacing: FieldCondition | None = None) -> E:
-        """Store a new item; ``AlreadyExists`` if there is one, unless ``replacing`` holds of it."""
+        """Store a new item; ``AlreadyExists`` if there is one, unless ``replacing`` holds for it."""
         return self.run_flow(put.create(self.context, entity, replacing=replacing))
 
     def create_or_get(self, entity: E) -> tuple[E, bool]:
-        """The new item, or the one that exists already; and whether it was created."""
+        """The new item, or the existing one; and whether it was created."""
         return self.run_flow(create_or.create_or_get(self.context, entity))
 
     def update_or_create(self, entity: E, *changes: FieldChange) -> E:
-        """Change the item that exists, or store the entity if there is none."""
+        """Change the existing item, or store the entity if there is none."""
         return self.run_flow(create_or.update_or_create(self.context, entity, *changes))
 
     def delete_all(
@@ -454,11 +454,11 @@ class Store(BaseStore):
         where: FieldCondition | None = None,
         on_progress: DeletionHook | None = None,
     ) -> int:
-        """Delete all items of a selection, page by page; returns how many."""
+        """Delete all items of a selection, page by page; returns their number."""
         return self.run_flow(delete_all.delete_all(self.context, selection, where=where, on_progress=on_progress))
 
     def upsert(self, entity: E) -> E:
-        """Create an item, or set the fields of the one that exists."""
+        """Create an item, or set the fields of the existing one."""
         return self.run_flow(upsert.upsert(self.context, entity))
 
     def update(
@@ -470,7 +470,7 @@ class Store(BaseStore):
     ) -> E:
         """Change some fields of an existing item (see ``Update``); its keys follow, even to another primary key.
 
-        With ``return_values="ALL_OLD"`` it gives the entity as it was before.
+        With ``return_values="ALL_OLD"`` it returns the entity as it was before.
         """
         return self.run_flow(
             update.update(
@@ -495,11 +495,11 @@ class Store(BaseStore):
         return self.run_flow(batch_write.write_many(self.context, entities, delete=delete))
 
     def batch_writer(self) -> BatchWriter:
-        """A context manager that collects puts and deletes, and writes them 25 in a request, as ``write_many`` does."""
+        """A context manager that collects puts and deletes, and writes them in requests of 25, like ``write_many``."""
         return BatchWriter(self.context, self.run_flow)
 
     def write_each(self, operations: Iterable[Operation], *, concurrency: int = CONCURRENCY) -> list[WriteResult]:
-        """Any number of writes, each on its own and under its own conditions; gives what came of each, in their order.
+        """Any number of writes, each on its own and under its own conditions; returns their results in order.
 
         An error of one, such as ``ConditionFailed``, is in its result, and does not stop the others.
         """

@@ -1,19 +1,19 @@
-"""Data in other places: ``tablewright copy`` and ``relocate`` bring it there, ``check`` tries out an endpoint before.
+"""Copying data between places: ``tablewright copy`` and ``relocate`` do it, ``check`` tests an endpoint first.
 
     place ──▶ segments, read in parallel ──▶ filter, transform ──▶ place
                                                 │
                      state file: what is done, with counts and checksums ──▶ verification
 
 copying             the copy itself: segments, read-ahead, state
-blob_copies         large values, which items refer to, from one blob store to another
-copy_state          the state file, from which a copy that was stopped goes on
-item_digests        counts and checksums that do not depend on any order
+blob_copies         large values that items refer to, from one blob store to another
+copy_state          the state file, from which a stopped copy continues
+item_digests        counts and checksums that do not depend on the order of items
 comparing           verification: what is in the target, and which items differ
 places/             what SOURCE and TARGET may be: tables of a data folder, an endpoint, Amazon DynamoDB; files
 files/              DynamoDB JSON, JSON Lines, CSV and Parquet, with types from the design
-relocation/         tables that move while they are in use, and back
-acceptance/         what an endpoint can do, and what of it a design needs
-changes/            conditions, pseudonyms, and functions of the user's
+relocation/         moving tables while they are in use, and moving them back
+acceptance/         what an endpoint can do, and which of its features a design needs
+changes/            conditions, pseudonyms, and user functions
 """
 
 from tablewright.transfer.acceptance.design_needs import needs_of

@@ -1,10 +1,10 @@
-"""Blobs of a copy: the large values that items refer to, from one blob store to another.
+"""Blobs of a copy: the large values that items refer to, copied from one blob store to another.
 
     item with references ──▶ each blob: read, compared with its reference, written under its name in the target
-                         ──▶ then the item, which refers to blobs that are there
+                         ──▶ then the item, which refers to blobs that exist
 
-Blobs belong to their table (``ItemBlobs``), so in the target items refer to blobs of the target's. What was put is read
-again when the table is verified. As many blobs are in memory as the blob stores take calls at once.
+Blobs belong to their table (``ItemBlobs``), so items of the target refer to the target's blobs. Written blobs are read
+again when the table is verified. At most as many blobs are in memory as the blob stores handle calls concurrently.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ class BlobCopies:
 
     @classmethod
     def between(cls, source: str, target: str, source_blobs: str | None, target_blobs: str | None) -> BlobCopies | None:
-        """Those of two places: as they are given, or else the folder in a data folder; None if one is not known."""
+        """The blob stores of two places: the given ones, or the folder in a data folder; None if one is unknown."""
         first, second = _blobs_of(source, source_blobs), _blobs_of(target, target_blobs)
         return None if first is None or second is None else cls(first, second)
 
     @property
     def identity(self) -> list[str]:
-        """What makes it the same copy."""
+        """What identifies the copy."""
         return self._places
 
     def renamed(self, table: str, items: list[Item]) -> list[Item]:
@@ -54,7 +54,7 @@ class BlobCopies:
             owner = {name: item[name] for name in key if name in item}
             done = blobs.copy(attribute, self._source, self._target, table=table, key=owner)
             if done != "copied":
-                state = "is not in the source's blob store" if done == "missing" else "is not as it was written"
+                state = "is missing from the source's blob store" if done == "missing" else "is damaged"
                 raise TransferError(
                     f"the large value {attribute} of the item {_text(item, key)} {state}; restore it, or leave the "
                     "item out with --where"
@@ -65,7 +65,7 @@ class BlobCopies:
     async def verified(
         self, place: Source, table: str, key: Sequence[str], segments: int, changed: Callable[[list[Item]], list[Item]]
     ) -> list[ItemDifference]:
-        """The items of a place whose blobs are not in the target as they should be; ``changed`` is what is written."""
+        """The items of a place whose blobs are wrong in the target; ``changed`` is what is written."""
         different: list[ItemDifference] = []
 
         def check(item: Item, blobs: ItemBlobs, attribute: str) -> None:
@@ -88,7 +88,7 @@ class BlobCopies:
         return different
 
     async def _each(self, items: Iterable[Item], work: Callable[[Item, ItemBlobs, str], None]) -> None:
-        """Do something with each blob of items, in threads, as calls of blob stores block."""
+        """Call a function with each blob of items, in threads, as calls of blob stores block."""
 
         async def done(item: Item, blobs: ItemBlobs, attribute: str) -> None:
             async with self._turns:

@@ -2,9 +2,9 @@
 
     counts and checksums of what was written  =  those of what is in the target now?
         │ no
-        └─▶ both places are read again, and the items of the parts that differ are compared one by one
+            └─▶ both places are read again, and the items of the differing parts are compared one by one
 
-So a copy that went well reads its target once. A table that had items before has more than was written: there, the
+So a copy that succeeded reads its target once. A table that had items before has more than was written: then the
 source is read again, and each of its items is looked up.
 """
 
@@ -24,17 +24,17 @@ from tablewright.transfer.item_digests import (
 )
 from tablewright.transfer.places.place_protocols import Source, Target
 
-# The items that are compared one by one, and the differences that are listed.
+# The maximum number of items that are compared one by one, and of differences that are listed.
 _MAX_COMPARED = 200_000
 MAX_LISTED = 100
 
 OnPage = Callable[[list[Item]], None]
-# What is written for items that were read.
+# The items to write, for items that were read.
 Changed = Callable[[list[Item]], list[Item]]
 
 
 async def digests_in(place: Source, table: str, key: Sequence[str], segments: int, on_page: OnPage) -> KeyDigests:
-    """The counts and checksums of a table as it is."""
+    """The counts and checksums of the table in its present state."""
     found = KeyDigests()
 
     def visit(items: list[Item]) -> None:
@@ -46,7 +46,7 @@ async def digests_in(place: Source, table: str, key: Sequence[str], segments: in
 
 
 async def each_page(place: Source, table: str, segments: int, visit: OnPage) -> None:
-    """Read a table as a whole."""
+    """Read a whole table."""
     number = await place.segments(table, segments)
 
     async def read(segment: int) -> None:
@@ -90,7 +90,7 @@ async def differences(
 async def absent_or_different(
     source: Source, target: Target, tables: tuple[str, str], key: Sequence[str], changed: Changed, segments: int
 ) -> list[ItemDifference]:
-    """The items of the source that are not in the target, which may have others; the first ones only."""
+    """The items of the source that are missing from the target, which may have others; the first ones only."""
     found: list[ItemDifference] = []
     number = await source.segments(tables[0], segments)
 

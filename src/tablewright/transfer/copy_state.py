@@ -1,10 +1,10 @@
-"""The state file: how far a copy is, so that the same command goes on with it after whatever stopped it.
+"""The state file: how far a copy is, so that the same command continues it after an interruption.
 
-For each segment it has the position of the next page, and the target's mark behind what was written before. It is
-replaced as a whole and synced, and only after everything that it speaks of is safe in the target. What was written and
-not noted is written again: an item that is put twice is the same item, and a file is cut back to its mark.
+For each segment it has the position of the next page, and the target's mark after the last page written. It is replaced
+atomically and synced, and only after everything that it records is durable in the target. What was written but not
+recorded is written again: putting an item twice changes nothing, and a file is truncated to its mark.
 
-A state belongs to one copy: other places, other tables or other changes of items have nothing to do with it.
+A state belongs to one copy: other places, other tables or other changes of items need another state.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _SAVE_SECONDS = 0.5
 
 @dataclass(slots=True)
 class SegmentState:
-    """How far one segment of a table is."""
+    """The progress of one segment of a table."""
 
     # Where the next page begins; None at the beginning.
     position: Any = None
-    # What the target said behind the last page.
+    # The target's mark after the last page.
     mark: Any = None
     ended: bool = False
     read: int = 0
@@ -40,13 +40,13 @@ class SegmentState:
 
 @dataclass(slots=True)
 class TableState:
-    """How far one table is."""
+    """The progress of one table."""
 
     segments: list[SegmentState]
-    # Whether the copy creates the table, and so turns on what comes last.
+    # Whether the copy creates the table, and so enables its features at the end.
     created: bool
     digests: KeyDigests = field(default_factory=KeyDigests)
-    # Everything is written, compared, and turned on.
+    # Everything is written, compared, and enabled.
     done: bool = False
     # Items that were written, and refer to values in a blob store.
     with_blobs: int = 0
@@ -66,10 +66,10 @@ class TableState:
 
 
 class CopyState:
-    """The state file of one copy, which nobody else may use meanwhile."""
+    """The state file of one copy, locked against other processes."""
 
     def __init__(self, path: Path, identity: Mapping[str, Any], secure: Callable[[], Awaitable[None]]) -> None:
-        """``identity`` is what makes it the same copy; ``secure`` makes safe what the target has taken."""
+        """``identity`` is what identifies the copy; ``secure`` makes durable what the target has accepted."""
         self.path = path
         self.tables: dict[str, TableState] = {}
         self._identity = dict(identity)
@@ -88,7 +88,7 @@ class CopyState:
         try:
             descriptor = os.open(self._lock_path, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
-            raise TransferError(f"cannot write {self.path}: {error.strerror}; name another file with --state") from None
+            raise TransferError(f"cannot write {self.path}: {error.strerror}; use another file with --state") from None
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -108,15 +108,15 @@ class CopyState:
         except FileNotFoundError:
             return False
         except (ValueError, OSError) as error:
-            raise TransferError(f"{self.path} is not the state of a copy: {error}; name another with --state") from None
+            raise TransferError(f"{self.path} is not the state of a copy: {error}; use another with --state") from None
         if not isinstance(content, dict) or content.get("format") != _FORMAT:
-            raise TransferError(f"{self.path} is not the state of a copy of this version; name another with --state")
+            raise TransferError(f"{self.path} is not the state of a copy of this version; use another with --state")
         other = [name for name, value in self._identity.items() if content["identity"].get(name) != value]
         if other:
             was = ", ".join(f"{name} {json.dumps(content['identity'].get(name))}" for name in other)
             raise TransferError(
                 f"{self.path} is the state of another copy, with {was}; run that command again to finish it, "
-                "delete the file to begin anew, or name another file with --state"
+                "delete the file to start over, or use another file with --state"
             )
         for name, table in content["tables"].items():
             segments = [SegmentState(*each) for each in table["segments"]]
@@ -126,7 +126,7 @@ class CopyState:
         return True
 
     async def noted(self) -> None:
-        """Something was written: save it, unless that was done a moment ago."""
+        """Something was written: save the state, unless it was saved a moment ago."""
         if time.monotonic() - self._saved_at > _SAVE_SECONDS:
             await self.save()
 
@@ -145,14 +145,14 @@ class CopyState:
             self._saved_at = time.monotonic()
 
     def close(self, *, finished: bool) -> None:
-        """Let others use it; the state of a copy that is finished is gone."""
+        """Release the file; the state of a finished copy is deleted."""
         if finished:
             self.path.unlink(missing_ok=True)
         self._unlock()
 
 
 def _replace(path: Path, content: bytes) -> None:
-    """A file as a whole, on disk."""
+    """Write a whole file durably."""
     new = path.with_name(f"{path.name}.new")
     with open(new, "wb") as file:
         file.write(content)

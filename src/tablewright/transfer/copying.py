@@ -1,9 +1,9 @@
-"""The copy of tables: each in segments that are read in parallel, one page ahead of what is being written.
+"""The copy of tables: each in segments that are read in parallel, one page ahead of the one being written.
 
     source.page ──▶ changes ──▶ blobs ──▶ target.write ──▶ counts, checksums, position in the state ──▶ the next page
 
-Tables come one after the other. When all segments of one have ended, the target is compared with what was written, and
-what a table has besides items (a stream, time to live) is turned on.
+Tables are copied one after the other. When all segments of a table have ended, the target is compared with what was
+written, and features such as a stream and time to live are enabled.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ _SEGMENTS = 4
 
 @dataclass(frozen=True, slots=True)
 class CopyOptions:
-    """What a copy is asked for.
+    """The options of a copy.
 
-    ``tables`` are those of the source, all if there are none; ``renamed`` has their other names in the target.
+    ``tables`` are those of the source, all if it is empty; ``renamed`` has their other names in the target.
     """
 
     tables: Sequence[str] = ()
     renamed: Mapping[str, str] = field(default_factory=dict)
     segments: int = _SEGMENTS
-    # Whether tables of the target may have items already.
+    # Whether tables of the target may already have items.
     into_existing: bool = False
     verify: bool = True
     # The state file; None for one in the current folder, named after the two places.
@@ -50,7 +50,7 @@ class CopyOptions:
 
 @dataclass(frozen=True, slots=True)
 class CopyProgress:
-    """How far a table is: so many items were read, of about so many (0: not known)."""
+    """The progress of a table: items read, and their approximate total (0: unknown)."""
 
     table: str
     phase: Literal["copy", "verify"]
@@ -60,19 +60,19 @@ class CopyProgress:
 
 @dataclass(slots=True)
 class TableCopy:
-    """What became of one table."""
+    """The result for one table."""
 
     source: str
     target: str
-    # Items that were read, and those of them that were written; in all runs of the copy together.
+    # Items read, and those of them that were written; in all runs of the copy together.
     read: int
     written: int
-    # Whether the target was compared, and what differs: the first ones only, if there are many.
+    # Whether the target was compared, and the differences: the first ones only, if there are many.
     verified: bool = False
     differences: list[ItemDifference] = field(default_factory=list)
-    # How many parts of the keys differ, of 256; what is left of a difference that cannot be listed by item.
+    # How many of the 256 parts of the keys differ; for differences that cannot be listed by item.
     differing_parts: int = 0
-    # What the target cannot do.
+    # What the target does not support.
     lacking: list[str] = field(default_factory=list)
     # Items that refer to values in a blob store, and whether those were copied.
     with_blobs: int = 0
@@ -94,9 +94,9 @@ async def copy_tables(
     on_progress: OnProgress = lambda _: None,
     blobs: BlobCopies | None = None,
 ) -> list[TableCopy]:
-    """Copy tables, or go on with a copy that was stopped; what became of each.
+    """Copy tables, or continue a stopped copy; the result for each table.
 
-    With ``blobs``, the large values that items refer to are copied along.
+    With ``blobs``, the large values that items refer to are also copied.
     """
     changes = changes or ItemChanges()
     names = await _chosen(source, target, options)
@@ -146,9 +146,9 @@ async def _chosen(source: Source, target: Target, options: CopyOptions) -> list[
     targets = [renamed for _, renamed in pairs]
     for renamed in targets:
         if targets.count(renamed) > 1:
-            raise TransferError(f"two tables would be {renamed} in the target; give one another name with --rename")
+            raise TransferError(f"two tables would have the name {renamed} in the target; rename one with --rename")
     if source.place == target.place and any(renamed in names for renamed in targets):
-        raise TransferError("source and target are the same place; give every table another name with --rename OLD=NEW")
+        raise TransferError("source and target are the same place; rename every table with --rename OLD=NEW")
     return pairs
 
 
@@ -218,7 +218,7 @@ class _TableCopying:
                 result.lacking = await self._target.finish(renamed, definition)
             table.done = True
         else:
-            # The same command copies the table once more.
+            # The same command copies the table again.
             table.segments = [SegmentState() for _ in table.segments]
             table.digests = KeyDigests()
             table.with_blobs = 0
@@ -228,14 +228,14 @@ class _TableCopying:
         return result
 
     def _changed(self, items: list[Item]) -> list[Item]:
-        """What is written for items that were read."""
+        """The items to write, for items that were read."""
         return self._with_own_blobs(self._changes.apply(self._modelled, items))
 
     def _with_own_blobs(self, items: list[Item]) -> list[Item]:
         return items if self._blobs is None else self._blobs.renamed(self._names[1], items)
 
     async def _definition(self) -> TableDefinition | None:
-        """What the table is created from: as the source has it, or else the design."""
+        """The definition to create the table from: the source's, or else the design's."""
         name, renamed = self._names
         found = await self._source.definition(name)
         modelled = self._changes.modelled(name) or self._changes.modelled(renamed)
@@ -273,7 +273,7 @@ class _TableCopying:
         except BaseExceptionGroup as failed:
             raise _first(failed) from None
         finally:
-            # Also where it was stopped: what was written need not be written again.
+            # Also after an interruption: what was written need not be written again.
             await self._state.save()
 
     async def _segment(self, table: TableState, number: int, segment: SegmentState, key: Sequence[str]) -> None:
@@ -294,7 +294,7 @@ class _TableCopying:
                     await self._blobs.copy(renamed, changed, key)
                 items = self._with_own_blobs(changed)
                 mark = await self._target.write(renamed, number, items)
-                # Without a pause in between, so that a state that is saved has all of it or nothing.
+                # Without an await in between, so that a saved state has all of it or nothing.
                 table.digests.add(self._target.comparable(renamed, items), key)
                 table.with_blobs += sum(BLOB_REFERENCES in item for item in items)
                 segment.read += len(page.items)
@@ -349,7 +349,7 @@ class _TableCopying:
 
 
 def _first(failed: BaseExceptionGroup[Any]) -> BaseException:
-    """The error of a group of tasks that were cancelled because of it."""
+    """The error of a task group whose tasks were cancelled because of it."""
     error: BaseException = failed
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]

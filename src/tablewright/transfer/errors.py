@@ -6,4 +6,4 @@ __all__ = ["TransferError"]
 
 
 class TransferError(Exception):
-    """Something that stops a copy; the message says what to do."""
+    """A problem that stops a copy; the message says what to do."""

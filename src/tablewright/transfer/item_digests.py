@@ -1,10 +1,10 @@
 """Counts and checksums of items, in any order, and which items differ.
 
-Items are divided by a hash of their key. Each part has a count, and a sum of the digests of its items: it is the same
-in whatever order they come, and each side can be read as it likes. Where two parts differ, only their items have to be
-compared, one by one.
+Items are divided into parts by a hash of their key. Each part has a count, and a sum of the digests of its items, which
+does not depend on their order, so each side can be read in any order. If a part differs, only its items have to be
+compared one by one.
 
-A digest is of the value: numbers in one form, sets and maps in one order, however an endpoint writes them.
+A digest is of the value: numbers, sets and maps are normalized, however an endpoint writes them.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ _MODULUS = 1 << (8 * _DIGEST_BYTES)
 
 Kind = Literal["missing", "extra", "different", "twice", "blob"]
 _WORDS = {
-    "missing": "is not in the target",
+    "missing": "is missing from the target",
     "extra": "is in the target only",
     "different": "is not the same in the target",
-    "twice": "is the key of two items that were copied",
-    "blob": "has a large value that the target's blob store does not have as it was",
+    "twice": "has the same key as another item that was copied",
+    "blob": "has a large value that is missing or damaged in the target's blob store",
 }
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class ItemDifference:
-    """An item that is not in the target as it should be: ``missing``, ``extra``, ``different``, ``twice``, ``blob``."""
+    """An item that is wrong in the target: ``missing``, ``extra``, ``different``, ``twice``, ``blob``."""
 
     # In DynamoDB's JSON.
     key: str
@@ -48,7 +48,7 @@ class ItemDifference:
 
 
 class KeyDigests:
-    """The counts and checksums of a table, by parts."""
+    """The counts and checksums of a table, by part."""
 
     def __init__(self, counts: list[int] | None = None, sums: list[int] | None = None) -> None:
         self.counts = counts or [0] * PARTS
@@ -62,7 +62,7 @@ class KeyDigests:
             self.sums[part] = (self.sums[part] + int.from_bytes(digest(content), "big")) % _MODULUS
 
     def differing(self, other: KeyDigests) -> list[int]:
-        """The parts that are not the same."""
+        """The parts that differ."""
         return [
             part
             for part in range(PARTS)
@@ -84,7 +84,7 @@ class KeyDigests:
 
 def canonical_bytes(item: Item) -> bytes:
     """An item as bytes that are the same for equal items."""
-    # An endpoint may hold what DynamoDB would refuse; it is compared as it is.
+    # An endpoint may store what DynamoDB would refuse; it is compared as it is.
     with suppress(DynamoError, TypeError, ValueError):
         item, _ = checked_item(item)
     return orjson.dumps(item, option=orjson.OPT_SORT_KEYS)
@@ -121,7 +121,7 @@ class ItemTable:
                 self.digests[key] = digest(canonical_bytes(item))
 
     def differences(self, target: ItemTable) -> list[ItemDifference]:
-        """What differs in a target, in the order of keys."""
+        """The differences in a target, in key order."""
         found: list[tuple[bytes, Kind]] = [(key, "twice") for key in self.twice]
         found += [(key, "missing") for key in self.digests.keys() - target.digests.keys()]
         found += [(key, "extra") for key in target.digests.keys() - self.digests.keys()]

@@ -1,20 +1,20 @@
-"""The engine behind DynamoDB's protocol.
+"""A server for DynamoDB's protocol, on the engine.
 
-    server             listens; owns the event loop, the time-outs, the group commit and the graceful stop
+    server             listens; has the event loop, the timeouts, the group commit and the graceful stop
     engine_connection  a client of the engine: responses that wait for a commit, or for more slices
     http/              connections and messages: framing, order, limits, memory
     browser_access     which web pages may use a server: allowed origins, host names on loopback
     endpoint           what DynamoDB's endpoint does with one request: the order of its checks, its responses
     operation_targets  the operations that ``X-Amz-Target`` may name
     sigv4              AWS Signature Version 4, checked for form or verified against known credentials
-    long_requests      requests that take long, done beside the others
-    regional_engines   an engine for each region, in place of one for all
-    request_metrics    what a server has done, in Prometheus' text format
-    metrics_server     the address on which it can be read
+    long_requests      requests that take long, interleaved with others
+    regional_engines   an engine for each region, instead of one for all
+    request_metrics    request counts and times, in Prometheus' text format
+    metrics_server     the address on which they can be read
     boto               boto3 and botocore clients that call an engine in this process, without a socket
     response_parsing   botocore's response parsing for those clients, compiled from the service model
 
-The public names, ``boto`` among them, are loaded on first use: a program that only wants in-process clients does not
+The public names, ``boto`` among them, are loaded on first use: a program that only uses in-process clients does not
 load the server, and the server does not load botocore.
 """
 

@@ -1,14 +1,14 @@
-"""Requests that arrive together are worked on together: each step is taken for all of them before the next one is.
+"""Requests that arrive together are processed together: each step is done for all of them before the next one.
 
-The code that a request goes through, from the socket to SQLite and back, is more than a processor's nearest caches
-hold. Who takes a step sixteen times in a row need not load it sixteen times: that saves about a tenth of the processor
-time of a request.
+The code that a request runs through, from the socket to SQLite and back, is larger than a processor's nearest caches.
+Doing a step sixteen times in a row loads it only once: that saves about a tenth of the processor time of a request.
 
     sockets ──▶ add ──▶ prepare, prepare, ... ──▶ begin, begin, ... ──▶ render and answer, ...
 
-Nobody waits for company: what has arrived in one iteration of the event loop is answered in the next, a few dozen
-requests at once at most. A GetItem, and the request of an only connection, is answered as it arrives. A connection has
-one request among them at a time, so that its responses stay in order, and what it does not read is noticed in time.
+No request waits for others: what has arrived in one iteration of the event loop is answered in the next, at most a few
+dozen requests at once. A GetItem, and the request of an only connection, is answered as it arrives. A connection has
+one request among them at a time, so that its responses stay in order, and a client that does not read is noticed in
+time.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from tablewright.wire.http.memory_budget import MemoryBudget
 from tablewright.wire.http.messages import Request
 from tablewright.wire.long_requests import LongRequest, Reply
 
-# More of them gain nothing, and the first would wait for the last.
+# More of them have no advantage, and the first would wait for the last.
 _TOGETHER: Final = 32
-# Responses from here on are sent before others are made.
+# Responses from this size on are sent before others are made.
 _LARGE_RESPONSE: Final = 16 * 1024
 
 _log = logging.getLogger("tablewright.wire")
@@ -42,7 +42,7 @@ class Client(Protocol):
 
 
 class Arrivals:
-    """What has arrived at one server and is not answered."""
+    """The requests that have arrived at a server and are not answered yet."""
 
     def __init__(
         self, endpoint: Endpoint, connections: Sized, unsent: MemoryBudget, soon: Callable[[Callable[[], None]], object]
@@ -72,7 +72,7 @@ class Arrivals:
         endpoint, unsent = self._endpoint, self._unsent
         prepare, begin, render = endpoint.prepare, endpoint.begin, endpoint.render
         begun: list[tuple[Client, Request, Prepared, Outcome]] = []
-        # Whether any takes long: then those behind it may have to stand in line.
+        # Whether any takes long: then those after it may have to queue.
         crowded = False
         for client, request, prepared in [(client, request, prepare(request)) for client, request in arrived]:
             if isinstance(prepared, Replied):
@@ -96,6 +96,6 @@ def _answer(client: Client, request: Request, reply: Reply | LongRequest) -> Non
     try:
         client.answer(request, reply)
     except Exception:
-        # Nobody else's response may suffer.
+        # Other responses must not be affected.
         _log.exception("a response could not be sent")
         client.abort()

@@ -3,11 +3,11 @@
     client(engine)          a DynamoDB client            resource(engine)   boto3's resource
     streams_client(engine)  a DynamoDB Streams client    patch(engine)      for code that makes its own
 
-The objects are botocore's and boto3's own, unmodified: they take part through two of botocore's events.
-``before-call`` may answer a call before it becomes an HTTP request (botocore's Stubber works that way);
-parameter validation, serialization, the resource layer, waiters, paginators and exceptions are
-unchanged, and neither a signature nor an HTTP message is made, since nothing would read them. An error
-that botocore would retry goes the long way, by ``before-send``, which has its retries and back-off.
+The objects are botocore's and boto3's own, unmodified: they are connected through two of botocore's events.
+``before-call`` may answer a call before it becomes an HTTP request (botocore's Stubber works that way); parameter
+validation, serialization, the resource layer, waiters, paginators and exceptions are unchanged, and neither a
+signature nor an HTTP message is made, since nothing would read them. An error that botocore would retry takes the long
+way, by ``before-send``, which has its retries and backoff.
 
 A call returns when its writes are durable, as everywhere else.
 """
@@ -44,7 +44,7 @@ _REGION: Final = "us-east-1"
 _SERVICES: Final = ("dynamodb", "dynamodbstreams")
 _EVENT_SERVICES: Final = ("dynamodb", "dynamodb-streams")
 
-# What botocore's retry handlers know of DynamoDB's errors, beside every 5xx.
+# The errors of DynamoDB that botocore's retry handlers know, besides every 5xx.
 _RETRIED: Final = frozenset(
     {
         "ProvisionedThroughputExceededException",
@@ -90,8 +90,8 @@ def resource(engine: EngineLike, **kwargs: Any) -> Any:
 def patch(engine: EngineLike) -> Iterator[None]:
     """Every DynamoDB and DynamoDB Streams client of botocore uses ``engine`` inside this context.
 
-    That goes for clients made inside and for those made before, in every thread. Credentials and a region
-    are supplied where the environment has none. Contexts nest: the innermost engine is used.
+    That applies to clients created inside and before, in every thread. Credentials and a region are supplied if the
+    environment has none. Contexts nest: the innermost engine is used.
     """
     with _environment(_region(engine)):
         _patches.enter(engine)
@@ -150,7 +150,7 @@ class _Transport:
         self._parsers: dict[str, Parser] = {}
 
     def before_call(self, model: Any, params: dict[str, Any], **_: Any) -> tuple[Any, dict[str, Any]] | None:
-        """The response and what the client returns for it; None where botocore might want to retry."""
+        """The response and what the client returns for it; None if botocore might retry."""
         status, body, code = self._execute(model.name, params["body"])
         if status >= 500 or code in _RETRIED:
             return None
@@ -193,7 +193,7 @@ class _Transport:
 
 
 def _wait_durable(engine: EngineLike, commit: Commit) -> None:
-    """Returns once the commit is durable; raises where it failed."""
+    """Returns once the commit is durable; raises if it failed."""
     outcome: list[BaseException | None] = []
     done = threading.Event()
 
@@ -211,7 +211,7 @@ def _wait_durable(engine: EngineLike, commit: Commit) -> None:
 
 
 class _Raw(io.BytesIO):
-    """A body as urllib3 would hand it to botocore."""
+    """A body as urllib3 would pass it to botocore."""
 
     def stream(self, amt: int = 65536, decode_content: bool | None = None) -> Iterator[bytes]:
         yield self.read()
@@ -303,9 +303,9 @@ _patches = _Patches()
 
 @contextmanager
 def _environment(region: str) -> Iterator[None]:
-    """Credentials and a region for clients made inside.
+    """Credentials and a region for clients created inside.
 
-    boto3's default session is set aside meanwhile: one made inside would keep what was supplied.
+    boto3's default session is put aside meanwhile: one created inside would keep the supplied ones.
     """
     supplied: dict[str, str] = {}
     if "AWS_ACCESS_KEY_ID" not in os.environ:

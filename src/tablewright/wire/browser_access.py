@@ -1,12 +1,12 @@
-"""Which web pages may use a server: none, unless it was told their origins.
+"""Which web pages may use a server: none, unless their origins are allowed.
 
-A browser reaches what listens on the machine that it runs on, whoever made the page that it shows. Two checks:
+A browser can reach servers on its own machine for any page that it shows, whoever made it. Two checks:
 
 - A request with an ``Origin`` comes from a page. It is refused unless that origin was allowed (``serve --cors``); the
   response to an allowed one says so, and names the headers that the page may read (CORS).
-- A page can have its own name resolve to 127.0.0.1 once it is loaded (DNS rebinding). Its requests then have no
-  ``Origin``, but that name in ``Host``: a server on a loopback address answers only to the names of this machine, and
-  to the one that it was told to listen on.
+- A page can have its own name resolve to 127.0.0.1 after it is loaded (DNS rebinding). Its requests then have no
+  ``Origin``, but that name in ``Host``: a server on a loopback address only accepts the names of this machine, and the
+  one that it listens on.
 
 A program that is not a browser sends no ``Origin`` and the ``Host`` of its endpoint URL, so it notices neither.
 """
@@ -21,7 +21,7 @@ from typing import Final
 from tablewright.dynamo import AccessDeniedException
 from tablewright.wire.http.messages import Request
 
-# As DynamoDB has it.
+# DynamoDB's value.
 _EXPOSED: Final = b"Access-Control-Expose-Headers: x-amzn-RequestId,x-amzn-ErrorType,x-amzn-ErrorMessage,Date\r\n"
 _MAX_AGE: Final = b"Access-Control-Max-Age: 172800\r\n"
 _ORIGIN: Final = re.compile(
@@ -42,13 +42,13 @@ class ForbiddenRequest(AccessDeniedException):
 
 
 def parse_origin(text: str) -> str:
-    """An origin as browsers send it; ValueError, with what to do, for what is none. ``*`` stands for all of them."""
+    """An origin as browsers send it; ValueError, with what to do, if it is not one. ``*`` stands for all of them."""
     if text in ("*", "null"):
         return text
     found = _ORIGIN.fullmatch(text.removesuffix("/"))
     if found is None:
         raise ValueError(
-            "an origin is a scheme, a host and perhaps a port, such as http://localhost:3000, or * for all of them;"
+            "an origin is a scheme, a host and an optional port, such as http://localhost:3000, or * for all origins;"
             f" not {text!r}"
         )
     scheme, host, port = found[1].lower(), found[2].lower(), found[3]
@@ -56,7 +56,7 @@ def parse_origin(text: str) -> str:
 
 
 class BrowserAccess:
-    """The pages of these origins may use the server, and no others."""
+    """The origins whose pages may use the server."""
 
     def __init__(self, origins: Iterable[str] = ()) -> None:
         self._origins = {parse_origin(origin).encode() for origin in origins}
@@ -68,7 +68,7 @@ class BrowserAccess:
         self._names = {"localhost", name.lower()}
 
     def check(self, request: Request) -> None:
-        """Refuses a request that a page could have sent; gives an allowed one what its response has to say."""
+        """Refuses a request that a page could have sent; returns the response headers of an allowed one."""
         headers = request.headers
         if self._names is not None:
             host = headers.get(b"host")
@@ -82,8 +82,8 @@ class BrowserAccess:
         name = _without_port(text)
         if not (name in names or name.endswith(".localhost") or _is_loopback(name)):
             raise ForbiddenRequest(
-                f"This server listens on a loopback address and does not answer to the host name '{name}', which a "
-                "web page could have made up (DNS rebinding). Use localhost or 127.0.0.1 in the endpoint URL, or "
+                f"This server listens on a loopback address and does not accept the host name '{name}', which a "
+                "web page could have invented (DNS rebinding). Use localhost or 127.0.0.1 in the endpoint URL, or "
                 "start the server with that name as --host."
             )
         if len(self._known_hosts) >= _MAX_KNOWN_HOSTS:
@@ -103,7 +103,7 @@ class BrowserAccess:
 
 
 def preflight_headers(request: Request) -> bytes:
-    """What the response to a preflight of an allowed origin grants: whatever was asked for, as the service does."""
+    """What the response to a preflight of an allowed origin grants: everything requested, as the service does."""
     granted = _MAX_AGE
     for asked, allowed in (
         (b"access-control-request-headers", b"Access-Control-Allow-Headers"),
@@ -117,7 +117,7 @@ def preflight_headers(request: Request) -> bytes:
 def _without_port(host: str) -> str:
     if host.startswith("["):
         address, bracket, port = host[1:].partition("]")
-        # As it is, which is no name: without its closing bracket, or with something behind it that is no port.
+        # As it is, and not a name: without its closing bracket, or followed by something that is not a port.
         return address if bracket and (not port or port.startswith(":")) else host
     name = host if host.count(":") > 1 else host.partition(":")[0]
     return name.removesuffix(".")

@@ -2,16 +2,16 @@
 
 The checks come in the service's order, and each has its response:
 
-1. a web page that may not use the server gets 403; one that may gets its preflight (``OPTIONS`` with ``Origin``)
+1. a web page that may not use the server gets 403; for one that may, its preflight (``OPTIONS`` with ``Origin``) is
    granted; ``GET /`` is a health check: 200, or 503 and what is wrong;
 2. anything but a JSON ``POST /`` gets 404 and an XML stub;
-3. a body that is not JSON, then a target that names no operation, then a missing or incomplete signature, then
-   an empty body, get 400 and the name of the error, the first and last without a message; where signatures are
-   verified, that comes before the body is read at all, so that a stranger costs no more than a hash;
-4. everything else goes to the engine, and its error or response is sent as it is.
+3. a body that is not JSON, then an unknown target, then a missing or incomplete signature, then an empty body, get 400
+   and the name of the error, the first and last without a message; if signatures are verified, that comes before the
+   body is read at all, so that a request without a valid one costs no more than a hash;
+4. everything else goes to the engine, and its error or response is sent unchanged.
 
-A response that depends on writes still to be committed is returned with its ``Commit``; the caller sends it
-once that is durable. A request that takes long is returned as a ``LongRequest``, for the caller to go on with.
+A response that depends on writes still to be committed is returned with its ``Commit``; the caller sends it when that
+is durable. A request that takes long is returned as a ``LongRequest``, for the caller to continue.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _NOT_FOUND: Final = b"<UnknownOperationException/>\n"
 _NOTHING: Final = b"{}"
 _INTERNAL_MESSAGE: Final = "Internal server error"
 
-# What is to be done for a request: it gives the outcome, or what is to be done then.
+# A step of a request: it returns the outcome, or the next step.
 _Work = Callable[..., Any]
 _Loads = Callable[[bytes | bytearray], Any]
 
@@ -82,12 +82,12 @@ class EngineLike(Protocol):
 
 
 Prepared = tuple[EngineLike, str, Any, bytes]
-"""A request that an engine can begin: with it, the operation, its input, and the content type of the response."""
+"""A request that an engine can begin: with the operation, its input, and the content type of the response."""
 
 
 @dataclass(frozen=True, slots=True)
 class Replied:
-    """A request that needs no further step, but for what is left to do of a long one."""
+    """A request that needs no further step, except for the rest of a long one."""
 
     reply: Reply | LongRequest
 
@@ -96,7 +96,7 @@ class Endpoint:
     """An engine as DynamoDB's endpoint; ``authenticate`` raises for a request that it refuses.
 
     Without it every complete signature is accepted. ``may_begin`` says whether a request that may take long can be
-    looked at, and have its first slice, at once.
+    prepared, and have its first slice, at once.
     """
 
     def __init__(
@@ -116,9 +116,9 @@ class Endpoint:
         self._check_access = (browser_access or BrowserAccess()).check
 
     def respond(self, request: Request) -> Reply | LongRequest:
-        """The rendered response, and the commit it has to wait for; or what is left to do. Does not raise.
+        """The rendered response, and the commit it has to wait for; or the remaining work. Does not raise.
 
-        These are the three steps that a request takes; who has many may take each for all of them (``arrivals``).
+        These are the three steps of a request; for many requests, each can be done for all of them (``arrivals``).
         """
         prepared = self.prepare(request)
         if isinstance(prepared, Replied):
@@ -127,7 +127,7 @@ class Endpoint:
         return outcome.reply if isinstance(outcome, Replied) else self.render(request, prepared, outcome)
 
     def prepare(self, request: Request) -> Prepared | Replied:
-        """A request whose form is good, ready for the engine. Does not raise."""
+        """A well-formed request, ready for the engine. Does not raise."""
         try:
             self._check_access(request)
         except ForbiddenRequest as error:
@@ -145,7 +145,7 @@ class Endpoint:
                     return Replied((render(request, 404, _NOT_FOUND), None))
                 content_type = JSON
         if len(request.body) > LARGE_BODY or b"content-encoding" in headers:
-            # With a body of its own: the connection does not keep it.
+            # With its own body: the connection does not keep it.
             held, document = copy(request), LargeDocument()
             large = LongRequest(
                 lambda: self._staged(held, content_type, self._prepared, held, document),
@@ -154,7 +154,7 @@ class Endpoint:
             )
             return Replied(large)
         if not self._may_begin() and headers.get(b"x-amz-target") in MAY_TAKE_LONG:
-            # As it came, since there may be many of them.
+            # Unparsed, since there may be many of them.
             later = copy(request)
             return Replied(LongRequest(lambda: self._staged(later, content_type, self._begun, later)))
         try:
@@ -164,7 +164,7 @@ class Endpoint:
         return engine, operation, checked, content_type
 
     def begin(self, request: Request, prepared: Prepared) -> Outcome | Replied:
-        """What the engine answers to a request, or the response where it refuses. Does not raise."""
+        """The engine's response to a request, or the endpoint's if it refuses it. Does not raise."""
         engine, operation, checked, content_type = prepared
         try:
             outcome = engine.begin(operation, checked)
@@ -217,7 +217,7 @@ class Endpoint:
         return begin
 
     def _staged(self, request: Request, content_type: bytes, work: _Work, *arguments: Any) -> Reply | LongRequest:
-        """Do some of the work for a request: gives the reply, or the request with the work that is left."""
+        """Do some of the work for a request: returns the reply, or the request with the remaining work."""
         try:
             outcome = work(*arguments)
             if type(outcome) is tuple:
@@ -230,14 +230,14 @@ class Endpoint:
         return self._unfinished(request, content_type, outcome)
 
     def _unfinished(self, request: Request, content_type: bytes, outcome: Any) -> LongRequest:
-        """A request with the work that is left."""
+        """A request with the remaining work."""
         following, beside = outcome, None
         if isinstance(outcome, Unfinished):
             following, beside = outcome.resume, outcome.beside
         return LongRequest(lambda: self._staged(request, content_type, following), has_begun=True, beside=beside)
 
     def _failed(self, request: Request, content_type: bytes, error: Exception) -> Reply | LongRequest:
-        """The response to a request that was refused, or that nobody expected to fail."""
+        """The response to a request that was refused, or failed unexpectedly."""
         if isinstance(error, DynamoError):
             return _reply(request, error.status, orjson.dumps(error.body()), content_type, error.commit)
         if isinstance(error, BodyTooLarge):
@@ -254,7 +254,7 @@ class Endpoint:
         return render(request, error.status, orjson.dumps(error.body()), content_type)
 
     def _respond_outside_api(self, request: Request) -> bytes | None:
-        """The response to a request that is not a plain ``POST /``, or None where it is an API call after all."""
+        """The response to a request that is not a plain ``POST /``, or None if it is an API call after all."""
         if not request.url.startswith(b"/"):
             request.url = _origin_form(request.url)
         path = request.url.partition(b"?")[0]
@@ -271,7 +271,7 @@ class Endpoint:
 def _reply(
     request: Request, status: int, body: bytes, content_type: bytes, commit: Commit | None
 ) -> Reply | LongRequest:
-    """The rendered response; a large one takes some slices more."""
+    """The rendered response; a large one takes some more slices."""
     if len(body) <= RENDERED_AT_ONCE:
         return render(request, status, body, content_type), commit
     pieces = render_in_pieces(request, status, body, content_type)
@@ -311,7 +311,7 @@ def _parse(request: Request, loads: _Loads) -> Any:
 
 
 def _origin_form(url: bytes) -> bytes:
-    """``http://host/path`` as a proxy would request it, as ``/path``; other forms name nothing here."""
+    """``http://host/path`` as a proxy would request it, as ``/path``; other forms are invalid here."""
     _, separator, rest = url.partition(b"://")
     if not separator:
         return b"/" if url.startswith(b"?") else b"*"

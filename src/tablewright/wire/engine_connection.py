@@ -1,7 +1,7 @@
 """A client of the engine: its connection, whose responses may have to wait.
 
-A response that depends on a commit is sent when that is durable, one that takes long when the engine is done with it;
-meanwhile it keeps its place. ``MeasuredConnection`` is the same with metrics, so that without them nothing is measured.
+A response that depends on a commit is sent when that is durable, a long one when the engine has finished it; meanwhile
+it keeps its place. ``MeasuredConnection`` is the same with metrics, so that without them nothing is measured.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from tablewright.wire.request_metrics import RequestMetrics
 
 DurableCallback = Callable[[BaseException | None], None]
 
-# All that it takes is in a processor's nearest caches, and another iteration would cost more than it saves.
+# All that it needs is in a processor's nearest caches, and another iteration would cost more than it saves.
 _SHORTEST: Final = b"DynamoDB_20120810.GetItem"
 
-# What is measured and is no operation: health checks, preflights, requests that are refused.
+# Measured requests that are not operations: health checks, preflights, refused requests.
 _OTHER: Final = "other"
 
 
 class EngineHost(ConnectionHost, Protocol):
-    """What such a connection needs of its server."""
+    """What the connection needs from its server."""
 
     long_requests: LongRequests
 
@@ -51,7 +51,7 @@ class EngineConnection(Connection):
         self._unfinished = 0
 
     def eof_received(self) -> bool:
-        # Nobody half-closes and then waits for long: this client has left, and what it asked for need not be done.
+        # Clients do not half-close and then wait for long: this one has left, and its request can be dropped.
         return super().eof_received() and not self._unfinished
 
     def respond(self, request: Request) -> None:
@@ -65,7 +65,7 @@ class EngineConnection(Connection):
         self._server.answer_arrivals()
 
     def answer(self, request: Request, outcome: Reply | LongRequest) -> None:
-        """Sends what became of a request that has arrived, or goes on with it."""
+        """Sends the response to a request that has arrived, or continues with it."""
         self.arrived = False
         self._answer(request, outcome)
         request.body = b""
@@ -100,7 +100,7 @@ class EngineConnection(Connection):
             response, commit = reply
             if commit is None:
                 if len(response) > self._allowance and self._all_unsent.exceeded:
-                    # There was room when it began. It is a page that was read, and can be read again.
+                    # There was space when it began. It is a page, and can be read again.
                     response = self.unavailable_response(request)
                 self.complete(pending, response)
             else:
@@ -125,12 +125,12 @@ class EngineConnection(Connection):
 
 
 class MeasuredConnection(EngineConnection):
-    """The same, and every response is counted and timed."""
+    """The same, with every response counted and timed."""
 
     def __init__(self, server: EngineHost, metrics: RequestMetrics) -> None:
         super().__init__(server)
         self._metrics = metrics
-        # The request that has arrived: its operation, and when that was; and the one that is being answered.
+        # The request that has arrived, with its operation and time; and the one that is being answered.
         self._began = (_OTHER, 0.0)
         self._measured: tuple[str, float] | None = None
         self._pending: dict[PendingResponse, tuple[str, float]] = {}

@@ -1,25 +1,23 @@
-"""Requests that take long, done beside the others.
+"""Requests that take long, interleaved with others.
 
 A request that the engine does not finish in its first slice waits in a queue; one slice is done in each iteration of
-the event loop, for the requests in the queue in turn. A large body is verified, parsed and checked in a thread
-first, since that needs neither the loop nor the engine, and freed there at last, both in pieces (``large_documents``).
-So is, between two slices, what the engine does beside them with a large item. Meanwhile there is no garbage collection:
-it would go through the millions of values that a body can have, which are not garbage, again and again, and nobody
-could do anything else.
+the event loop, for the requests in the queue in turn. A large body is verified, parsed and checked in a thread first,
+since that needs neither the loop nor the engine, and finally freed there, both in pieces (``large_documents``). The
+same goes for the engine's work on a large item between two slices. Meanwhile garbage collection is off: it would
+traverse the millions of values that a body can have, which are not garbage, again and again, and block everything else.
 
     large body ──▶ thread: verify, parse, check ─┐
     small body ────────────────────────────────┬─┴─▶ first slice ─┬─▶ queue: slice, slice, ... ──▶ response
                                                └─▶ line ──▶ ──────┴─▶ response
 
 Many may arrive at once. So only a few of those that do not finish in their first slice get it at once, in each
-iteration; the others stand in line for theirs, and a few of them get it in each iteration. Whoever comes when there is
-no such crowd, or wants what takes no slices, need not wait in either.
+iteration; the others queue for theirs, and a few of them get it in each iteration. A request that arrives when there is
+no such crowd, or needs no slices, does not queue.
 
-``LongRequest`` is a request at one of these stages; ``LongRequests`` is what takes it to the next.
+``LongRequest`` is a request at one of these stages; ``LongRequests`` moves it to the next.
 
-What they hold is bounded: a parsed body takes many times its size, and a page is up to 1 MB. So few bodies are parsed
-at a time, slices are done for few requests in turn, and the others wait as they came. Bodies beyond the bound are
-refused.
+Their memory is limited: a parsed body takes many times its size, and a page is up to 1 MB. So few bodies are parsed at
+a time, slices are done for few requests in turn, and the others wait unparsed. Bodies beyond the limit are refused.
 """
 
 from __future__ import annotations
@@ -41,34 +39,34 @@ Reply = tuple[bytes, Commit | None]
 Callback = Callable[[Reply], None]
 Stage = Callable[[], "Reply | LongRequest"]
 
-# From here on a body takes milliseconds to parse.
+# A body of this size takes milliseconds to parse.
 LARGE_BODY = 256 * 1024
-# The bodies of requests that are not finished; and of those, what may be parsed at a time, unless it is only one.
+# The bodies of unfinished requests; and how much of them may be parsed at a time, unless it is only one.
 MAX_WAITING_BYTES = 64 * 1024 * 1024
 _MAX_PARSED_BYTES = 4 * 1024 * 1024
 # The requests that slices are done for in turn.
 MAX_IN_TURN = 32
 _SLICES_IN_A_COMMIT = 4
-# First slices in an iteration: of requests that arrive, if they leave something to do, and as many of those in line.
+# First slices in an iteration: of requests that arrive and have more to do, and of as many queued ones.
 FIRST_SLICES = 4
 
 
 @dataclass(slots=True)
 class LongRequest:
-    """A request that is not finished: what to do next, in a thread if it has a large body."""
+    """An unfinished request: what to do next, in a thread if it has a large body."""
 
     next_stage: Stage
     body_size: int = 0
     has_begun: bool = False
     # What is done in the thread before the next stage.
     beside: Callable[[], None] | None = None
-    # What to do in the thread when the request is finished, whatever became of it.
+    # What to do in the thread when the request is finished, with any result.
     free: Callable[[], None] | None = None
 
 
 @dataclass(slots=True)
 class _Job:
-    """A request on its way; ``size`` is that of its large body, if it has one, until it is finished."""
+    """A request in progress; ``size`` is that of its large body, if it has one, until it is finished."""
 
     next_stage: Stage
     callback: Callback
@@ -80,11 +78,11 @@ class _Job:
 
 
 class LongRequests:
-    """The requests of one server that are not finished. All methods are called on its event loop."""
+    """The unfinished requests of a server. All methods are called on its event loop."""
 
     def __init__(self, flush: Callable[[], None] = lambda: None) -> None:
-        """``flush`` is called where something may have been written that nobody waits for yet, or any more: after some
-        slices, since to make all of a backup durable at once takes long, and when a client has left.
+        """``flush`` is called when there may be writes that no request waits for yet, or any more: after some slices,
+        since making a whole backup durable at once takes long, and when a client has left.
         """
         self._flush = flush
         self._slices = 0
@@ -96,14 +94,14 @@ class LongRequests:
         self._turns: deque[_Job] = deque()
         self._later: deque[_Job] = deque()
         self._waiting_bytes = self._parsed_bytes = 0
-        # Those that are beside the loop, and those that garbage collection waits for.
+        # Those in the thread, and those that garbage collection waits for.
         self._beside = self._held = 0
         # Whether the program had garbage collection on before a body was parsed.
         self._collects_garbage = False
         self._executor: ThreadPoolExecutor | None = None
 
     def __len__(self) -> int:
-        """How many wait for the thread or for their turn."""
+        """The number of those that wait for the thread or for their turn."""
         return len(self._bodies) + len(self._line) + len(self._turns) + len(self._later) + self._beside
 
     def may_begin(self) -> bool:
@@ -111,11 +109,11 @@ class LongRequests:
         return self._first_slices < FIRST_SLICES
 
     def accepts(self, request: LongRequest) -> bool:
-        """Whether there is room for another large body."""
+        """Whether there is space for another large body."""
         return self._waiting_bytes + request.body_size <= MAX_WAITING_BYTES
 
     def add(self, request: LongRequest, callback: Callback, is_wanted: Callable[[], bool]) -> None:
-        """Finish a request, and call back with the reply, unless nobody waits for it any more."""
+        """Finish a request, and call back with the reply, unless its client is gone."""
         job = _Job(request.next_stage, callback, is_wanted, request.body_size, request.free)
         if job.size:
             self._waiting_bytes += job.size
@@ -130,7 +128,7 @@ class LongRequests:
         self._look_again()
 
     def _look_again(self) -> None:
-        """In the next iteration: others may begin, and some of those in line do."""
+        """In the next iteration: others may begin, and some of the queued ones do."""
         if not self._next_iteration:
             self._next_iteration = True
             asyncio.get_running_loop().call_soon(self._begin_some)
@@ -144,7 +142,7 @@ class LongRequests:
             self._look_again()
 
     def _parse_more(self) -> None:
-        """Hands bodies to the thread, as long as there is room for what they become."""
+        """Passes bodies to the thread, as long as there is memory for their parsed values."""
         loop = asyncio.get_running_loop()
         while self._bodies:
             job = self._bodies[0]
@@ -165,7 +163,7 @@ class LongRequests:
         return self._executor
 
     def _hold(self, job: _Job) -> None:
-        """No garbage is collected until the request is finished."""
+        """Garbage collection is off until the request is finished."""
         job.holds = True
         if not self._held:
             self._collects_garbage = gc.isenabled()
@@ -173,7 +171,7 @@ class LongRequests:
         self._held += 1
 
     def _go_on(self, job: _Job, request: LongRequest) -> bool:
-        """Have a request wait for its next slice, or for the thread; whether it takes turns."""
+        """Queue a request for its next slice, or for the thread; returns whether it takes turns."""
         job.next_stage = request.next_stage
         if request.beside is None:
             self._take_turns(job)
@@ -209,7 +207,7 @@ class LongRequests:
             self._take_turns(self._later.popleft())
 
     def _do_stage(self, job: _Job) -> bool:
-        """Do what is next for a request; whether it takes turns with others."""
+        """Do the next step of a request; returns whether it takes turns with others."""
         outcome = job.next_stage() if job.is_wanted() else _ABANDONED
         if isinstance(outcome, LongRequest):
             self._slices += 1
@@ -260,7 +258,7 @@ class LongRequests:
             gc.enable()
 
     def close(self) -> None:
-        """Stop the thread; what it has not begun is not done."""
+        """Stop the thread; work that it has not begun is dropped."""
         self._bodies.clear()
         if self._executor is not None:
             self._executor.shutdown(wait=True, cancel_futures=True)

@@ -1,7 +1,7 @@
-"""The metrics of a server, on an address of their own.
+"""The metrics of a server, on a separate address.
 
-``GET /metrics`` gives them in Prometheus' text format, and ``GET /`` is the health check, as on the server itself.
-Whoever can reach that address sees names of tables and figures, and no data.
+``GET /metrics`` returns them in Prometheus' text format, and ``GET /`` is the health check, as on the server itself.
+Clients of that address see names of tables and figures, but no data.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LIMITS: Final = Limits(connections=20, pipelined=1, body_bytes=1024, received_b
 
 
 class MetricsServer(ConnectionRegistry):
-    """Listens between ``start`` and ``stop``; ``text`` gives the metrics, ``problems`` what is wrong."""
+    """Listens between ``start`` and ``stop``; ``text`` returns the metrics, ``problems`` the current problems."""
 
     def __init__(self, host: str, port: int, text: Callable[[], str], problems: Callable[[], list[str]]) -> None:
         super().__init__(_LIMITS)

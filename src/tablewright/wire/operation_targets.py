@@ -1,7 +1,7 @@
 """The operations that ``X-Amz-Target`` may name, by the exact bytes of the header.
 
-An operation that DynamoDB has and the engine lacks is listed as well: the service resolves the target
-before it checks credentials, and the engine then says what it does not support.
+Operations of DynamoDB that the engine lacks are listed as well: the service resolves the target before it checks
+credentials, and the engine then reports that it does not support the operation.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _LONG: Final = """
 MAY_TAKE_LONG: Final = frozenset(
     [f"DynamoDB_20120810.{name}".encode() for name in _LONG.split()] + [b"DynamoDBStreams_20120810.GetRecords"]
 )
-"""The targets of operations that may take more than a millisecond, to be checked or to be done."""
+"""The targets of operations that may take more than a millisecond to check or to execute."""
 
 _ITEMS: Final = """
     BatchExecuteStatement BatchGetItem BatchWriteItem DeleteItem ExecuteStatement ExecuteTransaction GetItem PutItem
@@ -52,4 +52,4 @@ _ITEMS: Final = """
 """
 
 OF_ITEMS: Final = frozenset(_ITEMS.split())
-"""The operations of which the engine keeps no part of the request, as it does of a table's definition."""
+"""The operations after which the engine keeps no part of the request, unlike a table's definition."""

@@ -1,13 +1,13 @@
-"""An engine for each region, as the service has: ``serve --by-region``.
+"""An engine for each region, as in the service: ``serve --by-region``.
 
 The region of a request is the one in its credential scope, which every SDK takes from its own settings. Its engine has
-a folder of its own below the data folder, and its tables, streams, backups and ARNs are of that region alone:
+its own folder below the data folder, and its tables, streams, backups and ARNs belong to that region alone:
 
     data/eu-west-1/   data/us-east-1/   ...
 
 A region is opened with the first request for it; those that have a folder are opened at the start, since their
-background work goes on. The data folder itself is locked from the start, by the lock that an engine of its own would
-have. The class is used like one engine, by a server that asks it for the engine of each request.
+background work continues. The data folder itself is locked from the start, with the lock that a single engine would
+take. The class is used like one engine, by a server that asks it for the engine of each request.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tablewright.engine import Engine, FolderLock, StorageFigures, claim_folder,
 from tablewright.wire.http.messages import Request
 from tablewright.wire.sigv4 import REGION, check_region, region_of
 
-# More than there are; a caller may name what does not exist.
+# More than exist; a caller may name one that does not.
 _MAX_REGIONS: Final = 64
 _DEFAULT: Final = "us-east-1"
 
@@ -65,14 +65,14 @@ class RegionalEngines:
 
     def _open(self, region: str) -> Engine:
         if len(self._engines) >= _MAX_REGIONS:
-            raise LimitExceededException(f"This server has tables in {_MAX_REGIONS} regions, the most that it opens")
+            raise LimitExceededException(f"This server has tables in {_MAX_REGIONS} regions, which is the maximum")
         folder = None if self._folder is None else self._folder / region
         engine = Engine.open(folder, region=region, accept_loss=self._accept_loss)
         for callback in self._when_failed:
             engine.when_failed(callback)
         for sink in self._sinks:
             engine.meter(sink)
-        self._engines = {**self._engines, region: engine}  # others may be going through them
+        self._engines = {**self._engines, region: engine}  # others may be iterating over them
         return engine
 
     @property
@@ -80,7 +80,7 @@ class RegionalEngines:
         return any(engine.flush_takes_long for engine in self._engines.values())
 
     def flush(self) -> None:
-        """Make every write durable that is not yet, in all regions."""
+        """Make all pending writes durable, in all regions."""
         failure: Exception | None = None
         for engine in self._engines.values():
             try:
@@ -91,23 +91,23 @@ class RegionalEngines:
             raise failure
 
     def problems(self) -> list[str]:
-        """What does not work, by region."""
+        """The present problems, by region."""
         return [f"{region}: {each}" for region, engine in self._engines.items() for each in engine.problems()]
 
     def when_failed(self, callback: Callable[[str], None]) -> None:
-        """Call back when the disk fails one of the engines."""
+        """Call back if the disk of one of the engines fails."""
         self._when_failed.append(callback)
         for engine in self._engines.values():
             engine.when_failed(callback)
 
     def meter(self, sink: Callable[[dict[str, Any]], None]) -> None:
-        """Give ``sink`` a record of what each request consumes, in all regions."""
+        """Call ``sink`` with a record of what each request consumes, in all regions."""
         self._sinks.append(sink)
         for engine in self._engines.values():
             engine.meter(sink)
 
     def storage_figures(self) -> StorageFigures:
-        """How much there is on disk, in all regions together."""
+        """The sizes of the files on disk, of all regions together."""
         all_figures = [engine.storage_figures() for engine in self._engines.values()]
         return StorageFigures(
             sum(figures.database_bytes for figures in all_figures),

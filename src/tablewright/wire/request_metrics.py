@@ -1,6 +1,6 @@
-"""What a server has done, for Prometheus: counted while it works, written as text when somebody asks.
+"""The metrics of a server, for Prometheus: counted during requests, rendered as text on demand.
 
-The text format is small enough to be written here; a client library would be one more dependency of every installation.
+The text format is small enough to be implemented here; a client library would be one more dependency.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """botocore's response parsing, compiled from the service model.
 
-botocore walks the whole response shape by shape, looking every handler up by name, although almost
-everything in a DynamoDB response is already what the caller gets: only binary values and timestamps
-change. Compiled once per operation, the walk skips what stays as it is. The result equals botocore's
-own: members the model does not know are dropped, and so are nulls.
+botocore walks the whole response shape by shape, looking every handler up by name, although almost everything in a
+DynamoDB response already has its final form: only binary values and timestamps change. Compiled once per operation, the
+walk skips everything else. The result equals botocore's own: members unknown to the model are dropped, and so are
+nulls.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ Parser = Callable[[Any], Any]
 
 
 def parser_for(shape: Any) -> Parser:
-    """What turns the JSON of a response of this shape into what a botocore client returns."""
+    """Turns the JSON of a response of this shape into what a botocore client returns."""
     if shape is None:
         return lambda value: {}
     return _compile(shape, {}) or (lambda value: value)
 
 
 def _compile(shape: Any, known: dict[str, Parser | None]) -> Parser | None:
-    """The parser of a shape, or None where values stay as they are."""
+    """The parser of a shape, or None if values stay as they are."""
     kind = shape.type_name
     if kind == "structure":
         if shape.name in known:

@@ -1,13 +1,13 @@
 """The server: listens, accepts connections, checks deadlines, commits once per iteration of the event loop, stops.
 
-The engine is called on the event loop itself: a call takes tens of microseconds, less than handing it
-to a thread. Writes become durable together: every request that arrived in the same iteration has been
-executed when the flush that was scheduled by the first of them runs, and one fsync covers them all. What takes
-longer is done beside the others (``long_requests``). On a disk that takes long to sync, a thread flushes.
+The engine is called on the event loop itself: a call takes tens of microseconds, less than passing it to a thread.
+Writes become durable together: every request that arrived in the same iteration has been executed when the flush that
+the first of them scheduled runs, and one fsync covers them all. Longer operations are interleaved with others
+(``long_requests``). If the disk takes long to sync, a thread flushes.
 
     run_server      serve until SIGTERM or SIGINT (the command line)
     serve_in_thread a server in a background thread, for tests and embedding programs
-    Server          the same on an event loop that runs already
+    Server          the same on an existing event loop
 
 Stopping loses nothing: the server stops listening, closes idle connections, completes requests in progress,
 and flushes. The caller that opened the engine closes it.
@@ -41,14 +41,14 @@ from tablewright.wire.metrics_server import MetricsServer
 from tablewright.wire.regional_engines import RegionalEngines
 from tablewright.wire.request_metrics import RequestMetrics, Sample, family
 
-# Seconds until the next look whether the disk is done.
+# Seconds until the next check whether the disk has finished.
 _WHILE_FLUSHING = 0.001
 
 _log = logging.getLogger("tablewright.wire")
 
 
 class EngineFailedError(Exception):
-    """The engine can answer nothing any more, because its disk failed; the message says how."""
+    """The engine cannot answer anything any more, because its disk failed; the message says how."""
 
 
 class Server(ConnectionRegistry):
@@ -86,7 +86,7 @@ class Server(ConnectionRegistry):
         self.when_failed = engine.when_failed
         self._all_left = asyncio.Event()
         self._flush_scheduled = False
-        # A thread is at it, since the disk is slow; requests are processed meanwhile.
+        # A thread is flushing, since the disk is slow; requests are processed meanwhile.
         self._flushing = False
         self._arrivals = self._arrivals_seen = 0
         self._open_commit: Commit | None = None
@@ -137,12 +137,12 @@ class Server(ConnectionRegistry):
         """The metrics in Prometheus' text format."""
         figures = self._engine.storage_figures()
         gauges: list[tuple[str, str, float]] = [
-            ("tablewright_healthy", "1, or 0 while something is wrong", not self._engine.problems()),
+            ("tablewright_healthy", "1, or 0 while there is a problem", not self._engine.problems()),
             ("tablewright_connections", "Open connections", len(self._connections)),
-            ("tablewright_responses_waiting", "Responses that wait for a commit", len(self._waiting)),
-            ("tablewright_long_requests", "Requests that wait for their next slice", len(self.long_requests)),
-            ("tablewright_received_bytes", "Requests that are unfinished or wait", self.received.used),
-            ("tablewright_unsent_bytes", "Responses that wait or are not read", self.unsent.used),
+            ("tablewright_responses_waiting", "Responses that are waiting for a commit", len(self._waiting)),
+            ("tablewright_long_requests", "Requests that are waiting for their next slice", len(self.long_requests)),
+            ("tablewright_received_bytes", "Requests that are unfinished or waiting", self.received.used),
+            ("tablewright_unsent_bytes", "Responses that are waiting or not read", self.unsent.used),
             ("tablewright_database_bytes", "The size of the database", figures.database_bytes),
             ("tablewright_log_bytes", "The size of its log", figures.log_bytes),
             ("process_resident_memory_bytes", "Resident memory of the process", resident_bytes()),
@@ -164,7 +164,7 @@ class Server(ConnectionRegistry):
             self._all_left.set()
 
     def when_durable(self, commit: Commit, callback: DurableCallback) -> None:
-        """Calls back on the event loop once ``commit`` is on disk, with the error where it is not."""
+        """Calls back on the event loop when ``commit`` is on disk, with the error if it failed."""
         if commit is self._open_commit:
             self._waiting.append(callback)
         else:
@@ -175,7 +175,7 @@ class Server(ConnectionRegistry):
         self._flush_later()
 
     def _flush_later(self) -> None:
-        """Flushes after this iteration; also what a request has written that nobody waits for any more."""
+        """Flushes after this iteration; also writes of a request that no client waits for any more."""
         if not self._flush_scheduled:
             self._flush_scheduled = True
             self._loop.call_soon(self._flush_soon)
@@ -183,7 +183,7 @@ class Server(ConnectionRegistry):
     def _flush_soon(self) -> None:
         """Flushes once no more requests arrive: a commit costs about the same however many share it.
 
-        As long as each iteration of the loop brings another request, and there is a client that does not wait yet,
+        As long as each iteration of the loop brings another request, and there is a client that is not waiting yet,
         another iteration is worth it; it is short.
         """
         # Those that have arrived and are not executed yet can share it as well.
@@ -192,7 +192,7 @@ class Server(ConnectionRegistry):
             self._arrivals_seen = self._arrivals
             self._loop.call_soon(self._flush_soon)
         elif self._flushing:
-            # Another commit has to wait until the disk is done with the one before it.
+            # Another commit has to wait until the disk has finished the one before it.
             self._loop.call_later(_WHILE_FLUSHING, self._flush_soon)
         else:
             self._flush_scheduled = False
@@ -230,8 +230,8 @@ class Server(ConnectionRegistry):
 def run_server(server_for: Callable[[], Server], started: Callable[[Server], None]) -> None:
     """Serves until SIGTERM or SIGINT; a second signal does not wait for requests in progress.
 
-    ``started`` is called once the server listens. Raises OSError where it cannot, and EngineFailedError when the disk
-    fails in a way that nothing can be answered any more.
+    ``started`` is called when the server listens. Raises OSError if it cannot, and EngineFailedError if the disk fails
+    so that nothing can be answered any more.
     """
     failures: list[str] = []
 
@@ -254,7 +254,7 @@ def run_server(server_for: Callable[[], Server], started: Callable[[Server], Non
             loop.call_soon_threadsafe(stop.set)
 
         server.when_failed(on_failure)
-        # What exists by now stays: to go through it again and again would keep everybody waiting for 20 ms each time.
+        # Existing objects stay: traversing them again and again would block everything for 20 ms each time.
         gc.collect()
         gc.freeze()
         started(server)

@@ -2,16 +2,15 @@
 
 Two checks, both of a request whose target is known:
 
-- ``check_complete`` is about the form only: DynamoDB's errors for a missing or incomplete signature, and
-  every complete one passes. This is the default of a local database.
-- ``Verifier`` knows the secrets (a file in the format of ``~/.aws/credentials``) and makes the
-  service's further checks, in its order: date, signed headers, algorithm, credential scope, key id,
-  signature, session token. Host, ``Content-Type`` and every ``x-amz-*`` header that a request has must be signed, as
-  AWS requires and all SDKs do: nobody on the way can turn a read into a deletion.
+- ``check_complete`` checks the form only: it raises DynamoDB's errors for a missing or incomplete signature, and
+accepts   every complete one. This is the default of a local database. - ``Verifier`` knows the secrets (a file in the
+format of ``~/.aws/credentials``) and makes the service's further   checks, in its order: date, signed headers,
+algorithm, credential scope, key id, signature, session token. Host,   ``Content-Type`` and every ``x-amz-*`` header of
+a request must be signed, as AWS requires and all SDKs do: an   intermediary cannot turn a read into a deletion.
 
-A signature is in the ``Authorization`` header or, for presigned requests, in the query string. The
-payload always takes part with the hash of the bytes received: an ``x-amz-content-sha256`` that says
-something else (``UNSIGNED-PAYLOAD`` included, which DynamoDB does not offer) does not verify.
+A signature is in the ``Authorization`` header or, for presigned requests, in the query string. The payload always takes
+part with the hash of the bytes received: a different ``x-amz-content-sha256`` (including ``UNSIGNED-PAYLOAD``, which
+DynamoDB does not offer) does not verify.
 
 Secrets stay in ``Credentials`` objects that do not print them, and are compared in constant time.
 """
@@ -48,7 +47,7 @@ from tablewright.wire.http.messages import Request
 
 _SKEW_SECONDS: Final = 15 * 60
 _MAX_PRESIGNED_SECONDS: Final = 7 * 24 * 3600
-# The server accepts every region; what cannot be the name of one is refused.
+# The server accepts every region; text that cannot be the name of one is refused.
 REGION: Final = re.compile(r"[a-z]{2,}(?:-[a-z]+)+-\d{1,2}|local(?:host)?")
 _NO_REGION: Final = "Credential should be scoped to a valid region, not '{}'. "
 
@@ -87,7 +86,7 @@ class Credentials:
 def read_credentials(path: Path) -> list[Credentials]:
     """The profiles of a file in the format of ``~/.aws/credentials`` that have keys.
 
-    Profiles without keys (single sign-on, a role to assume) are left out: they cannot sign requests by themselves.
+    Profiles without keys (single sign-on, a role to assume) are omitted: they cannot sign requests by themselves.
     """
     parser = configparser.RawConfigParser(default_section="\0none")
     try:
@@ -115,7 +114,7 @@ def read_credentials(path: Path) -> list[Credentials]:
 
 @dataclass(frozen=True)
 class Signature:
-    """The parts of a signature, from wherever the request carries them."""
+    """The parts of a signature, from the header or the query string of a request."""
 
     algorithm: str
     credential: str
@@ -128,7 +127,7 @@ class Signature:
 
 
 def check_complete(request: Request) -> None:
-    """Passes every complete signature; raises the service's error for any other request."""
+    """Accepts every complete signature; raises the service's error for any other request."""
     authorization = request.headers.get(b"authorization")
     if (
         authorization is not None
@@ -139,7 +138,7 @@ def check_complete(request: Request) -> None:
         and b"x-amz-date" in request.headers
         and request.url == b"/"
     ):
-        return  # the form all SDKs send; everything else takes the long way
+        return  # the form that all SDKs send; everything else takes the slow path
     signature_of(request)
 
 
@@ -159,13 +158,13 @@ def signature_of(request: Request) -> Signature:
 
 
 def region_of(request: Request) -> str | None:
-    """The region that a request is signed for; None where its credential has no scope."""
+    """The region that a request is signed for; None if its credential has no scope."""
     elements = signature_of(request).credential.split("/")
     return elements[2] if len(elements) >= 5 else None
 
 
 def check_region(region: str) -> None:
-    """Refuses what cannot be the name of a region."""
+    """Refuses text that cannot be the name of a region."""
     if not REGION.fullmatch(region):
         raise InvalidSignatureException(_NO_REGION.format(region))
 
@@ -318,7 +317,7 @@ def _parse_date(text: str) -> datetime:
         pass
     try:
         return parsedate_to_datetime(text).astimezone(UTC)
-    except (ValueError, OverflowError):  # a date of the year 9999 may be beyond it elsewhere
+    except (ValueError, OverflowError):  # a date of the year 9999 may be out of range in another zone
         raise IncompleteSignatureException(
             f"Date must be in ISO-8601 'basic format'. Got '{text}'. See http://en.wikipedia.org/wiki/ISO_8601"
         ) from None

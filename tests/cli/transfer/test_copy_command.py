@@ -42,10 +42,10 @@ def test_options_of_a_copy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     ("arguments", "message"),
     [
         (("nothing", "target"), "there is no data folder at"),
-        (("ftp://somewhere", "target"), "ftp://somewhere is no endpoint"),
-        (("aws:", "target"), "aws: names no region; write it as aws:eu-west-1"),
+        (("ftp://somewhere", "target"), "ftp://somewhere is not an endpoint"),
+        (("aws:", "target"), "aws: does not name a region; write it as aws:eu-west-1"),
         (("source", "target", "--segments", "0"), "segments are a number from 1 to 1000, not '0'"),
-        (("source", "target", "--write-rate", "none"), "a rate is a number of units a second above 0"),
+        (("source", "target", "--write-rate", "none"), "a rate is a number of units per second above 0"),
         (("source", "target", "--rename", "Orders"), "'Orders' is not OLD=NEW"),
         (("source", "target", "--where", "status ="), "Syntax error"),
         (("source", "target", "--design", "no_such_design"), "there is no module 'no_such_design'"),

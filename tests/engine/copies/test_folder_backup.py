@@ -409,7 +409,7 @@ def test_a_folder_of_copies_takes_those_of_one_data_folder(data: Path, tmp_path:
     with pytest.raises(StorageError) as refused:
         back_up(tmp_path / "other", tmp_path / "copies", keep=1)
     assert str(refused.value) == (
-        f"the copies in {tmp_path / 'copies'} are copies of another data folder, not of {tmp_path / 'other'}; choose "
+        f"the copies in {tmp_path / 'copies'} are of another data folder, not of {tmp_path / 'other'}; choose "
         "another folder for copies of this one"
     )
     assert (CopyFolder(tmp_path / "copies").names(), chunks(tmp_path / "copies")) == before

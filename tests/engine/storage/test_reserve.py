@@ -21,8 +21,8 @@ from tests.engine.storage.disk import create, keys, put
 from tests.engine.storage.small_disk import MEGABYTE, SmallDisk, mounted
 from tests.engine.table_requests import attributes, index, on_demand
 
-FULL = "The disk is full: deletes are accepted, and this write is refused until there is room again"
-PROBLEM = "the disk is full: deletes are accepted, and writes that need room are refused until there is some"
+FULL = "The disk is full: deletes are accepted, but this write is refused until there is free space"
+PROBLEM = "the disk is full: deletes are accepted, other writes are refused until there is free space"
 
 
 @pytest.fixture

@@ -35,7 +35,7 @@ def test_moto_is_refused_in_words_before_anything_is_begun() -> None:
         for source, target in ((moto, ours), (ours, moto)):
             message = asyncio.run(refused(source, target))
             refusal = "its streams cannot be turned off and on again, with writes in between: "
-            assert message.startswith(f"{moto} cannot be a place of a relocation, as {refusal}")
+            assert message.startswith(f"{moto} cannot be used for a relocation, as {refusal}")
             assert message.endswith("; stop the programs, and copy the tables with tablewright copy")
         assert backend.call(Request("ListTables", {}))["TableNames"] == ["Orders"]
         assert engine.call("ListTables", {})["TableNames"] == ["Orders"]

@@ -59,7 +59,7 @@ def test_everything_that_a_table_has_moves_and_changes_go_back(places: Places) -
             assert state is not None
             assert (state.phase, state.open_place) == ("following", places.urls[0])
             assert items_of(source, "Orders") == items_of(target, "Orders")
-            with pytest.raises(TransferError, match="nothing to back"):
+            with pytest.raises(TransferError, match="back is impossible"):
                 await relocation.ask("back")
             assert (await relocation.ask("cut"))["done"]
             assert await relocation.ask("finish") == {"done": True}
@@ -96,7 +96,7 @@ def test_a_second_process_takes_over(places: Places) -> None:
             while (state := await second.status()) is None or state.phase != "following":
                 await asyncio.sleep(0.05)
             again = asyncio.ensure_future(second.run(RelocationOptions()))
-            with pytest.raises(TransferError, match="another process goes on"):
+            with pytest.raises(TransferError, match="another process has taken over"):
                 await asyncio.wait_for(working, 20)
             again.cancel()
             await asyncio.wait([again])
@@ -118,7 +118,7 @@ def test_mistakes_are_told(places: Places) -> None:
             await refused(RelocationOptions(tables=["Nope"]), "has no table Nope; it has Orders")
             target.call("CreateTable", ORDERS)
             fill(target, "Orders", orders(1))
-            await refused(RelocationOptions(), "has items already")
+            await refused(RelocationOptions(), "already has items")
             target.call("DeleteTable", {"TableName": "Orders"})
             for specification in ({"StreamEnabled": False}, {"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"}):
                 source.call("UpdateTable", {"TableName": "Orders", "StreamSpecification": specification})
@@ -132,7 +132,7 @@ def test_mistakes_are_told(places: Places) -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "message"), [("http://127.0.0.1:1", "the same place"), ("./data", "is no endpoint")]
+    ("target", "message"), [("http://127.0.0.1:1", "the same place"), ("./data", "is not an endpoint")]
 )
 def test_both_places_are_endpoints_and_not_the_same(target: str, message: str) -> None:
     async def run() -> None:
@@ -167,7 +167,7 @@ def test_a_hold_that_others_have_broken_is_no_difference_and_the_process_goes_on
             answer = await relocation.ask("cut")
             assert (answer["done"], answer["reason"]) == (
                 False,
-                "it took too long, so that those who waited went on; try again",
+                "it took too long, so that waiting programs continued; try again",
             )
             assert len(broken) == 1
             assert (await relocation.ask("cut"))["done"]

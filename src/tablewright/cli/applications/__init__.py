@@ -1,1 +1,1 @@
-"""Commands about what the applications have together: search."""
+"""Commands that the applications share: search and personal data."""

@@ -1,1 +1,1 @@
-"""Commands for AWS accounts: ``deploy`` writes a stack, ``package`` what it runs."""
+"""Commands for AWS accounts: ``deploy`` writes a stack, ``package`` builds the code that it runs."""

@@ -1,8 +1,8 @@
-"""``deploy``: the stack of a design or of a system, for an AWS account, and the steps from the one before.
+"""``deploy``: the stack of a design or of a system, for an AWS account, and the steps from the previous one.
 
 FOLDER/template.yaml     the stack
-FOLDER/design.json       its design as a snapshot, and the template: what the next version is compared with
-FOLDER/step-1.yaml ...   what to deploy before, where a table gets or loses more than one index can
+FOLDER/design.json       its design as a snapshot, and the template: the next version is compared with them
+FOLDER/step-1.yaml ...   deployed before, if a table gets or loses more than one index
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def _deployed_text(built: BuiltStack, design: Design) -> str:
 
 
 def _steps(options: argparse.Namespace, built: BuiltStack, design: Design) -> StackSteps:
-    """What to deploy before; UsageError if data would be stranded."""
+    """The steps to deploy before; UsageError if data would be stranded."""
     from tablewright.deploy import StackSteps, stack_steps
 
     if options.after is None:
@@ -187,9 +187,9 @@ def _built(options: argparse.Namespace) -> tuple[BuiltStack, Design]:
 
 
 def system_at(path: str) -> tuple[System, str] | None:
-    """The system that a name or a module is about, and where it is; None if there is none.
+    """The system of a name or a module, and its module; None if there is none.
 
-    UsageError if there is a module that cannot be imported.
+    UsageError if a module cannot be imported.
     """
     from tablewright.systems import NAMES, load
 

@@ -1,4 +1,4 @@
-"""``package``: what a stack runs, for Lambda as a zip, for containers as an image."""
+"""``package``: the code that a stack runs, for Lambda as a zip, for containers as an image."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from tablewright.cli.argument_parser import Commands, UsageError, unwritable
 from tablewright.cli.deploy.deploy_command import system_at
 
-# What functions of a stack run on.
+# The Python of a stack's functions.
 _PYTHON = "3.13"
 _ARCHITECTURES = ("arm64", "x86_64")
 

@@ -1,1 +1,1 @@
-"""The studio, as a command and beside ``up`` and ``serve``."""
+"""The studio, as a command and as a part of ``up`` and ``serve``."""

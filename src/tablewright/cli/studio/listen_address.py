@@ -1,4 +1,4 @@
-"""The address that a command listens on: whether it can, and why it cannot."""
+"""Checks of the address that a command listens on."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def is_loopback(host: str) -> bool:
 
 
 def why_not_listening(host: str, port: int, error: OSError, option: str = "--port") -> str:
-    # The event loop puts the system's text at the end of one of its own.
+    # The event loop puts the system's message at the end of its own.
     text = error.strerror or str(error)
     if error.errno == errno.EADDRINUSE or "in use" in text:
         return f"port {port} on {host} is in use; stop the program that uses it, or choose another port with {option}"

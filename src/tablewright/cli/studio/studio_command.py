@@ -1,4 +1,4 @@
-"""``studio``: tables, items, patterns and the design on the screen; the same beside ``up`` and ``serve``."""
+"""``studio``: tables, items, patterns and the design in a browser; also as a part of ``up`` and ``serve``."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _studio(options: argparse.Namespace) -> int:
 
     check_address(options.host, options.port)
     designs = load_designs(options.design)
-    # What takes a while to import, once it is known that it is needed.
+    # Slow imports, once it is known that they are needed.
     from tablewright.studio.studio_database import StudioDatabase
     from tablewright.studio.studio_server import Studio, open_socket, run_studio
 
@@ -94,7 +94,7 @@ def studio_beside(engine: Engine, options: argparse.Namespace) -> Iterator[None]
 
 
 def with_studio(make_screens: MakeApplicationScreens, settings: Settings, *, may_write: bool) -> MakeApplicationScreens:
-    """The screens of `up` with the studio beside them: in development, where only this machine can ask.
+    """The screens of `up` with the studio: in development, where only this machine can reach it.
 
     An image of `tablewright package` does not have it.
     """
@@ -123,7 +123,7 @@ def load_designs(paths: Sequence[str]) -> list[Design]:
 
 
 def log_writes() -> None:
-    """What the studio writes is logged on standard error: who, when and what, without values."""
+    """Writes of the studio are logged on standard error: who, when and what, without values."""
     log = logging.getLogger("tablewright.studio.writes")
     if not log.handlers:
         handler = logging.StreamHandler()

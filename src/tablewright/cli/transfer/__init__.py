@@ -1,1 +1,1 @@
-"""Commands that are about data in two places: ``copy``, ``relocate`` and ``check``."""
+"""Commands for data in two places: ``copy``, ``relocate`` and ``check``."""

@@ -1,4 +1,4 @@
-"""``check``: what an endpoint can do, for the store and for a design."""
+"""``check``: the capabilities of an endpoint, for the store and for a design."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _stopped(number: int, frame: object) -> NoReturn:
-    """As Ctrl-C, so that tables are deleted."""
+    """Like Ctrl-C, so that tables are deleted."""
     raise KeyboardInterrupt
 
 
@@ -66,7 +66,7 @@ def _show(result: CapabilityResult) -> None:
 
 
 def _affected(design: Design, report: EndpointReport) -> bool:
-    """Print what of a design needs something that the endpoint does not have; whether there is any."""
+    """Print the parts of a design that need what the endpoint lacks; returns whether there are any."""
     from tablewright.transfer import needs_of
 
     print(f"\n{design.name}:")

@@ -50,8 +50,10 @@ def register(commands: Commands) -> None:
         metavar="N",
         help="read each table in N parallel segments (default: 4)",
     )
-    copy.add_argument("--read-rate", type=unit_rate, metavar="UNITS", help="read units a second (default: no limit)")
-    copy.add_argument("--write-rate", type=unit_rate, metavar="UNITS", help="write units a second (default: no limit)")
+    copy.add_argument("--read-rate", type=unit_rate, metavar="UNITS", help="read units per second (default: no limit)")
+    copy.add_argument(
+        "--write-rate", type=unit_rate, metavar="UNITS", help="write units per second (default: no limit)"
+    )
     copy.add_argument(
         "--where", metavar="CONDITION", help="only the items that match a condition, such as \"status = 'open'\""
     )
@@ -119,7 +121,7 @@ def unit_rate(text: str) -> float:
     except ValueError:
         rate = 0.0
     if not 0 < rate <= 1e9:
-        raise argparse.ArgumentTypeError(f"a rate is a number of units a second above 0, not {text!r}")
+        raise argparse.ArgumentTypeError(f"a rate is a number of units per second above 0, not {text!r}")
     return rate
 
 
@@ -186,7 +188,7 @@ def _pseudonyms(options: argparse.Namespace) -> Pseudonyms | None:
     if not options.pseudonymize:
         return None
     if options.design is None:
-        raise TransferError("--pseudonymize needs the model, which says what is personal; give it with --design")
+        raise TransferError("--pseudonymize needs the model, which declares personal fields; give it with --design")
     is_new = not options.pseudonym_key.exists()
     found = Pseudonyms.from_file(options.pseudonym_key)
     if is_new:
@@ -228,7 +230,7 @@ def _report(done: list[TableCopy], *, verified: bool) -> int:
 
 
 class _ShownProgress:
-    """Progress with a rate and the time left: a bar on a terminal, otherwise a line now and then."""
+    """Progress with a rate and the remaining time: a bar on a terminal, otherwise a line from time to time."""
 
     def __init__(self, steps: StepProgress) -> None:
         self._steps = steps

@@ -1,4 +1,4 @@
-"""``relocate``: tables from one endpoint to another while they are in use, with a way back."""
+"""``relocate``: moves tables from one endpoint to another while they are in use, with a way back."""
 
 from __future__ import annotations
 
@@ -44,8 +44,10 @@ def register(commands: Commands) -> None:
         metavar="N",
         help="read each table in N parallel segments (default: 4)",
     )
-    start.add_argument("--read-rate", type=unit_rate, metavar="UNITS", help="read units a second (default: no limit)")
-    start.add_argument("--write-rate", type=unit_rate, metavar="UNITS", help="write units a second (default: no limit)")
+    start.add_argument("--read-rate", type=unit_rate, metavar="UNITS", help="read units per second (default: no limit)")
+    start.add_argument(
+        "--write-rate", type=unit_rate, metavar="UNITS", help="write units per second (default: no limit)"
+    )
     start.set_defaults(command=_start, parser=start)
     status = _step(steps, "status", "print how far a relocation has got, and which endpoint serves the tables")
     status.add_argument("--json", action="store_true", help="print it as JSON")
@@ -128,7 +130,7 @@ def _ask(options: argparse.Namespace) -> int:
 
 
 class _ShownEvents:
-    """What a relocation tells: a bar on a terminal, otherwise a line for each step, and one now and then."""
+    """The progress of a relocation: a bar on a terminal, otherwise a line for each step, and one from time to time."""
 
     def __init__(self, steps: StepProgress) -> None:
         self._steps = steps

@@ -93,7 +93,7 @@ def _sql(options: argparse.Namespace) -> int:
 
 
 def _clock(options: argparse.Namespace) -> Callable[[], float]:
-    """What has expired by the time that is looked at is not there."""
+    """Items that had expired by the time looked at are left out."""
     return time.time if options.at is None else lambda: float(options.at)
 
 
@@ -129,7 +129,7 @@ def _list(session: SqlSession) -> None:
 
 
 def _confirm(estimate: ScanEstimate, options: argparse.Namespace) -> None:
-    """Say what reading takes; on Amazon DynamoDB, where it is paid for, ask."""
+    """Print the cost of reading; on Amazon DynamoDB, where it is billed, ask."""
     if not estimate.tables or ("://" not in options.place and not options.place.startswith("aws")):
         return
     names = ", ".join(scan.table for scan in estimate.tables)
@@ -187,7 +187,7 @@ def _print_table(result: SqlResult) -> None:
 
 
 def _shown(value: Any) -> str:
-    """A value on one line of a terminal: nothing in it moves the cursor."""
+    """A value on one line of a terminal: control characters cannot move the cursor."""
     text = "" if value is None else value.hex() if isinstance(value, bytes) else str(value)
     text = "".join(each if each.isprintable() else "·" for each in text[: _WIDEST + 1])
     return text if len(text) <= _WIDEST else text[: _WIDEST - 1] + "…"

@@ -1,19 +1,19 @@
-"""What a design costs: capacity units, demand, monthly bills, hot keys, and metered runs.
+"""The cost of a design: capacity units, demand, monthly bills, hot keys, and metered runs.
 
 plan_costs(design).cheapest.total          the lowest monthly bill, from the declared traffic
 CapacityEstimate(design).of("book")        the units of one pattern or write
 hot_keys(plan_costs(design))               partition keys with more traffic than a partition serves
 
 capacity_estimate   units of each pattern and write
-index_costs         what an index costs: the size of its entries by their projection, and how often they are written
-write_actions       what a write does: actions, guards and counters, moves
+index_costs         the cost of an index: the size of its entries by their projection, and how often they are written
+write_actions       the actions of a write: items, guards and counters, moves
 demand              load per second, from declared or metered traffic
 monthly_bill        the bill of each billing mode and table class
-hot_keys            partition keys that get too much traffic
-size_sensitivity    what other item sizes would cost
+hot_keys            partition keys with too much traffic
+size_sensitivity    the cost of other item sizes
 prices              dated price lists
-metered_run         what a program consumed
-metered_heat        what is consumed as it happens, by second and by key, in bounded memory
+metered_run         the capacity that a program consumed
+metered_heat        the capacity consumed at the moment, by second and by key, in bounded memory
 cost_report, meter_report   reports of both
 """
 

@@ -49,11 +49,11 @@ from tablewright.model import (
 
 __all__ = ["USUAL_ITEMS", "CapacityEstimate", "Units"]
 
-# How many items a query returns if its pattern does not declare it.
+# The number of items that a query returns if its pattern does not declare it.
 USUAL_ITEMS = 10
-# How many values a parameter is given that takes several, unless its type says how many there are.
+# The number of values for a parameter with several, unless its type determines it.
 _USUAL_VALUES = 2
-# Guards and counters have a key and little more.
+# The size of guards and counters: they have a key and little more.
 _SMALL = 1
 
 
@@ -204,7 +204,7 @@ class CapacityEstimate:
         return None
 
     def _touch(self, item_write: ItemWrite) -> Iterator[Units]:
-        """The units of one item write by itself."""
+        """The units of one item write on its own."""
         schema = item_write.entity.schema_
         table, count = schema.table, item_write.count
         times = 2 if is_move(item_write) else 1
@@ -217,12 +217,12 @@ class CapacityEstimate:
 
 
 def _may_be_consistent(schema: Schema, pattern: Get | Query) -> bool:
-    """Whether a pattern can be read consistently: not by a global index, which follows later."""
+    """Whether a pattern can be read consistently: not with a global index, which lags behind."""
     return pattern.index is None or not schema.table.index(pattern.index).is_global
 
 
 def _has_guard(schema: Schema, pattern: Get) -> bool:
-    """Whether a read by an index is by a unique value, so that it can be consistent all the same."""
+    """Whether a read by an index is by a unique value, so that it can be consistent nevertheless."""
     by = frozenset[str]() if pattern.signature is None else pattern.signature.required
     unique = [{spec.name, *spec.marker(Unique).per} for spec in schema.unique]
     return pattern.index is not None and by in unique
@@ -243,7 +243,7 @@ def _read_units(size: int, *, consistent: bool) -> Decimal:
 
 
 def _items_read(schema: Schema, pattern: Query) -> int:
-    """How many items a query reads to return the expected ones: what a filter discards is read as well."""
+    """The number of items that a query reads to return the expected ones: discarded items are read as well."""
     items = USUAL_ITEMS if pattern.expected is None else max(1, pattern.expected)
     for restriction in restrictions(schema, pattern):
         choices, allowed = _choices(schema, restriction.field), restriction.allowed

@@ -97,7 +97,7 @@ def _of_consumers(design: Design, capacity: CapacityEstimate, demands: Sequence[
 
 
 def _events(item_write: ItemWrite) -> frozenset[str]:
-    """The events that a stream has for a write of an item."""
+    """The stream events for a write of an item."""
     if is_move(item_write):
         return frozenset({"REMOVE", "INSERT"})
     kinds = {"create": ("INSERT",), "put": ("INSERT", "MODIFY"), "update": ("MODIFY",), "delete": ("REMOVE",)}
@@ -124,7 +124,7 @@ def metered(design: Design, run: MeteredRun, seconds: Decimal) -> list[Demand]:
 
 
 def busiest_keys(design: Design, run: MeteredRun, seconds: Decimal) -> list[BusyKey]:
-    """The partition key of each table and global index that a run used most; a local index is part of its table."""
+    """The busiest partition key of each table and global index of a run; a local index is part of its table."""
     tables = {table.name: table for table in design.tables}
     used: dict[tuple[Table, Index | None, str], tuple[Decimal, Decimal]] = {}
     for use in run.keys(len(run.by_key)):
@@ -135,7 +135,7 @@ def busiest_keys(design: Design, run: MeteredRun, seconds: Decimal) -> list[Busy
             read, write = used.get(place, (Decimal(0), Decimal(0)))
             used[place] = read + use.read, write + use.write
     found: dict[Place, BusyKey] = {}
-    # By their share of what a partition serves.
+    # By their share of the capacity of a partition.
     for (table, index, key), (read, write) in sorted(used.items(), key=lambda each: -(each[1][1] * 3 + each[1][0])):
         found.setdefault((table, index), BusyKey(table, index, key, read / seconds, write / seconds))
     return list(found.values())
@@ -148,7 +148,7 @@ def used_tables(design: Design, demands: Sequence[Demand]) -> list[Table]:
 
 
 def places(tables: Sequence[Table]) -> Iterator[Place]:
-    """Everything with capacity of its own: tables and global indexes. A local index uses that of its table."""
+    """Everything with its own capacity: tables and global indexes. A local index uses that of its table."""
     for table in tables:
         yield table, None
         for index in table.indexes:

@@ -1,4 +1,4 @@
-"""Hot keys: partition keys that get more traffic than one partition serves.
+"""Hot keys: partition keys with more traffic than one partition serves.
 
 A partition serves 3,000 read units and 1,000 write units per second, and a partition key is in one partition, whatever
 is provisioned. The share of one key follows from ``Traffic(hottest=...)``, from ``Volume(distinct=...)`` if keys share
@@ -28,7 +28,7 @@ class HotKey:
     table: Table
     index: Index | None
     attribute: str
-    # The entity whose key it is; of a metered run, the key instead.
+    # The entity of the key; for a metered run, the key instead.
     entity: str
     read: Decimal
     write: Decimal
@@ -62,7 +62,7 @@ def hot_keys(plan: CostPlan) -> list[HotKey]:
 
 
 def _own_index(index: Index | None) -> Index | None:
-    """An index that has partitions of its own; those of a local index are the table's."""
+    """An index with its own partitions; those of a local index are the table's."""
     return index if index is not None and index.is_global else None
 
 
@@ -108,7 +108,7 @@ def _fraction(key: HotKey) -> Decimal:
 
 
 def _share(plan: CostPlan, demand: Demand, units: Units, schema: Schema) -> Decimal | None:
-    """The share of the units that one partition key gets; None if traffic spreads over many keys."""
+    """The share of the units on one partition key; None if traffic spreads over many keys."""
     attributes = _partition(schema.table, units.index)
     if units.write and units.index is not None and is_sparse(schema, units.index):
         # Of the writes that may bring an item into a sparse index, most do not; how many is not known.

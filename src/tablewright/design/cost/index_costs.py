@@ -1,4 +1,4 @@
-"""What an index costs: the size of its entries by their projection, and how often a write changes them.
+"""The cost of an index: the size of its entries by their projection, and how often a write changes them.
 
     entry_size(schema, index, item, size)     the item, or only what the index projects of it
     entry_writes(schema, index, write)        0, 1, or 2 if the entry moves: it is deleted and put
@@ -98,7 +98,7 @@ def _follows(schema: Schema, attribute: str, changed: frozenset[str]) -> bool:
     for path, allowed in rule.when.items():
         spec = schema.by_attribute[path.partition(".")[0]]
         choices = choices_of(spec.annotation) if spec.attribute == path else None
-        # A state that is all states is no state.
+        # A state that includes all states is no restriction.
         if spec.attribute in changed and (choices is None or len(allowed) < choices):
             return True
     return False

@@ -1,4 +1,4 @@
-"""Heat: what is consumed while it happens, by second, by pattern and by partition key, in bounded memory.
+"""Heat: the capacity consumed at the moment, by second, by pattern and by partition key, in bounded memory.
 
     heat = MeteredHeat()
     engine.meter(heat.add)             every request from now on
@@ -38,7 +38,7 @@ Period = Literal["recent", "all"]
 
 @dataclass(slots=True)
 class HeatOfKey:
-    """What a partition key of a table or an index took, and by how much that may be too high."""
+    """The units on a partition key of a table or an index, and by how much they may be too high."""
 
     table: str
     index: str | None
@@ -70,7 +70,7 @@ class _Sketch:
     """Counters of the busiest keys of a place."""
 
     counters: dict[str, HeatOfKey] = field(default_factory=dict)
-    # Counters by a weight that they had: the least is looked at again before it is taken.
+    # Counters by an earlier weight: the least is checked again before it is used.
     _heap: list[tuple[float, str]] = field(default_factory=list)
 
     def add(self, place: Place, key: str, read: float, write: float) -> None:
@@ -98,7 +98,7 @@ class _Sketch:
 
 
 class MeteredHeat:
-    """A sink of the engine's meter that sums up as it goes. It may be read from any thread."""
+    """A sink of the engine's meter that keeps running totals. It may be read from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -185,13 +185,13 @@ class MeteredHeat:
             ]
 
     def patterns(self) -> list[PatternUse]:
-        """What each pattern consumed, the most expensive first."""
+        """The units of each pattern, the most expensive first."""
         with self._lock:
             uses = [replace(use, places=dict(use.places)) for use in self._patterns.values()]
         return sorted(uses, key=lambda use: (-(use.write * 5 + use.read), use.pattern))
 
     def peaks(self) -> dict[Place, tuple[float, float]]:
-        """The most units of one second, read and write, of each table and index, in the last minutes."""
+        """The highest read and write units of one second, for each table and index, in the last minutes."""
         found: dict[Place, tuple[float, float]] = {}
         for second in self.seconds(_SECONDS):
             for place, (read, write) in second.places.items():

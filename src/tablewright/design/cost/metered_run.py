@@ -1,11 +1,11 @@
-"""What a metered run consumed: by access pattern, by table and index, by partition key, and what it would have cost.
+"""The capacity consumed by a metered run: by access pattern, table, index and partition key, and its cost.
 
     run = read_run("run.jsonl")        the file that a metered process appended to
     run.patterns()                     the most expensive first
     run.keys(10)                       the hottest first
 
-A line of the file is one request (the engine's ``metering`` describes its members). A request that no store made is
-named by its operation and by what it read: ``Query Calls/byProvider``.
+A line of the file is one request (the engine's ``metering`` describes its members). A request that was not made by a
+store is named by its operation and its table or index: ``Query Calls/byProvider``.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class RunError(Exception):
 
 @dataclass(slots=True)
 class PatternUse:
-    """What an access pattern consumed, in how many requests."""
+    """The units of an access pattern, and the number of its requests."""
 
     pattern: str
     calls: int = 0
@@ -65,7 +65,7 @@ class PatternUse:
         return on_demand(prices, self.read, self.write)
 
     def count(self, refused: str | None, charges: list[Any]) -> None:
-        """Add what one request consumed."""
+        """Add the units of one request."""
         self.calls += 1
         self.refused += refused is not None
         for table, index, kind, _, units in charges:
@@ -76,7 +76,7 @@ class PatternUse:
 
 @dataclass(slots=True)
 class KeyUse:
-    """What was consumed of one partition key of a table or of an index."""
+    """The units on one partition key of a table or of an index."""
 
     table: str
     index: str | None
@@ -114,7 +114,7 @@ class MeteredRun:
         return sum((use.write for use in self.by_pattern.values()), Decimal(0))
 
     def cost(self, prices: Prices) -> Decimal:
-        """What the run would have cost on demand, reads of streams included."""
+        """The on-demand cost of the run, reads of streams included."""
         streams = self.stream_reads * prices.stream_reads_100k / 100_000
         return on_demand(prices, self.read, self.write) + streams
 
@@ -192,7 +192,7 @@ def place_text(place: Place) -> str:
 
 
 def pattern_name(record: dict[str, Any]) -> str:
-    """The pattern that a record is of, or else what was done."""
+    """The pattern of a record, or else its operation."""
     return record["pattern"] or _by_operation(record["operation"], record["charges"])
 
 
@@ -203,7 +203,7 @@ def _units(kind: str, units: float) -> tuple[Decimal, Decimal]:
 
 
 def _by_operation(operation: str, charges: list[Any]) -> str:
-    """The name of a request that no access pattern is known for: its operation, and the tables or index it used."""
+    """The name of a request without an access pattern: its operation, and the tables or index it used."""
     read_from = dict.fromkeys(place_text((table, index)) for table, index, *_ in charges if operation in _BY_INDEX)
     written = dict.fromkeys(table for table, *_ in charges)
     return " ".join([operation, ", ".join(read_from or written)]).strip()

@@ -80,7 +80,7 @@ class BillLine:
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """What a month costs in one billing mode and table class."""
+    """The cost of a month in one billing mode and table class."""
 
     mode: Mode
     table_class: Class
@@ -116,7 +116,7 @@ class TableStorage:
 
 @dataclass(frozen=True, slots=True)
 class CostPlan:
-    """The costs of a design, and the demand and storage that they follow from."""
+    """The costs of a design, with their demand and storage."""
 
     design: Design
     prices: Prices
@@ -142,7 +142,7 @@ class CostPlan:
         return min(self.bills, key=lambda bill: bill.of(table=table.name))
 
     def partitions(self, table: Table) -> int:
-        """How many partitions a table needs at least, for its bytes and for its throughput at peak."""
+        """The minimum number of partitions of a table, for its bytes and for its throughput at peak."""
         size = sum(
             each.size
             for each in self.storage
@@ -167,7 +167,7 @@ def break_even(prices: TableClass) -> tuple[Decimal, Decimal]:
 
 @dataclass(frozen=True, slots=True)
 class CapacityComparison:
-    """What the reads or writes of a table or an index cost on demand, and provisioned for the peak."""
+    """The cost of the reads or writes of a table or an index: on demand, and provisioned for the peak."""
 
     place: str
     what: str
@@ -227,7 +227,7 @@ def plan_costs(
 def storage(
     design: Design, sizes: Mapping[type[Entity], int] | None = None, tables: Sequence[Table] | None = None
 ) -> list[TableStorage]:
-    """What is stored, as far as volumes are declared. Guards of unique values are items of the table."""
+    """The declared volumes of stored data. Guards of unique values are items of the table."""
     capacity = CapacityEstimate(design, sizes)
     found = []
     for table in design.tables if tables is None else tables:

@@ -1,4 +1,4 @@
-"""What other item sizes would cost: a write is billed by the started KB, a read by the started 4 KB."""
+"""The cost of other item sizes: a write is billed by the started KB, a read by the started 4 KB."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tablewright.dynamo import READ_UNIT, WRITE_UNIT, read_units, write_units
 
 __all__ = ["SizeCost", "size_costs"]
 
-# A size this close above a step is worth looking at.
+# A size this close above a step is worth checking.
 _CLOSE = Decimal("1.2")
 
 

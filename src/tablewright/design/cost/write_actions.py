@@ -1,4 +1,4 @@
-"""What a write does: its actions, the internal items of the store, and whether it is a transaction.
+"""The actions of a write, the internal items of the store, and whether it is a transaction.
 
     actions(design.writes["book"])      Actions(items=2, internal=1, checks=0)
 

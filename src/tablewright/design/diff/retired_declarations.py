@@ -101,7 +101,7 @@ def _becomes(
 
 
 def converted(name: str, old: Described, new: Described, attribute: str) -> str:
-    """The entity with the old type of a field that is its key; how a value is converted, somebody has to say."""
+    """The entity with the old type of a field that is its key; a person has to declare how a value is converted."""
     now = {field["attribute"]: each for each, field in new["fields"].items()}
     known = {now[field["attribute"]]: field for field in old["fields"].values() if field["attribute"] in now}
     field = now.get(attribute, attribute)
@@ -119,7 +119,7 @@ def in_old_table(name: str, old: Described, new: Described, table: str, describe
 
 
 def removed(name: str, old: Described, table: str, described: Described) -> str:
-    """An entity of which nothing is left."""
+    """An entity whose items have no successors."""
     fields = [_field(each, field) for each, field in old["fields"].items()]
     keys = _keys(old, old, _primary(described))
     body = ["def becomes(self) -> Iterable[object]:", "    return ()  # or the entities that its items become"]
@@ -131,7 +131,7 @@ def _primary(table: Described) -> list[str]:
 
 
 def _variable(table: str) -> str:
-    """What a table may be called in Python."""
+    """A possible name of a table in Python."""
     return re.sub(r"\W+", "_", table).lower().strip("_") or "table"
 
 

@@ -1,4 +1,4 @@
-"""What documents show of a design: key templates, item collections, and relations between entities."""
+"""The derived contents of documents: key templates, item collections, and relations between entities."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def key_text(schema: Schema, attribute: str) -> str:
 
 
 def state_text(schema: Schema, attribute: str) -> str:
-    """When a key attribute is there, if not always: ``status is ESCALATED and engineer is there``."""
+    """When a key attribute exists, if not always: ``status is ESCALATED and engineer is there``."""
     rule = rule_of(schema, attribute)
     states_text = []
     if rule is not None and rule.is_partial:

@@ -1,7 +1,7 @@
-"""Items as they lie in a table or an index: partitions, each with its items in the order of the sort key.
+"""The items of a table or an index by partition, each partition in the order of the sort key.
 
-This is how a single-table design is read: what has one partition key is one query. The design document prints it of
-samples, and the studio draws it of samples and of real items.
+This is how a single-table design is read: one query returns the items of one partition key. The design document prints
+it for samples, and the studio draws it for samples and for real items.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SAMPLES = 2
 
 @dataclass(frozen=True, slots=True)
 class LaidItem:
-    """An item in its partition, and the entity that it is of; an empty name if it is of none."""
+    """An item in its partition, and its entity; an empty name if it has none."""
 
     entity: str
     item: Item
@@ -30,14 +30,14 @@ class LaidItem:
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """The items that have the same partition key, in the order of their sort key."""
+    """The items with the same partition key, in the order of their sort key."""
 
     key: tuple[AttributeValue, ...]
     items: tuple[LaidItem, ...]
 
 
 def lay_out(items: Iterable[tuple[str, Item]], partition: Sequence[str], sort: Sequence[str]) -> list[Partition]:
-    """Items with their entities, by a key; those that lack a part of it are not there, as in a sparse index."""
+    """Items with their entities, by a key; those without a part of it are left out, as in a sparse index."""
     names = [*partition, *sort]
     present = [LaidItem(entity, item) for entity, item in items if all(name in item for name in names)]
     present.sort(key=lambda each: [_sortable(each.item[name]) for name in names])
@@ -66,7 +66,7 @@ def sample_items(table: Table) -> list[tuple[str, Item]]:
 
 
 def other_attributes(item: Item, keys: Iterable[str]) -> list[str]:
-    """The attributes of an item that are no keys of anything, in its order."""
+    """The attributes of an item that are not keys, in its order."""
     known = set(keys)
     return [name for name in item if name not in known]
 

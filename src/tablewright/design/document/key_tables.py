@@ -1,10 +1,10 @@
-"""Sample items as they lie in a table and in its indexes: rows by partition and sort key.
+"""Sample items of a table and of its indexes, by key: rows by partition and sort key.
 
     | userId | sk                    | item | attributes                                  |
     |--------|-----------------------|------|---------------------------------------------|
     | user-1 | 1768469640000#call-1  | Call | callId call-1, providerId provider-1, ...   |
 
-This is how a single-table design is read: what has one partition key is one query, in the order of the sort key.
+This is how a single-table design is read: one query returns the items of one partition key, in sort key order.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _grid(table: Table, partition: Sequence[str], sort: Sequence[str], items: Se
 
 
 def _attributes(table: Table, item: Item) -> str:
-    """The attributes of an item that are no keys of anything; the first of them."""
+    """The first attributes of an item that are not keys."""
     keys = [*table.key, *(name for index in table.indexes for name in (*index.partition, *index.sort))]
     others = [name for name in other_attributes(item, keys) if name != table.type_attribute]
     shown = [f"{name} `{_text(item[name])}`" for name in others[:_MAX_ATTRIBUTES]]

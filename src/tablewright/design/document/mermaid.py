@@ -21,7 +21,7 @@ def type_text(schema: Schema, field: str) -> str:
 
 
 def entity_diagram(design: Design) -> str:
-    """Entities with their attributes, and what belongs to what."""
+    """Entities with their attributes, and their relations."""
     return "\n".join(["erDiagram", *_entities(design)])
 
 
@@ -83,7 +83,7 @@ def flow_diagram(design: Design) -> str | None:
 
 
 def _name(attribute: str) -> str:
-    """An attribute's name as far as a diagram of entities can have it.
+    """An attribute's name in a form that is valid in a diagram of entities.
 
     PK, FK and UK are marks there, unless a star is before them, and a name begins with a letter.
     """

@@ -1,6 +1,6 @@
 """The diagrams of a design as SVG, for a self-contained HTML page.
 
-Boxes in columns, and lines between them: enough for entities, item collections and flows, and no more.
+Boxes in columns, and lines between them: just enough for entities, item collections and flows.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class _Box:
 
 
 def entity_drawing(design: Design) -> str:
-    """Entities with their attributes, and what belongs to each."""
+    """Entities with their attributes and relations."""
     boxes = []
     belonging: dict[str, list[str]] = {}
     for each in relations(design):
@@ -125,7 +125,7 @@ def _line(start: _Box, end: _Box, *, dashed: bool) -> str:
 
 
 def _flowed(title: str, boxes: Sequence[_Box]) -> str:
-    """Boxes from left to right, in as many rows as it takes."""
+    """Boxes from left to right, in as many rows as necessary."""
     x = y = tallest = 0.0
     for box in boxes:
         if x and x + box.width > _WIDEST:

@@ -9,25 +9,24 @@ UpdateItem, DeleteItem or ConditionCheckItem. Internal items and reads count as 
 counters, reads before a key can be derived, moves. Unconditional puts or deletes of many items are BatchWriteItem
 (``write_many``).
 
-Reactions that read a stream belong to a consumer, which has a policy too: it reads the stream, and stores
-checkpoints. Maintenance (verify, repair, rebuild, collect) has one as well, and so has whoever relocates tables.
-ListStreams cannot be restricted to a table, and is needed only while a stream is being replaced by another one, so it
-is left out but for a relocation.
+Reactions that read a stream belong to a consumer, which has a policy too: it reads the stream, and stores checkpoints.
+Maintenance (verify, repair, rebuild, collect) has one as well, and so has relocation. ListStreams cannot be restricted
+to a table, and is needed only while a stream is being replaced by another one, so it is granted only for a relocation.
 
 The policy of a tenant is also limited to the partition keys with the tenant's own value, by ``dynamodb:LeadingKeys``.
 The condition requires that the request has a key at all, as ``ForAllValues`` is true for none.
 
     grants              Resource, Grant, Tenant
-    role_grants         what roles, consumers and maintenance are granted
-    read_grants         what a pattern needs
-    write_grants        what a write needs
-    stream_grants       what reading a stream needs
-    maintenance_grants  what verify, repair and collect need
-    relocation_grants   what a relocation needs, and those whose tables are relocated
+    role_grants         the grants of roles, consumers and maintenance
+    read_grants         the grants for a pattern
+    write_grants        the grants for a write
+    stream_grants       the grants for reading a stream
+    maintenance_grants  the grants for verify, repair and collect
+    relocation_grants   the grants for a relocation, and for programs during one
     leading_keys        the partition keys of a tenant
     policy_document     ARNs and the policy
-    request_permissions what a request to the service takes
-    policy_evaluation   whether a policy allows that, for tests
+    request_permissions the permissions that a request needs
+    policy_evaluation   whether a policy allows them, for tests
 """
 
 from tablewright.design.iam.grants import Grant, Resource, Tenant

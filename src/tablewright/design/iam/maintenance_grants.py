@@ -1,4 +1,4 @@
-"""What maintenance needs permission for: verify, repair (which migrates as well), and the collection of orphans.
+"""The permissions of maintenance: verify, repair (which migrates as well), and the collection of orphans.
 
 All of it reads tables from end to end. What a repair writes depends on the entities: an index key is set in place, an
 item under a wrong primary key is moved, a guard is put or deleted while its owner is checked, a counter is raised, an

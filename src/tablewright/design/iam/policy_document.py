@@ -25,7 +25,7 @@ def arns(
     stream_labels: Mapping[str, str] | None = None,
     partition: str = "aws",
 ) -> Callable[[Resource], str]:
-    """Makes the ARNs of resources. A stream has the label that is given for its table, or a placeholder."""
+    """Makes the ARNs of resources. A stream has the label given for its table, or a placeholder."""
     check_place(region, environment)
     labels = stream_labels or {}
 
@@ -72,5 +72,5 @@ def document(grants: Iterable[Grant], arn: Callable[[Resource], Any]) -> dict[st
 
 
 def words(text: str) -> list[str]:
-    """The words of a name that may stand in the name of a policy."""
+    """The words of a name that are allowed in the name of a policy."""
     return re.findall(r"[A-Za-z0-9]+", text) or ["Policy"]

@@ -1,4 +1,4 @@
-"""What an access pattern needs permission for."""
+"""The permissions for an access pattern."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _batches(owner: Schema | type[Collection], pattern: Get | Query | Collection
 
 
 def _written_back(owner: Schema | type[Collection]) -> Iterator[tuple[str, str]]:
-    """What a read writes, for entities whose upgraded items are written back.
+    """The writes of a read, for entities whose upgraded items are written back.
 
     A read works without this permission, so a tenant is not granted it.
     """

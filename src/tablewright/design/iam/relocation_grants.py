@@ -1,8 +1,8 @@
-"""What a relocation needs permission for, in both of its places: those who use the tables, and whoever moves them.
+"""The permissions for a relocation, in both of its places: of the programs that use the tables, and of the process.
 
-Those who use them look at the switch. A process also ends a hold that nobody ends, and opens the place that tables have
-moved to; a tenant only looks, as one who could hold the switch could hold everybody. Whoever moves the tables may do in
-either place what the other needs: they come back by the same way.
+Programs that use the tables read the switch. A process also ends an abandoned hold, and opens the place that tables
+have moved to; a tenant only reads it, since holding the switch would hold everyone. The relocation process may do in
+either place what the other needs: tables return in the same way.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _OF_TRIAL = ("CreateTable", "DescribeTable", "UpdateTable", "PutItem", "DeleteTa
 
 
 def of_switch(switch: Table, *, is_tenant: bool, reads_streams: bool) -> Iterator[Grant]:
-    """What a role needs beside its own while its tables are relocated."""
+    """The additional permissions of a role while its tables are relocated."""
     place = Resource(switch, shared=True)
     yield Grant("GetItem", place, "where the tables are")
     if not is_tenant:

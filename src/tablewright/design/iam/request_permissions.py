@@ -1,4 +1,4 @@
-"""The permissions that a request takes: actions, resources and condition keys, as IAM has them.
+"""The permissions that a request needs: actions, resources and condition keys, as in IAM.
 
     for needed in request_permissions("TransactWriteItems", body, tables):
         is_allowed(policy, needed.action, needed.resource, needed.context)
@@ -45,7 +45,7 @@ class Permission:
 
 
 class KnownTables(Protocol):
-    """What has to be known of tables, to name the resources and keys of a request."""
+    """What must be known about tables to name the resources and keys of a request."""
 
     def arn(self, table: str) -> str: ...
 
@@ -53,7 +53,7 @@ class KnownTables(Protocol):
 
 
 def request_permissions(operation: str, body: Mapping[str, Any], tables: KnownTables) -> Iterator[Permission]:
-    """What a request takes; all of it is needed."""
+    """The permissions for a request; all of them are needed."""
     if operation in ("TransactWriteItems", "TransactGetItems"):
         for member in body["TransactItems"]:
             ((kind, action),) = member.items()

@@ -1,4 +1,4 @@
-"""What roles, consumers and maintenance need permission for."""
+"""The permissions of roles, consumers and maintenance."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def grants(design: Design, role: str, tenant: Tenant | None = None, *, switch_in
 
 
 def call_grants(design: Design, name: str) -> list[Grant]:
-    """What one pattern or one write needs, sorted."""
+    """The permissions for one pattern or one write, sorted."""
     return _sorted(_of_names(design, [name]))
 
 
 def _of_names(design: Design, names: Sequence[str], tenant: Tenant | None = None) -> Iterator[Grant]:
-    """What patterns and writes need."""
+    """The permissions for patterns and writes."""
     patterns = design.granted_patterns
     # Items that the role finds by an index: a write reads the item itself, as the index may lag behind.
     indirect = {

@@ -1,4 +1,4 @@
-"""What a consumer needs permission for beside its writes: the stream that it reads, and its checkpoints."""
+"""The permissions of a consumer besides its writes: the stream that it reads, and its checkpoints."""
 
 from __future__ import annotations
 

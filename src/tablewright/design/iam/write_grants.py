@@ -1,4 +1,4 @@
-"""What a write needs permission for: the item itself, and the internal items of the store."""
+"""The permissions for a write: for the item itself, and for the internal items of the store."""
 
 from __future__ import annotations
 

@@ -6,12 +6,12 @@
 Rules are grouped into modules by what they check; each is documented in docs/lint.md under its id.
 
     key_value_rules       the values in a key             composed_key_rules   keys that a writer composes by hand
-    key_field_rules       the fields that keys are of     identity_rules       what tells two items apart
+    key_field_rules       the fields in keys              identity_rules       the identity of items
     read_rules            access patterns and indexes     order_rules          the order in which patterns read
     index_rules           indexes beside each other       write_rules          writes, events and counters
     field_rules           fields that are not keys        hot_partition_rules  how load is spread
     limit_rules           DynamoDB's limits               claim_rules          units and prices in documents
-    lint_context          the design, as rules see it     field_traits         what is known of a field
+    lint_context          the design, as rules see it     field_traits         facts about a field
     lint_findings         rules and findings
 """
 

@@ -1,13 +1,13 @@
 """The expression language: conditions, filters, key conditions, projections and updates.
 
-Text is compiled once into a program, cached by its text and ``#names``; a request's ``:values`` are given to
-the program's ``check`` and then to its ``evaluate``, ``apply`` or ``bounds``.
+Text is compiled once into a program, cached by its text and ``#names``; a request's ``:values`` are passed to the
+program's ``check`` and then to its ``evaluate``, ``apply`` or ``bounds``.
 
     lexer → parser → nodes          text to tree, with DynamoDB's syntax errors and limits
-    condition_checks, path_checks   what else is refused before an item is read
+    condition_checks, path_checks   the other checks before an item is read
     conditions                      conditions and filters, compiled to closures
-    updates, projection             what they do to an item
-    update_size                     what an update counts against the limit of an item
+    updates, projection             their effect on an item
+    update_size                     what an update counts against the size limit of an item
     key_condition                   a condition as a range of keys
     placeholders                    the names and values that come with the expressions
     compile_cache                   programs by their text

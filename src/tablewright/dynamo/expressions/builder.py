@@ -3,13 +3,13 @@
     condition = exists("PK") & (equals("state", {"S": "open"}) | missing("state"))
 
     with_expressions({"Key": key}, condition)       a request, with #names and :values from one allocator
-    holds(condition, item)                          what the service would answer for this item
+    holds(condition, item)                          the service's result for this item
 
     update = UpdateActions(sets={"state": {"S": "done"}}, adds={"version": {"N": "1"}})
     update.apply(item)                              the item that the service would make of this one
 
-The trees are those that the parser makes of an expression's text (``nodes``), so whoever foretells what a write will do
-does it with the code that does it. Paths are texts such as ``address.city`` or ``lines[0].count``.
+The trees are the same that the parser makes of an expression's text (``nodes``), so predicting the effect of a write
+uses the code that executes it. Paths are text such as ``address.city`` or ``lines[0].count``.
 """
 
 from __future__ import annotations
@@ -111,12 +111,12 @@ def missing(path: str) -> Condition:
 
 
 def equals(path: str, value: AttributeValue | None) -> Condition:
-    """The attribute has this value; None: it is not there."""
+    """The attribute has this value; None: it does not exist."""
     return missing(path) if value is None else Compare("=", parse_path(path), Literal(value))
 
 
 def all_equal(attributes: Mapping[str, AttributeValue | None]) -> list[Condition]:
-    """The attributes have these values, or are missing where None is given."""
+    """The attributes have these values; None: they do not exist."""
     return [
         missing(name) if value is None else Compare("=", parse_path(name), Literal(value))
         for name, value in attributes.items()
@@ -134,7 +134,7 @@ def any_of(conditions: Sequence[Condition]) -> Condition:
 
 
 def attributes_in(condition: Condition) -> list[str]:
-    """The attributes that a condition is on, in their order."""
+    """The attributes that a condition uses, in order."""
     return list(dict.fromkeys(str(path.parts[0]) for path in _paths_of(condition)))
 
 
@@ -159,11 +159,11 @@ class UpdateActions:
     """The actions of an update expression, by path, while a write is being planned."""
 
     sets: dict[str, AttributeValue] = field(default_factory=dict)
-    # Values that are computed from the item: sums, other attributes, what is set if it is absent.
+    # Values that are computed from the item: sums, other attributes, defaults for absent ones.
     computed: dict[str, Operand] = field(default_factory=dict)
     removes: list[str] = field(default_factory=list)
     adds: dict[str, AttributeValue] = field(default_factory=dict)
-    # Lists to append; a list that is missing starts empty.
+    # Lists to append; a missing list starts empty.
     appends: dict[str, AttributeValue] = field(default_factory=dict)
     deletes: dict[str, AttributeValue] = field(default_factory=dict)
 
@@ -222,9 +222,9 @@ class UpdateActions:
         return " ".join(sections)
 
     def apply(self, item: Item, only: Container[str] | None = None) -> Item:
-        """The item after the update, or after as much of it as concerns ``only`` some attributes.
+        """The item after the update, or after the part of it that concerns ``only`` some attributes.
 
-        Raises the service's ValidationException where the update cannot be applied to the item.
+        Raises the service's ValidationException if the update cannot be applied to the item.
         """
         actions = self.nodes()
         if only is not None:
@@ -288,7 +288,7 @@ class Placeholders:
         return placeholder
 
     def copy(self) -> Placeholders:
-        """The same names and values, to go on with."""
+        """A copy of the names and values, to be extended."""
         return Placeholders(dict(self.names), dict(self.values), dict(self._by_name))
 
     def into(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -302,7 +302,7 @@ class Placeholders:
 
 def render(condition: Condition, placeholders: Placeholders) -> str:
     """The text of a condition, a filter or a key condition."""
-    # By type and not by pattern, the commonest first: every write renders some.
+    # By type and not by pattern, the most common first: every write renders some.
     if isinstance(condition, Compare):
         left, right = condition.left, condition.right
         low = placeholders.parsed(left) if isinstance(left, Path) else _operand(left, placeholders)
@@ -344,7 +344,7 @@ def with_expressions(
 ) -> dict[str, Any]:
     """A write request with its expressions and their placeholders.
 
-    They are rendered once for each shape, which is all of them but the values.
+    They are rendered once for each shape, which is everything but the values.
     """
     values: list[AttributeValue] = []
     # In the order in which they are rendered.
@@ -403,7 +403,7 @@ def _update_shape(update: UpdateActions, values: list[AttributeValue]) -> tuple[
 
 
 def _shape(condition: Condition, values: list[AttributeValue]) -> tuple[Any, ...]:
-    """All of a condition but its values, which are added to the list in the order that ``render`` has them."""
+    """Everything of a condition but its values, which are added to the list in the order of ``render``."""
     kind = condition.__class__
     if isinstance(condition, Compare):
         return (condition.operator, _operand_shape(condition.left, values), _operand_shape(condition.right, values))
@@ -419,7 +419,7 @@ def _shape(condition: Condition, values: list[AttributeValue]) -> tuple[Any, ...
 
 def _operand_shape(operand: Operand, values: list[AttributeValue]) -> Any:
     if isinstance(operand, Path):
-        # A path is of texts and numbers, and what has operands is not.
+        # A path consists of text and numbers, an operation has operands.
         return operand.parts
     if isinstance(operand, Literal):
         values.append(operand.value)

@@ -1,7 +1,7 @@
-"""Compiled expressions, cached by their text, without caching everything that a client sends.
+"""Compiled expressions, cached by their text, within limits on what clients can fill the cache with.
 
-A program takes some fifty times the memory of its text. Applications send few texts, and short ones, again and
-again; so many short ones are cached, a few long ones, and none that came with kilobytes of names.
+A program takes some fifty times the memory of its text. Applications send few and short texts again and again; so many
+short ones are cached, a few long ones, and none that came with kilobytes of names.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Compiler(Protocol[_P_co]):
 
 
 def compiler(kind: str) -> Callable[[Callable[[str, Mapping[str, str]], _P_co]], Compiler[_P_co]]:
-    """Makes a compiler of a function: what is too long is refused, and each text with its names is compiled once."""
+    """Makes a compiler of a function: overlong text is refused, and each text with its names is compiled once."""
 
     def decorate(compile_text: Callable[[str, Mapping[str, str]], _P_co]) -> Compiler[_P_co]:
         @cached_program
@@ -40,7 +40,7 @@ def compiler(kind: str) -> Callable[[Callable[[str, Mapping[str, str]], _P_co]],
         def compile_expression(text: str, names: Mapping[str, str] | None = None, /) -> _P_co:
             check_size(kind, text)
             if names and len(names) > _FEW_NAMES:
-                # What else there is has no meaning for this text, however much it is.
+                # The other names have no meaning for this text, however many they are.
                 names = {name: names[name] for name in _NAME.findall(text) if name in names}
             return compiled(text, tuple(names.items()) if names else ())
 

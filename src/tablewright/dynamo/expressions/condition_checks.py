@@ -1,9 +1,9 @@
-"""What DynamoDB refuses in a condition before it looks at any item, in its order.
+"""The checks of a condition that DynamoDB makes before it reads any item, in its order.
 
-Syntax, parentheses and limits are the parser's. Then, over the whole expression:
+Syntax, parentheses and limits are checked by the parser. Then, over the whole expression:
 
 1. functions that do not exist or belong to another kind of expression,
-2. functions used as a condition that are not one, or as an operand,
+2. functions used as a condition that cannot be one, or as an operand,
 3. reserved words and impossible list indexes.
 
 These depend on the text alone and are raised when the expression is compiled. After them each comparison or
@@ -69,9 +69,9 @@ class LeafCheck:
     """The checks of one comparison or function, in order."""
 
     references: tuple[Placeholder | str, ...]
-    """A value to be defined, or the message about a name that is not."""
+    """A value that must be defined, or the message about an undefined name."""
     fixed: str | None
-    """A problem that no value can cure."""
+    """An error that no value can resolve."""
     tests: tuple[Test, ...]
 
     @property
@@ -176,7 +176,7 @@ def text_problem(condition: Condition) -> str | None:
 
 
 def _misused_function(leaf: Leaf) -> str | None:
-    """Only ``size`` gives a value, and only the others give a yes or no."""
+    """Only ``size`` returns a value, and only the others return a boolean."""
     if isinstance(leaf, Function) and leaf.name == "size":
         return leaf.name
     for operand in operands(leaf):
@@ -237,7 +237,7 @@ def _operand_count(leaf: Leaf) -> str | None:
 
 
 def same_operands(leaf: Leaf, names: Mapping[str, str]) -> str | None:
-    """The first operand is none of the others."""
+    """The first operand differs from all others."""
     first, *rest = operands(leaf)
     if not isinstance(first, Path):
         return None
@@ -282,7 +282,7 @@ def incorrect_type(operator: str, tag: str) -> str:
 
 
 def type_tests(operator: str, candidates: tuple[Operand, ...], allowed: frozenset[str]) -> Iterator[Test]:
-    """A test for each operand whose type is known before an item is."""
+    """A test for each operand whose type is known before the item is read."""
     for operand in candidates:
         if isinstance(operand, Placeholder):
             yield _type_test(operator, operand.name, allowed)
@@ -299,7 +299,7 @@ def _type_test(operator: str, name: str, allowed: frozenset[str]) -> Test:
 
 
 def static_type(operand: Operand, values: Values) -> str | None:
-    """An operand's type as far as the request tells; a path's depends on the item."""
+    """An operand's type as far as the request determines it; that of a path depends on the item."""
     match operand:
         case Placeholder(name):
             return next(iter(values[name]), None) if name in values else None
@@ -356,7 +356,7 @@ def _bound_text(value: AttributeValue) -> str:
 
 
 def compare(one: AttributeValue, other: AttributeValue) -> int | None:
-    """-1, 0 or 1 for two values of the same type that has an order; otherwise None.
+    """-1, 0 or 1 for two values of the same ordered type; otherwise None.
 
     Code points of Python strings order as their UTF-8 bytes do, which is DynamoDB's order.
     """

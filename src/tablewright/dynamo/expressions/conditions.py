@@ -1,12 +1,11 @@
 """Conditions as programs: a tree becomes nested Python closures once, and they run for every item.
 
-The compiled program depends on the text and the ``#names`` only; the ``:values`` are handed in at every
-call. So a program is kept by text and names, and an application that sends the same expression with other
-values, as applications do, pays for parsing it once.
+The compiled program depends on the text and the ``#names`` only; the ``:values`` are passed in every call. So a program
+is cached by text and names, and an application that sends the same expression with other values parses it only once.
 
-A condition may look into one long list hundreds of times. Where it has many comparisons, each list is searched and
-each pair of long values compared once for an item (``_Evaluation``), so that the cost of an item is bounded by its
-size and that of the values, not by their product with the length of the expression.
+A condition may search one long list hundreds of times. If it has many comparisons, each list is searched and each pair
+of long values compared once for an item (``_Evaluation``), so that the cost for an item is bounded by its size and that
+of the values, not by their product with the length of the expression.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ Names = tuple[tuple[str, str], ...]
 Predicate = Callable[[Item, Values], bool]
 Getter = Callable[[Item, Values], AttributeValue | None]
 
-# Comparisons from which on it is worth remembering what they find out about an item.
+# The number of comparisons from which caching their results for an item is worthwhile.
 _MANY_LEAVES = 8
 
 
@@ -78,7 +77,7 @@ class ConditionProgram:
         self._checks: list[LeafCheck] = []
         leaves = list(condition_checks.leaves(node))
         self.weight = len(leaves)
-        """How many comparisons it makes of an item, at most."""
+        """The maximum number of comparisons for an item."""
         for leaf in leaves:
             if is_expression:
                 self._checks.append(condition_checks.leaf_check(leaf, names))
@@ -100,7 +99,7 @@ class ConditionProgram:
         self.evaluate: Predicate = _evaluator(node, leaves, names) if self._sound else _never
 
     def check(self, values: Values | None) -> None:
-        """Raises DynamoDB's error when the values do not fit the expression."""
+        """Raises DynamoDB's error if the values do not fit the expression."""
         values = values or {}
         if self._sound and self.used_values <= values.keys():
             for test in self._tests:
@@ -116,7 +115,7 @@ class ConditionProgram:
 def compile_condition(
     text: str, names: Mapping[str, str] | None = None, kind: str = "ConditionExpression", *, report_size: bool = False
 ) -> ConditionProgram:
-    """The program of a condition or filter expression; raises what is wrong with its text."""
+    """The program of a condition or filter expression; raises the errors in its text."""
     check_size(kind, text, report_size=report_size)
     return _compiled(kind, text, tuple(names.items()) if names else ())
 
@@ -124,13 +123,13 @@ def compile_condition(
 def condition_from_node(node: Condition) -> ConditionProgram:
     """A condition that was not written as an expression.
 
-    The rules for expressions, such as how many operands IN may have, are not its rules: ``check`` raises nothing.
+    The rules of expressions, such as the maximum of operands for IN, do not apply: ``check`` raises nothing.
     """
     return ConditionProgram(node, {}, is_expression=False)
 
 
 def holds(condition: Condition, item: Item) -> bool:
-    """Whether a condition that carries its values holds of an item; nothing is checked, and nothing kept."""
+    """Whether a condition that contains its values holds for an item; without checks or caching."""
     return _predicate(condition, {})(item, {})
 
 
@@ -161,21 +160,21 @@ def _repeated(leaves: Sequence[Leaf], names: Mapping[str, str]) -> dict[Leaf, Pr
     """The comparisons that a long condition has several times, each to be evaluated once for an item."""
     times: Counter[Leaf] = Counter()
     for leaf in leaves:
-        # Not those with a value in them, which cannot be hashed.
+        # Not those that contain a value, which cannot be hashed.
         with suppress(TypeError):
             times[leaf] += 1
     return {leaf: _once(number, _leaf(leaf, names)) for number, leaf in enumerate(times) if times[leaf] > 1}
 
 
 class _Evaluation(dict[str, AttributeValue]):
-    """The values of a long condition, with what evaluating it on one item has found out so far."""
+    """The values of a long condition, with cached results of its evaluation on one item."""
 
     __slots__ = ("_members", "results")
 
     def __init__(self, values: Values) -> None:
         super().__init__(values)
         self.results: dict[int, bool] = {}
-        # By identity: the item stays as it is, and alive, for as long as this does.
+        # By identity: the item stays unchanged and alive as long as this object.
         self._members: dict[int, frozenset[str | tuple[str, Any]]] = {}
 
     def scalars(self, content: list[Any]) -> frozenset[str | tuple[str, Any]]:
@@ -197,7 +196,7 @@ class _Evaluation(dict[str, AttributeValue]):
 
 
 def _once(number: int, inner: Predicate) -> Predicate:
-    """A comparison that is evaluated once for an item, and remembered by its number."""
+    """A comparison that is evaluated once for an item, and cached by its number."""
 
     def holds(item: Item, values: Values) -> bool:
         assert isinstance(values, _Evaluation)
@@ -292,7 +291,7 @@ def _equal(left: Getter, right: Getter) -> Predicate:
 
 
 def _not_equal(left: Getter, right: Getter) -> Predicate:
-    """What is missing is not equal to anything."""
+    """A missing value is not equal to anything."""
     equal = _equal(left, right)
     return lambda item, values: not equal(item, values)
 
@@ -343,7 +342,7 @@ def _in(operand: Getter, options: list[Getter]) -> Predicate:
 
 
 def _in_literals(operand: Getter, options: list[AttributeValue]) -> Predicate:
-    """``_in`` for values that are known when the condition is made; the older parameters set no bound on them."""
+    """``_in`` for values known when the condition is made; the legacy parameters do not limit their number."""
     scalars, others = set(), []
     for option in options:
         ((tag, content),) = option.items()
@@ -437,7 +436,7 @@ def _size(operand: Getter) -> Getter:
             return None
         ((tag, content),) = value.items()
         if tag == "S":
-            # DynamoDB counts UTF-16 units, so a character beyond the first plane is two.
+            # DynamoDB counts UTF-16 units, so a character beyond the first plane counts twice.
             length = len(content)
             if not content.isascii():
                 length = len(content.encode("utf-16-le", "surrogatepass")) // 2

@@ -1,13 +1,12 @@
 """Key conditions: a KeyConditionExpression as the partition and the range of sort keys that a Query reads.
 
-The expression is a condition like any other first, with all its checks. Then it must be an AND of
-comparisons of one key attribute with values each, and then these must fit the key: equality on every
-partition attribute; on the sort attributes equality from the left without a gap, where only the last one
-used may have another operator. (Tables have one partition and at most one sort attribute, global secondary
-indexes up to four of each.)
+The expression is first a condition like any other, with all its checks. Then it must be an AND of comparisons of one
+key attribute with values each, and then these must fit the key: equality on every partition attribute; on the sort
+attributes equality from the left without a gap, and only the last one used may have another operator. (Tables have one
+partition and at most one sort attribute, global secondary indexes up to four of each.)
 
-The three steps are separate because DynamoDB does other things in between: the request's other expressions
-and unused placeholders after the first, the look-up of the table after the second.
+The three steps are separate because DynamoDB does other things in between: the request's other expressions and unused
+placeholders after the first, the lookup of the table after the second.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ Bound = tuple[str, tuple[AttributeValue, ...]]
 
 
 class _Unsuitable(Exception):
-    """The condition is a good one, but not about keys."""
+    """The condition is valid, but not a key condition."""
 
 
 class KeyConditionProgram:
@@ -69,7 +68,7 @@ class KeyConditionProgram:
         self._condition.check(values)
 
     def bounds(self, values: Values) -> dict[str, Bound]:
-        """The operator and operands for each attribute; raises when this is no key condition."""
+        """The operator and operands for each attribute; raises if this is not a key condition."""
         if self._unsuitable is not None:
             raise ValidationException(self._unsuitable)
         return {
@@ -176,7 +175,7 @@ def bind_bounds(
 
 
 def _check_partition(bounds: Mapping[str, Bound], partition_keys: Sequence[str]) -> None:
-    """What a multi-attribute key needs, all of it at once."""
+    """The required conditions of a multi-attribute key, checked together."""
     lacking = [name for name in partition_keys if name not in bounds or bounds[name][0] != "="]
     if lacking:
         raise ValidationException(
@@ -185,7 +184,7 @@ def _check_partition(bounds: Mapping[str, Bound], partition_keys: Sequence[str])
 
 
 def _check_leading(bounds: Mapping[str, Bound], sort_keys: Sequence[str]) -> None:
-    """What leads up to the last sort attribute that is used must be known."""
+    """The attributes before the last sort attribute used must have equality conditions."""
     last = max((position for position, attribute in enumerate(sort_keys) if attribute in bounds), default=0)
     lacking = [name for name in sort_keys[:last] if name not in bounds or bounds[name][0] != "="]
     if lacking:
@@ -196,7 +195,7 @@ def _check_leading(bounds: Mapping[str, Bound], sort_keys: Sequence[str]) -> Non
 
 
 def _indexable(bound: Bound) -> Bound:
-    """Only the older KeyConditions can hold an operator that no key can be looked up by."""
+    """Only the legacy KeyConditions can have an operator that keys cannot be looked up by."""
     if bound[0] not in _INDEXABLE:
         raise ValidationException("Attempted conditional constraint is not an indexable operation")
     return bound
@@ -208,5 +207,5 @@ def _missed(attribute: str) -> ValidationException:
 
 @compiler(_KIND)
 def compile_key_condition(text: str, names: Mapping[str, str]) -> KeyConditionProgram:
-    """The program of a key condition expression; raises what is wrong with its text."""
+    """The program of a key condition expression; raises the errors in its text."""
     return KeyConditionProgram(compile_condition(text, names, _KIND), names)

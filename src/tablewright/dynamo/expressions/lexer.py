@@ -1,7 +1,7 @@
 """Text to tokens.
 
-The lexer never fails: a character that no token starts with becomes a token of kind ``BAD``, and the parser
-reports it where it stands, because DynamoDB names the first token that does not fit whichever kind it is.
+The lexer never fails: a character that begins no token becomes a token of kind ``BAD``, and the parser reports it at
+its position, because DynamoDB names the first token that does not fit, of any kind.
 """
 
 from __future__ import annotations

@@ -1,14 +1,13 @@
 """The tree of an expression.
 
-One tree serves every way a condition can be written: the expression strings, PartiQL's WHERE and the
-parameters from before expressions (Expected, QueryFilter, ScanFilter, KeyConditions). That is why an
-operand can also be a ``Literal``: PartiQL and the old parameters carry their values with them, where an
-expression refers to ``:placeholders`` whose values arrive with each request.
+One tree serves every form of a condition: the expression strings, PartiQL's WHERE and the legacy parameters (Expected,
+QueryFilter, ScanFilter, KeyConditions). That is why an operand can also be a ``Literal``: PartiQL and the legacy
+parameters contain their values, while an expression refers to ``:placeholders`` whose values come with each request.
 
-Parentheses leave no trace here: the parser has dealt with them.
+Parentheses are not in the tree: the parser resolves them.
 
-No part of a tree is ever changed. The classes are not frozen all the same: every write of the store makes some, and
-they would take three times as long.
+No part of a tree is ever changed. Still, the classes are not frozen: every write of the store creates some, and that
+would take three times as long.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from tablewright.dynamo.document_paths import PathPart as PathPart
 
 
 class NameRef(str):
-    """A ``#placeholder`` as a step of a path whose name has not been looked up yet."""
+    """A ``#placeholder`` as a step of a path whose name is not resolved yet."""
 
     __slots__ = ()
 
@@ -43,7 +42,7 @@ class Literal:
 
 
 class _Condition:
-    """What conditions have in common: ``&``, ``|`` and ``~`` combine them."""
+    """The base of conditions: ``&``, ``|`` and ``~`` combine them."""
 
     __slots__ = ()
 

@@ -1,13 +1,13 @@
 """Tokens to trees.
 
-The grammar nests in two places only, parentheses and function calls, and both are kept on explicit stacks:
-text from a stranger can nest as deep as its 4096 bytes allow without meeting Python's recursion limit. The
-tree that comes out is bounded too, because every level of it costs an operator or a function and DynamoDB
-takes at most 300 of those. Everything after the parser may therefore recurse.
+The grammar nests in two places only, parentheses and function calls, and both are kept on explicit stacks: a client's
+text can nest as deep as its 4096 bytes allow without reaching Python's recursion limit. The resulting tree is bounded
+too, because every level of it costs an operator or a function and DynamoDB allows at most 300 of those. Everything
+after the parser may therefore recurse.
 
-A syntax error names the first token that does not fit and shows the text from the token before it to the
-one after. Two pairs of parentheses straight around the same thing are refused as soon as the outer pair
-closes, even when the text goes wrong later.
+A syntax error names the first token that does not fit and shows the text from the token before it to the one after. Two
+pairs of parentheses directly around the same thing are refused as soon as the outer pair closes, even if the text has
+errors later.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class _Open:
 
 
 def check_size(kind: str, text: str, *, report_size: bool = False) -> None:
-    """An expression is neither empty nor longer than 4096 bytes, as sent; few operations tell its size."""
+    """An expression is neither empty nor longer than 4096 bytes, as sent; few operations report its size."""
     if not text:
         raise InvalidExpression(kind, "The expression can not be empty;")
     if len(text) * 4 > MAX_EXPRESSION_BYTES:
@@ -183,8 +183,8 @@ class Parser:
     def _condition(self) -> Condition:
         """OR binds loosest, then AND, then NOT.
 
-        A parenthesis may hold a condition or an operand, and only what follows tells: ``(a) = :v``. So both
-        are read by the same loop, and an operand becomes part of a condition when a comparator follows it.
+        A parenthesis may contain a condition or an operand, which is only known afterwards: ``(a) = :v``. So both are
+        read by the same loop, and an operand becomes part of a condition if a comparator follows it.
         """
         outer: list[_Group] = []
         group = _Group()
@@ -300,7 +300,7 @@ class Parser:
         return Arithmetic(token.kind, left, self._operand())
 
     def _rest_of_path(self, node: Operand) -> tuple[Operand, bool]:
-        """A path may go on after the parentheses around its start: ``(a.b).c``."""
+        """A path may continue after the parentheses around its start: ``(a.b).c``."""
         if isinstance(node, Path) and self._kind() in (".", "["):
             return Path(self._steps(list(node.parts))), False
         return node, True

@@ -26,7 +26,7 @@ def word_problem(path: Path) -> str | None:
 
 
 def name_problem(path: Path, names: Mapping[str, str]) -> str | None:
-    """A ``#name`` that the request does not define, or a path that goes deeper than an item can."""
+    """A ``#name`` that the request does not define, or a path nested deeper than an item can be."""
     for part in path.parts:
         if isinstance(part, NameRef) and part not in names:
             return f"An expression attribute name used in the document path is not defined; attribute name: {part}"
@@ -36,21 +36,21 @@ def name_problem(path: Path, names: Mapping[str, str]) -> str | None:
 
 
 def resolved(path: Path, names: Mapping[str, str]) -> Path:
-    """The path with its ``#names`` replaced; one that is not defined stays, for whoever reports it."""
+    """The path with its ``#names`` replaced; an undefined one stays, and is reported elsewhere."""
     if any(isinstance(part, NameRef) for part in path.parts):
         return Path(tuple(names.get(str(part), part) for part in path.parts))
     return path
 
 
 class _Step:
-    """A place that paths lead to: which path came by first, and where those that came by went on to."""
+    """A node of the tree of paths: the first path through it, and the next nodes."""
 
     __slots__ = ("ends", "first", "first_index", "first_name", "next")
 
     def __init__(self, first: int) -> None:
         self.first = first
         self.ends = False
-        # The first path that goes on with a list index, and the first with a name.
+        # The first path that continues with a list index, and the first with a name.
         self.first_index: int | None = None
         self.first_name: int | None = None
         self.next: dict[PathPart, _Step] = {}
@@ -59,8 +59,8 @@ class _Step:
 def clash(paths: Iterable[Path]) -> str | None:
     """Two paths of one update or projection that overlap, or else two that conflict.
 
-    Each path is held against all before it by walking once along what they have in common, because an expression
-    has room for a thousand paths.
+    Each path is compared with all before it by walking once along their common part, because an expression has space
+    for a thousand paths.
     """
     seen: list[tuple[PathPart, ...]] = []
     root = _Step(0)
@@ -106,5 +106,5 @@ def top_level_names(paths: Iterable[Path]) -> frozenset[str]:
 
 
 def nested_names(paths: Iterable[Path]) -> frozenset[str]:
-    """The attributes that a path goes into, which a key attribute does not allow."""
+    """The attributes that a path goes into, which key attributes do not allow."""
     return frozenset(str(path.parts[0]) for path in paths if len(path.parts) > 1)

@@ -1,9 +1,9 @@
-"""The request around the expressions: which parameters go together, and the maps of names and values.
+"""The members of a request around the expressions: which can be combined, and the maps of names and values.
 
-DynamoDB takes these in steps, with other checks in between:
+DynamoDB checks these in steps, with other checks in between:
 
-1. ``check_parameters``: expressions and the parameters from before expressions do not mix, and names and
-   values need an expression to be used in.
+1. ``check_parameters``: expressions and legacy parameters cannot be mixed, and names and values need an expression that
+   uses them.
 2. ``check_placeholders``: the maps are not empty, their keys are well formed, and every value is valid.
 3. The expressions themselves, each compiled and checked.
 4. ``check_expression_attributes``: every name and value given was used by one of them.
@@ -25,16 +25,16 @@ from tablewright.dynamo.value_checks import NAME_TOO_LARGE
 
 _KEY = re.compile(r"[#:][A-Za-z0-9_]+", re.ASCII)
 _MAX_KEY_BYTES = 255
-# So many are not too large together, whatever they are.
+# So many are certainly not too large together.
 _FEW = 31
-# From here on they are looked at together first.
+# From here on they are first checked together.
 _MANY = 1000
-# Keys that were found to be well formed, because applications use the same few all the time.
+# A cache of well-formed keys, because applications use the same few all the time.
 _WELL_FORMED: dict[str, set[str]] = {"#": set(), ":": set()}
 _MAX_KNOWN = 4096
 _MAX_ORDERED = 10_000
 
-# Expressions, and the older parameters that do not mix with them, in the order messages list them.
+# Expressions, and the legacy parameters that cannot be mixed with them, in the order of messages.
 _PARAMETERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "GetItem": (("ProjectionExpression",), ("AttributesToGet",)),
     "BatchGetItem": (("ProjectionExpression",), ("AttributesToGet",)),
@@ -62,7 +62,7 @@ _OLDER = {operation: frozenset(older) for operation, (_, older) in _PARAMETERS.i
 
 
 def check_parameters(operation: str, request: Mapping[str, Any]) -> None:
-    """Step 1; operations that have no older parameters need no call."""
+    """Step 1; operations without legacy parameters need no call."""
     if _EXPRESSIONS.isdisjoint(request):
         return
     expressions, older = _PARAMETERS[operation]
@@ -98,7 +98,7 @@ def _check_users(request: Mapping[str, Any], expressions: Sequence[str], given: 
 def check_placeholders(
     request: Mapping[str, Any], canonical: Callable[[AttributeValue], AttributeValue] | None = None
 ) -> dict[str, AttributeValue] | None:
-    """Step 2. ``canonical`` validates a value and gives the form of it that all of them come back in."""
+    """Step 2. ``canonical`` validates a value and returns its canonical form, in which all of them are returned."""
     names = request.get("ExpressionAttributeNames")
     if names is not None:
         if len(names) > _FEW:
@@ -123,13 +123,13 @@ def check_placeholders(
     try:
         return {key: canonical(value) for key, value in values.items()}
     except RequestValidationException:
-        # Only now does it matter in which order the service looks at them.
+        # Only now the order in which the service checks them matters.
         _raise_first_invalid(values, canonical)
         raise
 
 
 def _check_size(parameter: str, names: Mapping[str, str]) -> None:
-    """The length of all variables of an expression has a bound; that of so many is known before each is looked at."""
+    """The total length of an expression's variables is limited; for so many it is known before each is checked."""
     try:
         size = sum(len("".join(texts).encode("utf-8", "surrogatepass")) for texts in (names, names.values()))
     except TypeError:  # one is no text, and refused as such
@@ -139,7 +139,7 @@ def _check_size(parameter: str, names: Mapping[str, str]) -> None:
 
 
 def _are_good(names: Collection[str]) -> bool:
-    """Whether all of very many names are good for sure; what looks at each of them takes ten times as long."""
+    """Whether all of very many names are certainly valid; checking each of them takes ten times as long."""
     return len(names) > _MANY and "".join(names).isascii() and all(names) and max(map(len, names)) <= MAX_NAME_BYTES
 
 
@@ -210,8 +210,8 @@ def _check_unused(parameter: str, request: Mapping[str, Any], used: AbstractSet[
 def hash_order(keys: Iterable[str], total: int) -> list[str]:
     """The keys as the service lists and visits them: in the order of a hash table made for ``total`` of them.
 
-    The order is that of Java's HashSet: by the low bits of the string's hash. Among so many that nobody reads them all,
-    they stay as they are: hashing them would take longer than the rest of the request.
+    The order is that of Java's HashSet: by the low bits of the string's hash. If there are so many that the order does
+    not matter to a reader, they stay as they are: hashing them would take longer than the rest of the request.
     """
     if total > _MAX_ORDERED:
         return list(keys)

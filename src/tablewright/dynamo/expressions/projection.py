@@ -1,8 +1,7 @@
 """Projections: the part of an item that a read asks for.
 
-The paths become a tree of steps, and an item is copied along it. Elements of a list come back in the order
-of the list with the gaps closed, whatever order they were asked for; what a path does not find leaves
-nothing behind.
+The paths become a tree of steps, and an item is copied along it. Elements of a list are returned in the order of the
+list without gaps, in whatever order they were requested; a path without a value leaves nothing behind.
 """
 
 from __future__ import annotations

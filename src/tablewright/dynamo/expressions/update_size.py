@@ -1,7 +1,6 @@
-"""What an update expression counts against the 400 KB of an item, before any item is read.
+"""The size of an update expression, which counts against the 400 KB of an item, before any item is read.
 
-DynamoDB does not hold an update to the size of the item that comes out alone. It counts what the expression says, too:
-three bytes, and for each action
+DynamoDB limits not only the size of the resulting item. It also counts the expression: three bytes, and for each action
 
     SET target = operand     19, the target and the operand
     ADD target :v            19, the target and the value

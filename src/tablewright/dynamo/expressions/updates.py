@@ -1,9 +1,8 @@
-"""Updates: what an UpdateExpression does to an item.
+"""Updates: the effect of an UpdateExpression on an item.
 
-Every right-hand side is worked out from the item as it was; only then is anything written. Writing copies
-what lies on the way to a path and shares the rest with the old item, which stays as it was. Positions in a
-list are those before the update: elements are removed, and new ones appended in the order of their indexes,
-at the very end.
+Every right-hand side is computed from the original item; only then is anything written. Writing copies the containers
+along a path and shares the rest with the original item, which is not changed. Positions in a list are those before the
+update: elements are removed, and new ones appended in the order of their indexes, at the very end.
 
 Before that the expression is checked, in DynamoDB's order: reserved words, functions, repeated sections and
 undefined names with the text; undefined values, overlapping paths, the operands of ADD and DELETE, and
@@ -68,7 +67,7 @@ _LONG_TYPES = {
 _WRONG_TYPE = "An operand in the update expression has an incorrect data type"
 _MISSING = "The provided expression refers to an attribute that does not exist in the item"
 TOO_LARGE_TO_UPDATE = "Item size to update has exceeded the maximum allowed size"
-# The actions of an update, and the lists in one list_append: what applications have is a few.
+# The actions of an update, and the lists in one list_append: applications have only a few.
 _FEW_VALUES = 8
 _BAD_PATH = "The document path provided in the update expression is invalid for update"
 
@@ -103,7 +102,7 @@ class UpdateProgram:
         self.used_names: frozenset[str] = frozenset(
             str(part) for path in written for part in path.parts if isinstance(part, NameRef)
         )
-        # In the order written, because the first one that is not defined is the one DynamoDB names.
+        # In the order written, because DynamoDB names the first undefined one.
         self._values = tuple(dict.fromkeys(name for action in actions for name in _values(action)))
         self.used_values: frozenset[str] = frozenset(self._values)
         targets = [resolved(action.path, names) for action in actions]
@@ -115,15 +114,15 @@ class UpdateProgram:
         self._evaluators = tuple(
             _evaluator(action.value, names) if isinstance(action, SetAction) else None for action in actions
         )
-        # Most updates set attributes, and that is all.
+        # Most updates only set attributes.
         self._assignments = _assignments(self._actions, self._evaluators)
         self._touched = None if self._clash else ProjectionProgram(targets)
         self.only_removes = all(isinstance(action, RemoveAction | DeleteAction) for action in actions)
-        """Where there is no item, such an update does nothing."""
+        """If there is no item, such an update does nothing."""
         self.statement_size = StatementSize(actions, names)
 
     def check(self, values: Values | None) -> None:
-        """Raises DynamoDB's error when the values do not fit the expression."""
+        """Raises DynamoDB's error if the values do not fit the expression."""
         values = values or {}
         for name in self._values:
             if name not in values:
@@ -135,7 +134,7 @@ class UpdateProgram:
                 raise InvalidExpression(_KIND, problem)
 
     def static_types(self, values: Values) -> dict[str, str]:
-        """The types that whole attributes are given, as far as the request alone tells."""
+        """The types that whole attributes are given, as far as the request alone determines them."""
         types = {}
         for action, parts in self._actions:
             if len(parts) == 1 and not isinstance(action, RemoveAction):
@@ -145,7 +144,7 @@ class UpdateProgram:
         return types
 
     def apply(self, item: Item, values: Values) -> Item:
-        """The item after the update; ``item`` itself, a mere key when it is new, is not changed."""
+        """The item after the update; ``item`` itself, only a key if it is new, is not changed."""
         if self._assignments is None:
             return _applied(item, values, self._actions, self._evaluators)
         draft = item.copy()
@@ -154,7 +153,7 @@ class UpdateProgram:
         return draft
 
     def updated(self, item: Item) -> Item:
-        """What the update touches, of the old item for UPDATED_OLD or of the new one for UPDATED_NEW."""
+        """The attributes that the update touches, of the old item for UPDATED_OLD or of the new one for UPDATED_NEW."""
         assert self._touched is not None, "the values of this update have not been checked"
         return self._touched.apply(item)
 
@@ -162,7 +161,7 @@ class UpdateProgram:
 def _assignments(
     actions: Sequence[tuple[Action, tuple[PathPart, ...]]], evaluators: Sequence[Evaluator | None]
 ) -> tuple[tuple[str, Evaluator], ...] | None:
-    """The attributes that an update sets, with their values, where it does nothing else, and to few of them."""
+    """The attributes that an update sets, with their values, if it does nothing else, and sets only few."""
     if len(actions) > _FEW_VALUES:
         return None
     found = []
@@ -174,7 +173,7 @@ def _assignments(
 
 
 def apply_actions(item: Item, actions: Sequence[Action]) -> Item:
-    """The item after actions that carry their values; what is wrong with the actions themselves is not checked."""
+    """The item after actions that contain their values; the actions themselves are not checked."""
     evaluators = [_evaluator(action.value, {}) if isinstance(action, SetAction) else None for action in actions]
     return _applied(item, {}, [(action, action.path.parts) for action in actions], evaluators)
 
@@ -216,7 +215,7 @@ def _applied(
 
 @compiler(_KIND)
 def compile_update(text: str, names: Mapping[str, str]) -> UpdateProgram:
-    """The program of an update expression; raises what is wrong with its text and names."""
+    """The program of an update expression; raises the errors in its text and names."""
     sections = Parser(_KIND, text).update()
     actions = [action for section in sections for action in section.actions]
     for problem in _text_problems(sections, actions, names):
@@ -405,7 +404,7 @@ def _list_append(*operands: Evaluator) -> Evaluator:
 
 
 def _bounded(values: Iterable[_V]) -> Iterator[_V]:
-    """The values, until an item cannot hold them together: many, the same one perhaps, are not put together first."""
+    """The values, until they are too large for an item: many, possibly the same one, are not combined first."""
     sizes: dict[int, int] = {}
     total = 0
     for value in values:
@@ -421,7 +420,7 @@ def _bounded(values: Iterable[_V]) -> Iterator[_V]:
 
 
 def _appended(operand: Operand) -> Iterator[Operand]:
-    """The lists that calls of list_append, one in another, put together, in their order."""
+    """The lists that nested calls of list_append combine, in order."""
     if isinstance(operand, Function) and operand.name == "list_append" and len(operand.arguments) == 2:
         for argument in operand.arguments:
             yield from _appended(argument)
@@ -437,7 +436,7 @@ def number_sum(one: str, other: str, negative: bool = False) -> str:
     try:
         return canonical_number(str(_EXACT.subtract(left, right) if negative else _EXACT.add(left, right)))
     except ValidationException:
-        # Too many digits and too small a number are called an overflow as well.
+        # Too many digits and too small a number are reported as an overflow as well.
         raise ValidationException(NUMBER_OVERFLOW) from None
 
 
@@ -452,7 +451,7 @@ def add_values(old: AttributeValue, value: AttributeValue) -> AttributeValue:
 
 
 def subtract_elements(old: AttributeValue, value: AttributeValue) -> AttributeValue | None:
-    """DELETE: the set without the elements, or None when none is left."""
+    """DELETE: the set without the elements, or None if none is left."""
     ((tag, content),) = value.items()
     gone = set(content)
     left = [element for element in old[tag] if element not in gone]

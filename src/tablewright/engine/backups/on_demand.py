@@ -1,8 +1,8 @@
 """On-demand backups: CreateBackup, DescribeBackup, ListBackups and DeleteBackup.
 
 A backup is a row of the SQL table ``backups``, which holds the description of its table, and an SQL table with a copy
-of the items. The copy is made in slices (``row_copies``), of one instant, and complete when CreateBackup returns; the
-response says CREATING, as the service's does. A backup does not need its table any more.
+of the items. The copy is made in slices (``row_copies``), is of one instant, and is complete when CreateBackup returns;
+the response says CREATING, like the service's. A backup no longer needs its table.
 
 A table that is deleted while point-in-time recovery is enabled leaves a backup of type SYSTEM, which costs nothing: the
 SQL table of its items is renamed. It is deleted after 35 days, in the background.
@@ -49,7 +49,7 @@ class Backup:
     """A backup, as it is stored; ``rows`` is the SQL table of its items."""
 
     number: int
-    # The service's BackupDetails, and the table's own description, of the moment it was made.
+    # The service's BackupDetails, and the table's own description at the moment of the backup.
     details: dict[str, Any]
     description: dict[str, Any]
     # None until they are counted.
@@ -84,7 +84,7 @@ def create_backup(db: Database, request: dict[str, Any]) -> Steps:
     check_backups_available(table)
     find_again = partial(find_same_source, db, table)
     with new_copy(db, table.rows, sql_schema.backup_table) as copy:
-        # First, since nobody may come between the last row and the end.
+        # First, since no other operation may run between the last row and the end.
         yield from once_counted(db, find_again)
         yield from copy_rows(db, copy, find_again)
         number = _next_number(db)
@@ -151,7 +151,7 @@ def find_backup(db: Database, arn: str) -> Backup:
 
 
 def all_backups(db: Database, *, expired: bool = False) -> list[Backup]:
-    """Those that can be restored, in no order; with ``expired`` also those that are due to be deleted."""
+    """The backups that can be restored, unordered; with ``expired`` also those that are due to be deleted."""
     found = db.storage.execute(f"{_SELECT} WHERE ? OR expires IS NULL OR expires > ?", (expired, db.clock()))
     return [_backup(*row) for row in found]
 
@@ -168,9 +168,9 @@ def forget_expired(db: Database) -> float | None:
 
 
 def count_items(db: Database) -> float | None:
-    """A step of the background work: count the items of backups that were made of a table's own rows.
+    """A step of the background work: count the items of backups that were made from a table's own rows.
 
-    A deletion does not wait for that, and nothing changes a backup. ``verify`` expects what was counted.
+    A deletion does not wait for that, and nothing changes a backup. ``verify`` compares with this count.
     """
     if db.counting_backups is None:
         if not db.has_uncounted_backups:
@@ -236,7 +236,7 @@ def _save(
     name: str,
     kept: float | None,
 ) -> Backup:
-    """``kept``: for how many seconds; None for a backup that is there until it is deleted."""
+    """``kept``: for how many seconds; None for a backup that stays until it is deleted."""
     created = moment(db)
     expires = None if kept is None else float(created + kept)
     details = {

@@ -1,16 +1,16 @@
 """Point-in-time recovery: UpdateContinuousBackups, DescribeContinuousBackups, and the history behind them.
 
-While recovery is enabled, a table has an SQL table of what its changes replaced, in the order of the changes. It is an
-undo log: the table as it was is the table as it is, with the first image after that point put back for each key that
-was changed since.
+While recovery is enabled, a table has an SQL table of the images that its changes replaced, in the order of the
+changes. It is an undo log: an earlier state of the table is the present one, with the first image after that point put
+back for each key that was changed since.
 
     history   1:k=a  2:m=nothing  3:k=b        the items now   k=c, m=d, n=e
     after 1                       ╰─ k=b, m=nothing ─╯         k=b,      n=e
 
-Time T stands for the last change that was made at T or before, by the engine's clock. Changes of one instant are taken
-together, and so are those of a transaction. Where the clock was set back, T stands for the last time that it was T: a
-state that never existed is never restored. Recovery begins with the second in which it was enabled; what is older than
-the recovery period is deleted in the background, and all of it when recovery is disabled or the table is deleted.
+Time T stands for the last change made at T or before, by the engine's clock. Changes of one instant are taken together,
+and so are those of a transaction. If the clock was set back, T stands for the last time that it was T: a state that
+never existed is never restored. Recovery begins with the second in which it was enabled; history older than the
+recovery period is deleted in the background, and all of it when recovery is disabled or the table is deleted.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ _DEFAULT_DAYS = 35
 _DAY = 24 * 3600.0
 _TRIM_INTERVAL = 3600.0
 _TRIMMED_AT_ONCE = 500
-# Of changes that take long to read; others must not make them faster than they are noted.
+# For changes that take long to read; concurrent writers must not make them faster than they are noted.
 _NOTED_AT_LEAST = 16
 _MOST = 2**63 - 1
 
 
 class Replaced(NamedTuple):
-    """A change of the history: the item that it replaced, None where there was none."""
+    """A change in the history: the item that it replaced, None if there was none."""
 
     sequence: int
     at: float
@@ -54,7 +54,7 @@ class Replaced(NamedTuple):
 
 
 class Window(NamedTuple):
-    """The times that a table can be restored to, both included."""
+    """The times to which a table can be restored, inclusive."""
 
     earliest: float
     latest: float
@@ -93,7 +93,7 @@ def check_backups_available(table: Table) -> None:
 
 
 def _description(db: Database, table: Table) -> dict[str, Any]:
-    """Every table has continuous backups, in the service's words, whether or not recovery is enabled."""
+    """Every table has continuous backups, as the service describes it, whether or not recovery is enabled."""
     if table.recovery_days is None:
         recovery: dict[str, Any] = {"PointInTimeRecoveryStatus": "DISABLED"}
     else:
@@ -112,7 +112,7 @@ def _description(db: Database, table: Table) -> dict[str, Any]:
 
 
 def window(db: Database, table: Table) -> Window:
-    """The times that a table with recovery can be restored to now."""
+    """The times to which a table with recovery can be restored now."""
     assert table.recovery_days is not None
     now = db.clock()
     earliest = max(table.recovery_begins, now - table.recovery_days * _DAY)
@@ -121,7 +121,7 @@ def window(db: Database, table: Table) -> Window:
 
 
 def check_time(db: Database, table: Table, time: float) -> None:
-    """Refuse a time that a table with recovery cannot be restored to."""
+    """Refuse a time to which a table with recovery cannot be restored."""
     earliest, latest = window(db, table)
     if not earliest <= time <= latest:
         raise InvalidRestoreTimeException(
@@ -131,12 +131,12 @@ def check_time(db: Database, table: Table, time: float) -> None:
 
 
 def copy_state(db: Database, table: Table, time: float, rows: str, check_source: Callable[[], object]) -> Sliced[None]:
-    """Fill an SQL table of items with those that a table had at a time in its window, while others change it.
+    """Fill an SQL table with the items that a table had at a time in its window, while others change it.
 
-    What was changed since then is collected first, and then along with the rows: a row that was not changed is copied,
-    and of one that was, what its first change replaced. Every item gets the rowid that it had, so that no two can get
-    the same one. ``check_source`` raises when table, time or history are not there any more; a history that was
-    discarded or emptied is not the one that the table has now.
+    The keys changed since then are collected first, and the rest during the copy: an unchanged row is copied, and for a
+    changed one the image that its first change replaced. Every item gets the rowid that it had, so that no two can get
+    the same one. ``check_source`` raises when table, time or history no longer exist; a history that was discarded or
+    emptied is not the one that the table has now.
     """
     collected = _last_until(db, table, time)
     position = written = 0
@@ -175,7 +175,7 @@ def copy_state(db: Database, table: Table, time: float, rows: str, check_source:
             execute = db.storage.write()
             for _, sequence, size in some:
                 execute(
-                    # Where the row was copied before it was changed, it is there already.
+                    # If the row was copied before it was changed, it exists already.
                     f"INSERT OR IGNORE INTO {rows} SELECT id, key, size, item FROM {table.history} "
                     "WHERE sequence = ? AND item IS NOT NULL",
                     (sequence,),
@@ -203,7 +203,7 @@ def unavailable(table: Table) -> PointInTimeRecoveryUnavailableException:
 
 
 def _last_until(db: Database, table: Table, time: float | None) -> int:
-    """The last change that was made at a time or before; None: the last of all."""
+    """The last change made at a time or before; None: the last of all."""
     condition, values = ("", ()) if time is None else ("WHERE at <= ?", (time,))
     found = db.storage.execute(
         f"SELECT sequence FROM {table.history} {condition} ORDER BY sequence DESC LIMIT 1", values
@@ -217,7 +217,7 @@ def _last_until(db: Database, table: Table, time: float | None) -> int:
 
 
 def _collect_changes(db: Database, table: Table, changed: str, last: int, until: float) -> int:
-    """Note the keys that were changed after ``last``, each with its first change; gives the last that was noted."""
+    """Note the keys that were changed after ``last``, each with its first change; returns the last one noted."""
     execute = db.storage.execute
     newest = _last_until(db, table, None)
     while last < newest:
@@ -269,7 +269,7 @@ def trim(db: Database) -> float | None:
 
 
 def _trim(db: Database, table: Table) -> bool:
-    """Delete some of a table's oldest changes; whether there may be more."""
+    """Delete some of a table's oldest changes; returns whether there may be more."""
     assert table.recovery_days is not None
     horizon = db.clock() - table.recovery_days * _DAY
     oldest = db.storage.execute(
@@ -286,6 +286,6 @@ def _trim(db: Database, table: Table) -> bool:
     if _last_until(db, table, None) == 0:
         # Numbers start over: a restore could not tell new changes from those that it has read.
         cut_copies(db, table.history)
-    # From that change on everything is known, and nothing before it.
+    # From that change on the history is complete, and before it there is none.
     db.save_table(replace(table, recovery_begins=at))
     return len(old) == len(some)

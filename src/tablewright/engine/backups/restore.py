@@ -1,10 +1,10 @@
 """RestoreTableFromBackup and RestoreTableToPointInTime.
 
-A restored table is made as CreateTable makes one: the description that it comes from, with what the request overrides,
-is turned into a CreateTable request and passes the same checks. Its items are copied first, in slices
-(``row_copies``); the copy becomes the table's own. Its indexes are filled as an added index is, by the backfill. The
-table is CREATING until that is done, which for a small table it is at once. A process that is killed meanwhile leaves
-no table, or one that is finished after the next start.
+A restored table is created as by CreateTable: the description that it comes from, with the overrides of the request, is
+turned into a CreateTable request and passes the same checks. Its items are copied first, in slices (``row_copies``);
+the copy becomes the table's own. Its indexes are filled by the backfill, like an added index. The table is CREATING
+until that is done, which for a small table is at once. A process that is killed meanwhile leaves no table, or one that
+is finished after the next start.
 
     description ─ overrides ─▶ CreateTable request ─▶ checks ─▶ items ─▶ table ─▶ indexes ─▶ ACTIVE
 
@@ -75,7 +75,7 @@ def restore_table_to_point_in_time(db: Database, request: dict[str, Any]) -> Ste
 
 
 def _check_history(db: Database, source: Table, request: Mapping[str, Any]) -> None:
-    """Refuse to go on when the table, its history or the part of it that matters was deleted meanwhile."""
+    """Refuse to continue if the table, its history or the needed part of it was deleted meanwhile."""
     found = find_same_source(db, source)
     point_in_time.check_recovery(found)
     _time(db, found, request)
@@ -84,7 +84,7 @@ def _check_history(db: Database, source: Table, request: Mapping[str, Any]) -> N
 def _finished(
     db: Database, definition: dict[str, Any], summary: dict[str, Any], seed: int, copy: RowCopy
 ) -> dict[str, Any]:
-    """Create the table, with the rows that were copied, and begin to fill its indexes."""
+    """Create the table, with the copied rows, and begin to fill its indexes."""
     check_target(db, definition["TableName"])
     check_table_quota(db, definition)
     table, response = _make(db, definition, summary, seed)
@@ -95,7 +95,7 @@ def _finished(
 
 
 def _make(db: Database, definition: dict[str, Any], summary: dict[str, Any], seed: int) -> tuple[Table, dict[str, Any]]:
-    """Create the table to restore, still without items; gives it and the description for the response."""
+    """Create the table to restore, still without items; returns it and the description for the response."""
     table = make_table(db, definition, seed)
     description = {
         **table.description,
@@ -129,7 +129,7 @@ def _source(db: Database, request: Mapping[str, Any]) -> Table:
 
 
 def _time(db: Database, source: Table, request: Mapping[str, Any]) -> float | None:
-    """The time to restore; None for the latest, which is the table as it is, whatever the clock says."""
+    """The time to restore; None for the latest: the present state of the table, whatever the clock says."""
     if "RestoreDateTime" not in request:
         return None
     time = request["RestoreDateTime"]
@@ -141,7 +141,7 @@ def _time(db: Database, source: Table, request: Mapping[str, Any]) -> float | No
 
 
 def _definition(db: Database, request: Mapping[str, Any], source: Mapping[str, Any]) -> dict[str, Any]:
-    """A checked CreateTable request for the table that is wanted."""
+    """A checked CreateTable request for the restored table."""
     name = request["TargetTableName"]
     check_target(db, name)
     if request.get("VectorIndexOverride"):
@@ -216,7 +216,7 @@ def _index(index: Mapping[str, Any]) -> dict[str, Any]:
 def _paired(
     kind: str, request: Mapping[str, Any], source: Mapping[str, Any]
 ) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
-    """The indexes to restore, each with the one of the source that it has to match: all, unless some are named."""
+    """The indexes to restore, each with its matching index of the source: all, unless some are named."""
     existing = {index["IndexName"]: index for index in source.get(f"{kind.removesuffix('Index')}Indexes", ())}
     if f"{kind}Override" not in request:
         return [(_index(index), index) for index in existing.values()]

@@ -1,13 +1,13 @@
-"""Copies of the rows of a table, made in slices while others go on changing it.
+"""Copies of the rows of a table, made in slices while others change it.
 
-Rows are copied in the order of their rowids. A change of a row that has been copied is made in the copy as well
-(``Database.change``), and one of a row that has not is copied when its turn comes. So the copy is of one instant: the
-one in which its last row was copied.
+Rows are copied in the order of their rowids. A change of a row that is already copied is made in the copy as well
+(``Database.change``); a row that is not is copied later, as it is then. So the copy is of one instant: the one in which
+its last row was copied.
 
     rows   1 ─── copied, changes follow ─── position ─── to be copied as they are then ─── last
 
-A copy begins with the name of a discarded table, and ``finish`` gives it its own. Whatever ends it before that, an
-error or a crash, leaves a table that the background work removes.
+A copy begins under the name of a discarded table, and ``finish`` renames it. If it ends before that, by an error or a
+crash, it leaves a table that the background work removes.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ _SLICE_BYTES = 1024 * 1024
 
 @contextmanager
 def new_copy(db: Database, source: str, create: Callable[[str], str]) -> Iterator[RowCopy]:
-    """An empty SQL table, made by the statement that ``create`` gives for its name.
+    """An empty SQL table, created by the statement that ``create`` returns for its name.
 
-    Changes of the SQL table ``source`` follow in it, once rows are copied.
+    Changes of the SQL table ``source`` are repeated in it, once rows are copied.
     """
     db.storage.check_room()
     name = new_name(db)
     db.storage.write()(create(name))
     copy = RowCopy(source, name)
     db.unfinished_copies[name] = copy
-    # Whatever becomes of it, the background work finds what is left.
+    # However it ends, the background work finds what is left.
     db.on_schedule(LOOK_SECONDS)
     try:
         yield copy
@@ -52,7 +52,7 @@ def new_copy(db: Database, source: str, create: Callable[[str], str]) -> Iterato
 def copy_rows(db: Database, copy: RowCopy, check_source: Callable[[], object]) -> Sliced[None]:
     """Copy all rows. The last of them is copied in the slice in which this returns.
 
-    ``check_source`` raises when what is copied has been deleted between two slices.
+    ``check_source`` raises if the source was deleted between two slices.
     """
     until, written = slice_end(), 0
     while True:
@@ -79,7 +79,7 @@ def is_over(until: float, written: int) -> bool:
 
 
 def next_rows(db: Database, rows: str, position: int) -> tuple[int, int] | None:
-    """The rowid that the next few rows of an SQL table end with, and the bytes of their items; None without any."""
+    """The rowid at which the next few rows of an SQL table end, and the bytes of their items; None without any."""
     some = f"SELECT id, ifnull(length(item), 0) AS bytes FROM {rows} WHERE id > ? ORDER BY id LIMIT {ROWS_AT_ONCE}"
     last, size = db.storage.execute(f"SELECT max(id), sum(bytes) FROM ({some})", (position,)).fetchone()
     if last is None:
@@ -94,6 +94,6 @@ def next_rows(db: Database, rows: str, position: int) -> tuple[int, int] | None:
 
 
 def finish(db: Database, copy: RowCopy, name: str) -> None:
-    """Give a copy that is complete its name; no change follows any more."""
+    """Give a complete copy its name; changes are no longer repeated in it."""
     db.storage.write()(f"ALTER TABLE {copy.rows} RENAME TO {name}")
     del db.unfinished_copies[copy.rows]

@@ -1,12 +1,12 @@
-"""Chunks: pieces of files under their SHA-256, so that what two copies share is stored once.
+"""Chunks: pieces of files under their SHA-256, so that data shared by two copies is stored once.
 
-    packs/00000007         the chunks that one backup has added, one after the other, of 16 KB at most
+    packs/00000007         the chunks added by one backup, one after the other, of at most 16 KB
     packs/00000007.index   their digests and lengths, in that order, and a checksum
 
-A pack becomes known by its index, which is written last; it is never changed. A chunk is compared with its name
-whenever it is read, so damage is found. One that turns out to be damaged when it is needed again is added anew, and a
-later pack counts before an earlier one. Chunks are small because items lie in the order of a hash: a few thousand
-writes touch pages all over the database.
+A pack becomes visible with its index, which is written last; it is never changed. A chunk is compared with its name
+whenever it is read, so damage is found. If one is found damaged when it is needed again, it is added again, and a later
+pack takes precedence. Chunks are small because items are stored in the order of a hash: a few thousand writes touch
+pages all over the database.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tablewright.engine.storage.durable_files import sync_path
 CHUNK_BYTES = 16 * 1024
 _INDEX = ".index"
 _ENTRY = struct.Struct("<32sI")
-# A pack of which less than this is still needed is written anew without the rest.
+# A pack with less than this still in use is rewritten without the rest.
 _WORTH_KEEPING = 0.5
 
 
@@ -63,7 +63,7 @@ class ChunkStore:
     # -- reading ------------------------------------------------------------------------------------------------
 
     def get(self, name: str) -> bytes:
-        """A chunk; DamagedError when it is not there, or not what its name says."""
+        """A chunk; DamagedError if it is missing, or does not match its name."""
         try:
             data = self._read(name)
         except (KeyError, FileNotFoundError):
@@ -75,7 +75,7 @@ class ChunkStore:
         return data
 
     def _read_again(self, name: str) -> bytes:
-        """The pack of a chunk may have been written anew since the indexes were read."""
+        """The pack of a chunk may have been rewritten since the indexes were read."""
         try:
             if self._new is None:
                 self._places = None
@@ -85,11 +85,11 @@ class ChunkStore:
         raise DamagedError(f"chunk {name} of the copy is missing")
 
     def place(self, name: str) -> Place:
-        """Where a chunk is; KeyError where it is not."""
+        """The location of a chunk; KeyError if there is none."""
         return self._known()[bytes.fromhex(name)]
 
     def has(self, stored: StoredFile) -> bool:
-        """Whether all chunks of a file are there; they are not read."""
+        """Whether all chunks of a file exist; they are not read."""
         known = self._known()
         return all(bytes.fromhex(name) in known for name in stored.chunks)
 
@@ -98,7 +98,7 @@ class ChunkStore:
         return (digest.hex() for digest in self._known())
 
     def write_to(self, stored: StoredFile, path: Path) -> Iterator[int]:
-        """Make the file again, durably; yields the bytes of each chunk."""
+        """Write the file again, durably; yields the bytes of each chunk."""
         with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
             for name in stored.chunks:
                 yield file.write(self.get(name))
@@ -141,7 +141,7 @@ class ChunkStore:
             yield self.put(data)
 
     def put(self, data: bytes) -> str:
-        """Store a chunk, unless it is there as it should be. It is known to others after ``sync``."""
+        """Store a chunk, unless it is already stored undamaged. Others can see it after ``sync``."""
         digest = sha256(data)
         place = self._known().get(digest.digest())
         if place is None or not (place.pack == self._new_name or self._is_stored(digest.hexdigest(), data)):
@@ -162,7 +162,7 @@ class ChunkStore:
         self.written += len(data)
 
     def _begin(self) -> BinaryIO:
-        """Begin a pack. What a backup that was killed has left is deleted."""
+        """Begin a pack. Leftovers of a killed backup are deleted."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         packs = self._packs()
         for name in set(os.listdir(self._folder)) - {name + end for name in packs for end in ("", _INDEX)}:
@@ -173,7 +173,7 @@ class ChunkStore:
         return self._new
 
     def sync(self) -> None:
-        """Return when all new chunks are on disk, known to all, and have been read again."""
+        """Return when all new chunks are on disk, visible to all, and have been verified by reading them."""
         if self._new is None:
             return
         self._new.flush()
@@ -193,13 +193,13 @@ class ChunkStore:
         self.close()
 
     def close(self) -> None:
-        """End the pack that is being written; without ``sync`` it counts for nothing."""
+        """End the current pack; without ``sync`` it does not count."""
         if self._new is not None:
             self._new.close()
             self._new, self._new_name, self._added, self._places = None, "", [], None
 
     def keep_only(self, names: set[str]) -> None:
-        """Delete packs with no other chunks than these; of one that has become sparse, the rest moves to a new pack."""
+        """Delete packs with only these chunks; the rest of a pack that has become sparse moves to a new pack."""
         places = self._known()
         wanted = {digest: places[digest] for digest in map(bytes.fromhex, names) if digest in places}
         used: Counter[str] = Counter()
@@ -211,7 +211,7 @@ class ChunkStore:
                 try:
                     self._append(digest, self.get(digest.hex()))
                 except DamagedError:
-                    # It stays where it is, in case that somebody can make something of it.
+                    # It stays where it is, in case it can still be recovered by hand.
                     sparse.discard(place.pack)
         self.sync()
         for pack in sparse:

@@ -1,13 +1,13 @@
-"""A folder of copies: each is a data folder as it was at one instant, complete by itself.
+"""A folder of copies: each is a data folder as it was at one instant, and is complete in itself.
 
     copies/20261116T091233.512000Z      a copy: its files, as lists of chunks, and its own checksum in the first line
     packs/                              what the files consist of (``chunk_store``); shared by all copies
     work/                               the snapshot that is being verified
-    lock                                whoever writes here
+    lock                                locked by the process that writes here
 
 All copies are of one data folder, which they name. A copy is added by one rename, when everything that it refers to is
-on disk: whatever stops the process, earlier copies stay, and a new one is there as a whole or not at all. A chunk goes
-when the last copy that refers to it has gone.
+on disk: if the process is stopped, earlier copies stay, and a new one exists completely or not at all. A chunk is
+deleted with the last copy that refers to it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tablewright.engine.storage.folder_lock import FolderInUse, FolderLock
 __all__ = ["WORK", "CopyFolder", "FolderCopy"]
 
 _FORMAT = 1
-# Where a snapshot is while it is verified.
+# The folder of a snapshot while it is verified.
 WORK = "work"
 _OWN = {"packs", "copies", "lock", WORK}
 _NAME = "%Y%m%dT%H%M%S.%fZ"
@@ -38,16 +38,16 @@ _NAME = "%Y%m%dT%H%M%S.%fZ"
 
 @dataclass(slots=True)
 class FolderCopy:
-    """One copy. ``problems`` is what verify found in it: the data folder was damaged when it was taken."""
+    """One copy. ``problems`` are the findings of verify: the data folder was damaged when the copy was taken."""
 
     taken_at: float
     database: StoredFile
     # All other files of the data folder, by path: blobs above all.
     files: dict[str, StoredFile]
     problems: list[str] = field(default_factory=list)
-    # How many bytes were new when it was taken.
+    # The number of bytes that were new when it was taken.
     written: int = 0
-    # The data folder that it is a copy of; empty where that is unknown.
+    # The data folder that it is a copy of; empty if unknown.
     folder_id: str = ""
 
     @property
@@ -73,7 +73,7 @@ class CopyFolder:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Create the folder if there is none, and keep others from writing to it."""
+        """Create the folder if it does not exist, and lock it against other writers."""
         try:
             self._copies.mkdir(mode=0o700, parents=True, exist_ok=True)
             if not os.listdir(self._copies) and (others := set(os.listdir(self.folder)) - _OWN):
@@ -81,7 +81,7 @@ class CopyFolder:
                 raise StorageError(f"{self.folder} is not a folder of copies: {min(others)} is in it; choose another")
             lock = FolderLock(self.folder / "lock")
         except FolderInUse:
-            raise StorageError(f"another backup is being written to {self.folder}; wait for it to end") from None
+            raise StorageError(f"another backup is writing to {self.folder}; wait until it ends") from None
         except OSError as error:
             raise StorageError(f"cannot write copies to {self.folder}: {error.strerror or error}") from error
         try:
@@ -91,14 +91,14 @@ class CopyFolder:
             lock.release()
 
     def names(self) -> list[str]:
-        """The copies there are, oldest first."""
+        """The existing copies, oldest first."""
         try:
             return sorted(name for name in os.listdir(self._copies) if name.endswith("Z"))
         except (FileNotFoundError, NotADirectoryError):
             return []
 
     def read(self, name: str) -> FolderCopy:
-        """A copy; DamagedError when its description is not as it was written."""
+        """A copy; DamagedError if its description was not read as it was written."""
         try:
             checksum, _, content = (self._copies / name).read_bytes().partition(b"\n")
         except OSError as error:
@@ -113,20 +113,20 @@ class CopyFolder:
         return FolderCopy(**described)
 
     def choose(self, at: float | None) -> FolderCopy:
-        """The newest copy, or the newest of those that were taken by then."""
+        """The newest copy, or the newest of those taken by a time."""
         names = self.names()
         if not names:
-            raise StorageError(f"there is no copy in {self.folder}; `tablewright backup --to` makes one")
+            raise StorageError(f"there is no copy in {self.folder}; create one with `tablewright backup --to`")
         if at is not None:
             wanted = datetime.fromtimestamp(at, UTC).strftime(_NAME)
             earlier = [name for name in names if name <= wanted]
             if not earlier:
-                raise StorageError(f"the oldest copy in {self.folder} is {names[0]}; choose that time, or a later one")
+                raise StorageError(f"the oldest copy in {self.folder} is {names[0]}; choose that time or a later one")
             names = earlier
         return self.read(names[-1])
 
     def newest(self) -> FolderCopy | None:
-        """The newest copy that can be read, to build another on."""
+        """The newest copy that can be read, as the base for another."""
         for name in reversed(self.names()):
             try:
                 return self.read(name)
@@ -135,15 +135,15 @@ class CopyFolder:
         return None
 
     def check_own(self, newest: FolderCopy | None, data: Path, folder_id: str) -> None:
-        """Refuse a copy of another data folder than those that are here."""
+        """Refuse a copy of a data folder other than that of the existing copies."""
         if newest is not None and newest.folder_id and folder_id and newest.folder_id != folder_id:
             raise StorageError(
-                f"the copies in {self.folder} are copies of another data folder, not of {data}; choose another "
+                f"the copies in {self.folder} are of another data folder, not of {data}; choose another "
                 "folder for copies of this one"
             )
 
     def add(self, copy: FolderCopy) -> None:
-        """Make a copy known, durably; its chunks are stored."""
+        """Add a copy, durably; its chunks are already stored."""
         self.chunks.sync()
         content = orjson.dumps({"format": _FORMAT, **asdict(copy)})
         path = self._copies / copy.name
@@ -157,9 +157,9 @@ class CopyFolder:
             sync_path(place)
 
     def keep_newest(self, count: int) -> list[str]:
-        """Delete all copies but the newest, and the chunks that only they had; gives what was deleted.
+        """Delete all copies but the newest, and the chunks that only they had; returns the deleted ones.
 
-        As long as one of those that stay cannot be read, it is unknown which chunks it has, and all are kept.
+        If one of the remaining copies cannot be read, its chunks are unknown, so all chunks are kept.
         """
         names = self.names()
         old = names[: max(len(names) - count, 0)]

@@ -2,13 +2,13 @@
 
     blobs ──▶ chunks                              most of them, before the instant
     database, log ──▶ snapshot ──▶ verify ──▶ chunks
-      └─ at the instant: blobs that are new since; nobody deletes a blob meanwhile
+      └─ at the instant: blobs added since; no blob is deleted meanwhile
     everything is on disk ──▶ the copy is added
 
-A blob is written before the item that refers to it, and deleted after the last that did. So those that are there right
-after the instant of the snapshot are all that its items refer to, as long as none is deleted in between: a blob store
-leaves that to the next collection of orphans while its folder is locked. Blobs never change: those of the copy before
-are not read again.
+A blob is written before the item that refers to it, and deleted after the last one that did. So the blobs that exist
+right after the instant of the snapshot include all that its items refer to, provided none is deleted in between: while
+its folder is locked, a blob store leaves deletions to the next collection of orphans. Blobs never change: those of the
+previous copy are not read again.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from tablewright.engine.storage.folder_lock import BLOBS
 
 __all__ = ["Progress", "back_up", "restore"]
 
-# The database with what SQLite puts beside it, and what says that it is in use.
+# The database with the files that SQLite puts beside it, and the lock file.
 _OWN = re.compile(r"tablewright\.(db(-\w+)?|end|lock|reserve)")
 _UNFINISHED = ".part"
 
-# Called with what is being done, how much of it is done, and how much there is.
+# Called with the current step, how much of it is done, and the total.
 Progress = Callable[[str, int, int], None]
 
 
@@ -57,9 +57,9 @@ def back_up(
     database: AbstractContextManager[int] | None = None,
     clock: Callable[[], float] = time.time,
 ) -> FolderCopy:
-    """Add a copy of a data folder to a folder of copies; with ``keep``, delete older ones than so many.
+    """Add a copy of a data folder to a folder of copies; with ``keep``, delete all but so many of the newest.
 
-    ``database`` gives a descriptor of the database, in a process that has it open.
+    ``database`` returns a descriptor of the database, in a process that has it open.
     """
     source = Files.of(data)
     _check_apart(data, to)
@@ -74,7 +74,7 @@ def back_up(
         def instant() -> Iterator[None]:
             nonlocal taken_at
             with _blobs_kept(data / BLOBS):
-                # Copies are in their order, even if the clock was set back.
+                # The order of copies is kept, even if the clock was set back.
                 taken_at = max(clock(), 0.0 if newest is None else newest.taken_at + 0.001)
                 yield
                 files.collect(progress)
@@ -113,9 +113,9 @@ def _check_apart(data: Path, to: Path) -> None:
 
 @contextmanager
 def _scratch(to: Path) -> Iterator[Path]:
-    """Where a snapshot is verified: beside the chunks, where there is room for it."""
+    """The folder in which a snapshot is verified: beside the chunks, where there is room for it."""
     scratch = to / WORK
-    # Only one backup writes here, so what is there is of one that was killed.
+    # Only one backup writes here, so existing files are those of a killed one.
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(mode=0o700)
     try:
@@ -143,7 +143,7 @@ class _Files:
         self.found: dict[str, StoredFile] = {}
 
     def collect(self, progress: Progress) -> None:
-        """Store all files that are there now, and know of no others."""
+        """Store all files that exist now, and forget all others."""
         self._known = self._known | self.found
         self.found = {}
         for number, (name, path) in enumerate(_walk(self._data)):
@@ -169,7 +169,7 @@ def _walk(data: Path) -> Iterator[tuple[str, Path]]:
         folder = folders.pop()
         for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
             path = Path(entry.path)
-            # A link at the top is a part of the folder that somebody has put on another disk.
+            # A link at the top level is a part of the folder that was moved to another disk.
             if entry.is_dir(follow_symlinks=folder == data):
                 folders.append(path)
             elif (
@@ -193,10 +193,10 @@ def _store(copies: CopyFolder, path: Path, progress: Progress) -> StoredFile:
 
 
 def restore(copies: CopyFolder, copy: FolderCopy, data: Path, progress: Progress = silent) -> None:
-    """Make a data folder of a copy. It appears as a whole; a folder that has something in it is refused."""
+    """Create a data folder from a copy. It appears complete; a folder that is not empty is refused."""
     with _disk_errors(f"cannot restore to {data}"):
         if data.exists() and (not data.is_dir() or os.listdir(data)):
-            raise StorageError(f"{data} is not empty; restore to a new folder, with --data")
+            raise StorageError(f"{data} is not empty; restore to a new folder with --data")
         data.parent.mkdir(parents=True, exist_ok=True)
         work = Path(tempfile.mkdtemp(prefix=f"{data.name}.restoring-", dir=data.parent))
         try:

@@ -1,9 +1,9 @@
-"""Scrub: read everything that is stored, at a bounded rate, so that damage is found before somebody needs the data.
+"""Scrub: read everything that is stored, at a bounded rate, to find damage before the data is needed.
 
     the database, with its log      a snapshot of it is verified (``snapshot``, ``closed_folder``)
     copies                          every chunk is compared with its name
 
-It only reads, and any process may do it while another one uses the folder.
+It only reads, and can run in any process while another one uses the folder.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["Pace", "copy_problems", "snapshot_of"]
 
 
 class Pace:
-    """Lets so many bytes pass in a second: whoever has read some waits until they are due."""
+    """Limits the bytes per second: after reading some, wait until they are due."""
 
     def __init__(
         self, rate: float, *, clock: Callable[[], float] = time.monotonic, sleep: Callable[[float], None]
@@ -42,7 +42,7 @@ class Pace:
 
 @contextmanager
 def snapshot_of(data: Path, pace: Pace, progress: Callable[[int, int], None]) -> Iterator[Path]:
-    """The database of a folder as it is now, in a folder of its own, in the system's folder for temporary files."""
+    """The database of a folder in its present state, in a folder of its own, below the system's temporary folder."""
     read = 0
 
     def reading(done: int, total: int) -> None:
@@ -65,7 +65,7 @@ def snapshot_of(data: Path, pace: Pace, progress: Callable[[int, int], None]) ->
 
 
 def copy_problems(copies: CopyFolder, pace: Pace, progress: Callable[[int, int], None]) -> Iterator[str]:
-    """What is wrong with the copies in a folder. Copies that are deleted meanwhile are left out."""
+    """The problems of the copies in a folder. Copies that are deleted meanwhile are left out."""
     checked: dict[str, str] = {}
     names = copies.names()
     for number, name in enumerate(names):
@@ -80,7 +80,7 @@ def copy_problems(copies: CopyFolder, pace: Pace, progress: Callable[[int, int],
 
 
 def _damaged_files(copies: CopyFolder, copy: FolderCopy, checked: dict[str, str], pace: Pace) -> list[str]:
-    """The problems of a copy, by chunk; a chunk that several copies have is read once."""
+    """The problems of a copy, by chunk; a chunk that several copies share is read once."""
     for chunk in copy.chunks():
         if chunk not in checked:
             pace(CHUNK_BYTES)

@@ -1,6 +1,6 @@
-"""A snapshot: the database of a data folder as it is at one instant, as files of its own, while others write.
+"""A snapshot: the database of a data folder as it is at one instant, in separate files, while others write.
 
-The files are copied as a power cut would leave them, and SQLite makes a database of them as after one:
+The files are copied as a power cut would leave them, and SQLite recovers the database from them as after one:
 
     gate closed, so that no checkpoint changes the database       (``checkpoint_gate``)
       1  the database, page by page
@@ -8,10 +8,10 @@ The files are copied as a power cut would leave them, and SQLite makes a databas
     gate open
       3  SQLite reads the log, verify compares everything
 
-Every write that was acknowledged before is in the log or in the database by then, and a transaction is in the log as
-a whole or not at all. The log starts over after a checkpoint, even while the gate is closed if that checkpoint came
-before: then all of the old log is in the database, and the new one is copied. An engine that is closed, or whose log
-has become too long, makes a checkpoint whoever reads; the database has changed by then, and the snapshot starts over.
+Every write acknowledged before is in the log or in the database by then, and a transaction is in the log completely or
+not at all. The log starts over after a checkpoint, even while the gate is closed if that checkpoint came before: then
+all of the old log is in the database, and the new one is copied. An engine that is closed, or whose log has become too
+long, makes a checkpoint despite readers; the database has changed by then, and the snapshot starts over.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ from tablewright.engine.storage.log_check import log_frames
 
 _ATTEMPTS = 5
 _BLOCK = 1024 * 1024
-# Longer than a tick of the clock that files are dated by.
+# Longer than a tick of the clock for file timestamps.
 _TICK = 0.02
 
-# Called with the bytes that have been read, and all there are.
+# Called with the bytes that were read, and the total.
 Progress = Callable[[int, int], None]
 
 
 def take_snapshot(
     source: Files, folder: Path, database: int, progress: Progress, instant: Callable[[], AbstractContextManager[None]]
 ) -> None:
-    """Copy the database, with what is in its log, into a folder. It is of one instant inside of ``instant``.
+    """Copy the database, with its log, into a folder. It is of one instant inside of ``instant``.
 
-    ``database`` is an open descriptor of the database. It is the caller's to close: in a process that has the database
-    open, closing it would take SQLite's own locks away.
+    ``database`` is an open descriptor of the database. The caller closes it: in a process that has the database open,
+    closing it would release SQLite's own locks.
     """
     target = Files.of(folder)
     for _ in range(_ATTEMPTS):
@@ -80,7 +80,7 @@ def opened(file: Path) -> Iterator[int]:
 
 
 def _settled(database: int) -> os.stat_result:
-    """The state of the file, once a later change would have another date."""
+    """The state of the file, once a later change would have another timestamp."""
     while True:
         state = os.fstat(database)
         age = time.time() - state.st_mtime
@@ -103,7 +103,7 @@ def _copy_log(source: Path, target: Path) -> None:
         while True:
             end = log_frames(log, None)
             _copy(log, target, 0 if end is None else end.size, lambda done, size: None)
-            # Otherwise it has started over, and what was read may be of both.
+            # Otherwise it has started over, and the data read may be of both.
             now = log_frames(log, end)
             if (None if end is None else end.salts) == (None if now is None else now.salts):
                 return

@@ -28,7 +28,7 @@ from tablewright.engine.slices import LARGE_ITEM, SLICE_BYTES, Sliced, Steps, be
 from tablewright.engine.tables.table_schema import Table
 
 _MUCH = 1024 * 1024
-# Small numbers take three times as much in a response as they do in an item.
+# Small numbers take three times as much space in a response as in an item.
 _MAX_JSON = 20 * 1024 * 1024
 _DUPLICATES = "Provided list of item keys contains duplicates"
 
@@ -86,14 +86,14 @@ def batch_get_item(db: Database, request: dict[str, Any]) -> Steps:
                 units = read_units(0 if row is None else row.size, wanted.get("ConsistentRead", False))
                 meter.table(table, units, key)
             if row is not None:
-                # What is projected is made JSON at once: for all of a batch it takes long.
+                # Projected items are serialized at once: for a whole batch it takes long.
                 data = row.data
                 if projection is not None:
                     work = partial(_projected, row, projection)
                     data = (yield from beside(work)) if len(data) > LARGE_ITEM else work()
                 items.append(orjson.Fragment(data))
     if size > _MUCH:
-        # To make tens of megabytes of JSON a response takes a slice of its own.
+        # Serializing a response of tens of megabytes takes a slice of its own.
         yield
     response: dict[str, Any] = {"Responses": responses, "UnprocessedKeys": unprocessed}
     if meter is not None:
@@ -204,7 +204,7 @@ def _located(table: Table, writes: list[_BatchWrite]) -> dict[bytes, _BatchWrite
 def _located_again(
     db: Database, table: Table, writes: dict[bytes, _BatchWrite]
 ) -> tuple[Table, dict[bytes, _BatchWrite]]:
-    """The same after a slice: the table may have another index, a stream, or be gone."""
+    """The same after a slice: the table may have another index or a stream, or be deleted."""
     found = db.table_again(table)
     if found is not table:
         for write in writes.values():

@@ -1,12 +1,12 @@
 """Consumed capacity by DynamoDB's rules.
 
 A write is charged on the larger of the item before and after, per started KB; an index on the change to what
-it stores; a read per started 4 KB, half of that when eventually consistent. Transactions cost double on the
+it stores; a read per started 4 KB, half of that if eventually consistent. Transactions cost double on the
 table and the same on its indexes.
 
-A ``Meter`` gathers what one request consumed of each table; it is made only when the caller asked, since
-sizing index entries is work that most requests should not pay for. Where a request carries a list of charges, the
-meter also records there which partition key each unit was for.
+A ``Meter`` collects what one request consumed of each table; it is created only if the caller asked for it, since
+sizing index entries is work that most requests should not pay for. If a request carries a list of charges, the meter
+also records there the partition key of each unit.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ CHARGES = "\0charges"
 
 
 def _index_change(index: Index, before: Item, after: Item, sizes: Mapping[int, int]) -> list[tuple[Item, int]]:
-    """What a changed item costs an index, by entry: nothing when what the index stores stays the same, two writes when
+    """What a changed item costs an index, by entry: nothing if what the index stores stays the same, two writes if
     the entry moves.
     """
     old = index.entry(before) if index.holds(before) else None
@@ -78,7 +78,7 @@ class _Consumed:
 
 
 class Meter:
-    """What one request consumes, table by table in the order of first use."""
+    """What one request consumes, by table in the order of first use."""
 
     __slots__ = ("_charges", "_detailed", "_member", "_tables")
 
@@ -125,7 +125,7 @@ class Meter:
                 self.index(table, index, float(_entry_units(entry, sizes)), entry)
 
     def apart(self) -> Meter:
-        """A meter for a part of the request, to be added if it comes to that."""
+        """A meter for a part of the request, which is added only if the part is executed."""
         part = copy(self)
         part._tables = {}
         part._charges = None if self._charges is None else []

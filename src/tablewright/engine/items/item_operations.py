@@ -2,8 +2,8 @@
 
 A write to one item is a ``Write``: which item, under which condition, and how the new item follows from the
 old one. The single-item operations make one and run it; a transaction makes many and checks all of them before
-it applies any; a PartiQL statement makes one from its own syntax. So every rule about a write is in one place. Where
-the item is large, all of that is planned beside the others (``planned_writes``).
+it applies any; a PartiQL statement makes one from its own syntax. So every rule about a write is in one place. If the
+item is large, all of that is planned outside of the storage's turn (``planned_writes``).
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ _T = TypeVar("_T")
 
 _INVALID = "One or more parameter values were invalid: "
 _TOO_LARGE = "Item size has exceeded the maximum allowed size"
-# What a get or a put has that is about the item alone: most have nothing else, and then there is little to check.
+# The members of a get or a put that concern the item alone: most have no others, so there is little to check.
 _WHERE = frozenset({"TableName", "Key", "ConsistentRead", "ReturnConsumedCapacity", CHARGES})
 _WHAT = frozenset({"TableName", "Item", ITEM_SIZE, IS_LARGE})
-# What was found out about a large request beside the storage.
+# What was computed for a large request outside of the storage's turn.
 _LOOKED_AT = "\0looked at"
 # A number that is not canonical takes 2 us to check.
 _MANY_VALUES = 3000
@@ -156,7 +156,7 @@ def _put_in_slices(db: Database, request: dict[str, Any]) -> Steps:
 def _looked_at_beside(
     handler: Handler, db: Database, request: dict[str, Any], look: Callable[[dict[str, Any]], Any]
 ) -> Steps:
-    """The same with what a large request says looked at beside the storage; the handler asks for the result."""
+    """The same with a large request evaluated outside of the storage's turn; the handler asks for the result."""
     result = yield from beside(settled(partial(look, request)))
     return (yield from finished(handler(db, {**request, _LOOKED_AT: result})))
 
@@ -276,7 +276,7 @@ def _removal(request: dict[str, Any]) -> tuple[Item, ConditionProgram | None, Ma
 
 
 def _looked_at(request: dict[str, Any], look: Callable[[dict[str, Any]], _T]) -> _T:
-    """What a request says, if that has not been found out beside the storage."""
+    """The evaluated request, unless that was done outside of the storage's turn."""
     result: Callable[[], _T] | None = request.get(_LOOKED_AT)
     return look(request) if result is None else result()
 
@@ -290,7 +290,7 @@ def _written(
     changes: Changes | None = None,
     size: int = 0,
 ) -> Response:
-    """Run a write; gives the response that the request asks for."""
+    """Run a write; returns the response that the request asks for."""
     meter = Meter.for_request(request)
     old = db.fetch(write.table, write.key)
     if size > LARGE_ITEM or (old is not None and len(old.data) > LARGE_ITEM):
@@ -332,7 +332,7 @@ def _response(
 
 
 def takes_long(item: Mapping[str, AttributeValue]) -> bool:
-    """Whether an item has so many values in it that to check them takes milliseconds."""
+    """Whether an item has so many values that checking them takes milliseconds."""
     count = 0
     pending = [value for value in item.values() if "S" not in value and "N" not in value]
     while pending:
@@ -352,8 +352,8 @@ def replace_with(item: Item | None, size: int = 0) -> Callable[[Row | None], tup
 
 
 def _plain_key(db: Database, request: Mapping[str, Any]) -> bytes | None:
-    """The row key of a request about one item whose table is there and whose key is surely good; checks of both can be
-    left out. None for all others.
+    """The row key of a request about one item whose table exists and whose key is certainly valid; checks of both can
+    be skipped. None for all others.
     """
     table = db.tables.get(request["TableName"])
     return None if table is None or table.is_being_restored else table.text_key(request["Key"])
@@ -381,7 +381,7 @@ def attributes_to_get(request: Mapping[str, Any]) -> ProjectionProgram | None:
 
 
 def check_key_paths(table: Table, program: ProjectionProgram | ConditionProgram | Changes) -> None:
-    """Key attributes are scalars: a path may not go into one."""
+    """Key attributes are scalars: a path must not go into one."""
     nested = program.nested_attributes
     if not nested:
         return
@@ -396,7 +396,7 @@ def check_key_paths(table: Table, program: ProjectionProgram | ConditionProgram 
 
 
 def check_changes(table: Table, changes: Changes, values: Mapping[str, AttributeValue]) -> None:
-    """What an update may not do, as far as it can be checked without the item."""
+    """Checks of an update that do not need the item."""
     touched = changes.top_level_attributes
     for name in table.key.names:
         if name in touched:
@@ -416,7 +416,7 @@ def check_changes(table: Table, changes: Changes, values: Mapping[str, Attribute
 def updated_item(
     table: Table, key: Item, changes: Changes | None, values: Mapping[str, AttributeValue]
 ) -> Callable[[Row | None], tuple[Item | None, int]]:
-    """How an update makes the new item. Where there is none, only removing makes none."""
+    """How an update makes the new item. If there is none, removing alone does not create one."""
 
     def new(old: Row | None) -> tuple[Item | None, int]:
         before, size = (key, item_size(key)) if old is None else (old.item, old.size)
@@ -428,7 +428,7 @@ def updated_item(
         touched = changes.top_level_attributes
         if not touched.isdisjoint(table.index_key_names):
             _check_changed_index_keys(table, before, after, touched)
-        # What the update did not touch was checked and measured when it was written.
+        # Attributes that the update did not touch were checked and measured when they were written.
         for name in touched:
             if name in before:
                 size -= value_size(before[name]) if name in after else text_size(name) + value_size(before[name])
@@ -523,7 +523,7 @@ def _with_metrics(
 
 
 def item_collection_metrics(db: Database, table: Table, key: Item) -> dict[str, Any] | None:
-    """The size of an item collection, for tables with local indexes: only there does it have a bound."""
+    """The size of an item collection, for tables with local indexes: only there it is limited."""
     if all(index.is_global for index in table.indexes.values()):
         return None
     gigabytes = _collection_size(db, table, table.key.partition_prefix(key)) >> _RANGE_BITS
@@ -534,10 +534,10 @@ def item_collection_metrics(db: Database, table: Table, key: Item) -> dict[str, 
 
 
 def _collection_size(db: Database, table: Table, prefix: bytes) -> int:
-    """The bytes of a partition; of a large one an estimate, from a sample.
+    """The bytes of a partition; for a large one, an estimate from a sample.
 
-    Rowids of a partition are spread evenly over its range (``key_encoding.row_id``): how far the first so many of them
-    reach says how many there are.
+    Rowids of a partition are spread evenly over its range (``key_encoding.row_id``): the range that the first so many
+    of them cover tells how many there are.
     """
     first, end = key_encoding.row_id_range(prefix)
     count, size, last = db.storage.execute(

@@ -15,7 +15,7 @@ SortCondition = tuple[str, str, tuple[AttributeValue, ...]]
 def key_range(
     key: Key, partition: Mapping[str, AttributeValue], sort: Sequence[SortCondition]
 ) -> tuple[bytes, bytes | None]:
-    """The range of key bytes in which exactly the matching keys are."""
+    """The range of key bytes that has exactly the matching keys."""
     prefix = key.partition_prefix(partition)
     for _, operator, values in sort:
         first = key_encoding.scalar_bytes(values[0])
@@ -42,7 +42,7 @@ def key_range(
 def check_key_conditions(
     key: Key, index: Index | None, partition: Mapping[str, AttributeValue], sort: Sequence[SortCondition]
 ) -> None:
-    """The operands are values that a key can have; ``key`` is that of ``index``, if there is one."""
+    """The operands must be values that a key can have; ``key`` is that of ``index``, if there is one."""
     for name, value in partition.items():
         _check_operand(key, index, name, value)
     for name, _, values in sort:

@@ -1,11 +1,11 @@
-"""The parameters from before expressions, as the same programs that expressions become.
+"""The parameters that predate expressions, as the same programs that expressions are compiled to.
 
     Expected, QueryFilter, ScanFilter (+ ConditionalOperator)   a ConditionProgram
     KeyConditions                                               the bounds of a key condition
     AttributeUpdates                                            an AttributeUpdates, used like an Update
     AttributesToGet                                             a ProjectionProgram
 
-Attribute names here are names, never paths: ``a.b`` is an attribute with a dot in it.
+Attribute names here are names, never paths: ``a.b`` is an attribute with a dot in its name.
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ def _comparison(name: str, operator: str, values: tuple[AttributeValue, ...]) ->
         case "CONTAINS":
             return Function("contains", (path, *literals))
         case "NOT_CONTAINS":
-            # Unlike NOT contains(), it is not met by what is missing, or cannot contain such a value.
+            # Unlike NOT contains(), it is not met if the attribute is missing, or cannot contain such a value.
             (tag,) = values[0]
             holders = [Function("attribute_type", (path, Literal({"S": holder}))) for holder in _HOLDERS[tag]]
             return And((Or(tuple(holders)), Not(Function("contains", (path, *literals)))))
@@ -245,7 +245,7 @@ def projection_from_attributes(attributes: Sequence[str]) -> ProjectionProgram:
 class AttributeUpdates:
     """AttributeUpdates as an update: ``apply`` and ``updated`` are those of an ``Update``.
 
-    PUT replaces an attribute. ADD adds numbers up, unites sets and appends to a list. DELETE removes the
+    PUT replaces an attribute. ADD adds numbers, unites sets and appends to a list. DELETE removes the
     attribute, or the elements of a set when it has a value.
     """
 
@@ -258,7 +258,7 @@ class AttributeUpdates:
             check_name(name)
         self._changes = [(name, *_change(update)) for name, update in updates.items()]
         self.top_level_attributes = frozenset(updates)
-        # Without any update, the item is made all the same.
+        # Without any update, the item is created nevertheless.
         self.only_removes = bool(self._changes) and all(action == "DELETE" for _, action, _ in self._changes)
 
     def check(self, values: Values | None = None) -> None:

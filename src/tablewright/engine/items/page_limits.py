@@ -1,8 +1,8 @@
 """Where a page of Query, Scan or SELECT ends: with the item that takes it to 1 MB, as DynamoDB counts.
 
-What counts is not the size of the items but the room they take in DynamoDB's storage (``page_size``), before any
-filter. Measuring an item means parsing it, and most pages are far from full: ``PageFill`` adds up upper bounds, which
-follow from the sizes alone, and measures only once those reach the limit.
+What counts is not the size of the items but the space they take in DynamoDB's storage (``page_size``), before any
+filter. Measuring an item requires parsing it, and most pages are far from full: ``PageFill`` adds up upper bounds,
+derived from the sizes alone, and measures only once those reach the limit.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tablewright.dynamo.limits import MAX_PAGE_BYTES
 
 
 class PageFill:
-    """How full a page is. Items are measured only once their sizes say that it might be full."""
+    """How full a page is. Items are measured only once their sizes show that it might be full."""
 
     __slots__ = ("_bound", "_measured", "_sort_key", "_unmeasured")
 
@@ -28,7 +28,7 @@ class PageFill:
         self._unmeasured: list[bytes | Item] = []
 
     def take_all(self, total: int, items: Sequence[bytes]) -> bool:
-        """Add some items, of so many bytes in total, if the page surely does not end with any of them."""
+        """Add some items, of so many bytes in total, if the page certainly does not end with any of them."""
         bound = self._bound + page_size_bound(total, len(items))
         if bound >= MAX_PAGE_BYTES:
             return False
@@ -50,10 +50,10 @@ class PageFill:
         return self._measured >= MAX_PAGE_BYTES
 
     def add_parsed(self, size: int, item: Item, data: bytes | Item) -> bool:
-        """The same for an item that is parsed already, from ``data``, if that is kept as bytes.
+        """The same for an item that is parsed already, from ``data``, if its bytes are kept.
 
-        It is measured at once where it is likely that it has to be. Otherwise its bytes are kept until then: thousands
-        of parsed items cost much memory, and each collection of garbage the time to go through them.
+        It is measured at once if that is probably necessary. Otherwise its bytes are kept until then: thousands of
+        parsed items use much memory, and make each garbage collection slow.
         """
         if not self._measured or self._unmeasured:
             return self.add(size, data)
@@ -62,10 +62,10 @@ class PageFill:
 
 
 def page_size(item: Mapping[str, AttributeValue], sort_key: str | None) -> int:
-    """What an item counts for towards the 1 MB of a page.
+    """What an item adds to the 1 MB of a page.
 
-    That is the room it takes in DynamoDB's storage: a byte for each name, whatever its
-    length, a length before each value, and for every started 3 KB a header that repeats the table's sort key.
+    That is the space it takes in DynamoDB's storage: a byte for each name, whatever its length, a length before each
+    value, and for every started 3 KB a header that repeats the table's sort key.
     """
     attributes = header = 0
     for name, value in item.items():

@@ -1,12 +1,12 @@
 """A page of items: a range of the keys of a table or an index, read in order.
 
-Query, Scan and PartiQL's SELECT come down to ``read_page``: the source (table or index), a range of its key bytes, and
-what to do with each item. A page ends at its limit, or where ``page_limits`` says. Items that need no filter or
-projection are not parsed, unless there are so many of them that the page may end. The stored bytes of an item go into
-the response; what is projected is made JSON at once, so that there is nothing left to do for all of them in the end.
+Query, Scan and PartiQL's SELECT all use ``read_page``: the source (table or index), a range of its key bytes, and what
+to do with each item. A page ends at its limit, or as ``page_limits`` says. Items that need no filter or projection are
+not parsed, unless there are so many of them that the page may end. The stored bytes of an item go into the response;
+projected items are serialized at once, so that nothing remains to be done for all of them at the end.
 
-A page that takes long is read in slices (``slices``): each goes on behind the item that the last one ended with. A few
-items are always read together, unless they are large: those are looked at beside the storage, each by itself.
+A page that takes long is read in slices (``slices``): each continues after the item that the last one ended with. A few
+items are always read together, unless they are large: those are processed outside of the storage's turn, one by one.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from tablewright.engine.slices import LARGE_ITEM, Sliced, beside, slice_end
 from tablewright.engine.storage.checksums import NOT_COMPARABLE, DamagedRecord, damaged
 from tablewright.engine.tables.table_schema import Index, Key, Table
 
-# The rows that are fetched together: enough for most pages, and few enough where each has 400 KB, which can be more
-# than a megabyte of JSON. Others follow, by what the first have.
+# The rows that are fetched together: enough for most pages, and few enough if each has 400 KB, which can be more than a
+# megabyte of JSON. Later fetches depend on the size of the first.
 _FETCHED_FIRST = 12
 _FETCHED_AT_ONCE = 32
 _FETCHED_BYTES = 512 * 1024
-# The bytes of items that are parsed and filtered without a look at the clock.
+# The bytes of items that are parsed and filtered without checking the clock.
 _PARSED_TOGETHER = 16 * 1024
 # The bytes that are parsed in the time of a comparison.
 _COMPARED = 32
@@ -64,7 +64,7 @@ class Source:
         return row_key if self.index is None else self.table.index_key(self.index, dict(item), row_key)
 
     def check_there(self, db: Database) -> None:
-        """Refuse to go on with a table or index that was deleted between two slices."""
+        """Refuse to continue with a table or index that was deleted between two slices."""
         table = db.table_again(self.table)
         if self.index is not None:
             found = table.indexes.get(self.index.name)
@@ -92,7 +92,7 @@ class PageRead:
 
 @dataclass(slots=True)
 class Page:
-    """The items of one page, and what reading them took."""
+    """The items of one page, and what was read for them."""
 
     # As JSON: the stored bytes of those that are returned as they are.
     contents: list[bytes] = field(default_factory=list)
@@ -105,7 +105,7 @@ class Page:
 
     @property
     def items(self) -> list[orjson.Fragment]:
-        """What a serializer makes the items of."""
+        """What a serializer makes the items from."""
         return list(map(orjson.Fragment, self.contents))
 
     @property
@@ -156,7 +156,7 @@ def read_page(db: Database, read: PageRead) -> Sliced[Page]:
 
 @dataclass(slots=True)
 class _LargeRow:
-    """A row that is looked at beside the storage. One that goes into the response as it is, is there already."""
+    """A row that is processed outside of the storage's turn. If it is returned unchanged, it is done already."""
 
     size: int
     data: bytes
@@ -204,7 +204,7 @@ def _damage(source: Source, rows: Rows) -> DamagedRecord:
 
 
 def _take_stored(rows: Rows, read: PageRead, page: Page, fill: PageFill) -> bytes | _LargeRow | None:
-    """Fill a page with stored bytes; gives those of the item that page or slice end with, or None at the end."""
+    """Fill a page with stored bytes; returns those of the item that page or slice end with, or None at the end."""
     items, limit, whole_crc = page.contents, read.limit, read.source.table.whole_crc
     until, wanted = 0.0, _FETCHED_FIRST
     while some := rows.fetchmany(wanted if limit is None else min(wanted, limit - len(items))):
@@ -245,7 +245,7 @@ def _take_stored(rows: Rows, read: PageRead, page: Page, fill: PageFill) -> byte
 
 
 def _take_parsed(rows: Rows, read: PageRead, page: Page, fill: PageFill) -> Item | _LargeRow | None:
-    """Fill a page with items that have to be parsed, to filter or to project them; gives the item that page or slice
+    """Fill a page with items that have to be parsed, to filter or project them; returns the item that page or slice
     end with, or None at the end.
     """
     condition = read.condition

@@ -1,17 +1,17 @@
-"""Writes of large items: planned beside the storage, and made if nothing has changed meanwhile.
+"""Writes of large items: planned outside of the storage's turn, and made if nothing has changed meanwhile.
 
-To parse an item of 400 KB, to evaluate a condition on it, to change and to measure it can take longer than anybody
-should have to wait, and so can a transaction of many. A plan is all of that, made from the rows as they were read:
+Parsing an item of 400 KB, evaluating a condition on it, changing and measuring it can take longer than others should
+have to wait, and so can a transaction with many items. A plan is all of that, made from the rows as they were read:
 
-    read rows, watch them ──▶ plan, beside or in slices ──▶ still the same? ──▶ write, in one slice
-             ▲                                                   │ no
-             └────────── those that were changed ◀───────────────┘
+    read rows, watch them ──▶ plan, outside or in slices ──▶ still the same? ──▶ write, in one slice
+             ▲                                                     │ no
+             └────────── those that were changed ◀─────────────────┘
 
-What a plan says holds at the instant of the write, refusals included, since all rows are then as they were read. Rows
-that others change again and again are planned in the slice of the write in the end, so that nobody waits forever.
+A plan, including its refusals, holds at the instant of the write, since all rows are then as they were read. Rows that
+others keep changing are planned in the slice of the write in the end, so that no request waits forever.
 
-A plan keeps JSON, and of the items themselves only the attributes that entries follow from: items take many times their
-size in memory.
+A plan keeps JSON, and of the items themselves only the attributes that entries are made from: parsed items take many
+times their size in memory.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tablewright.engine.slices import LARGE_ITEM, SLICE_BYTES, Sliced, beside
 from tablewright.engine.storage.checksums import sealed
 from tablewright.engine.tables.table_schema import Table
 
-# How often rows that were changed are planned again before that is done in the slice of the write.
+# How often changed rows are planned again before that is done in the slice of the write.
 _ROUNDS = 4
 
 Answer = Callable[[Row | None, Item | None], Any]
@@ -39,7 +39,7 @@ Answer = Callable[[Row | None, Item | None], Any]
 
 @dataclass(slots=True)
 class Plan:
-    """What becomes of one row: a new item (None for none), or a refusal."""
+    """The result for one row: a new item (None for none), or a refusal."""
 
     old: Row | None
     new: Item | None = None
@@ -64,7 +64,7 @@ def plan(write: Write, old: Row | None) -> Plan:
 def plan_large(
     write: Write, old: Row | None, meter: Meter | None = None, factor: int = 1, answer: Answer | None = None
 ) -> Plan:
-    """The same without the items, with what the response has of them. Needs nothing of the storage."""
+    """The same without the items, with the part of them for the response. Does not need the storage."""
     # The items go with it.
     row = None if old is None else Row(old.id, old.size, old.data)
     planned = plan(write, row)
@@ -102,7 +102,7 @@ def planned_in_slices(
     sizes: Sequence[int],
     plan_one: Callable[[int, Row | None], Plan],
 ) -> Sliced[list[Plan] | None]:
-    """Plans that hold in the slice that they are returned in; None if a table was changed meanwhile, and the writes
+    """Plans that hold in the slice in which they are returned; None if a table was changed meanwhile, and the writes
     have to be made again. ``sizes`` are those of new items.
     """
     plans: dict[int, Plan] = {}

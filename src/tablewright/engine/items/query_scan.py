@@ -43,7 +43,7 @@ from tablewright.engine.storage import key_encoding
 from tablewright.engine.tables.table_schema import Index
 
 _INVALID = "One or more parameter values were invalid: "
-# Of the older kind; each takes some microseconds to be read.
+# The legacy parameters; each takes some microseconds to read.
 _MANY_CONDITIONS = 500
 
 
@@ -93,7 +93,7 @@ def query(db: Database, request: dict[str, Any]) -> Steps:
 
 @dataclass(slots=True)
 class _Asked:
-    """What a request says, by itself."""
+    """What a request says, independent of its table."""
 
     start: Item | None
     condition: ConditionProgram | None
@@ -139,7 +139,7 @@ def _known_query(request: dict[str, Any]) -> _Asked | None:
 
 
 def _is_short(request: Mapping[str, Any]) -> bool:
-    """Whether to read what a request says takes no time worth mentioning."""
+    """Whether evaluating a request takes a negligible time."""
     if IS_LARGE in request:
         return False
     return len(request.get("QueryFilter") or request.get("ScanFilter") or ()) < _MANY_CONDITIONS
@@ -232,7 +232,7 @@ def _project(read: PageRead, request: Mapping[str, Any], projection: ProjectionP
 
 
 def _needs_whole_items(request: Mapping[str, Any], index: Index, projection: ProjectionProgram | None) -> bool:
-    """Whether a local index has to be completed from the table; a global one cannot be."""
+    """Whether items of a local index have to be completed from the table; those of a global one cannot be."""
     if request.get("Select") == "ALL_ATTRIBUTES":
         if index.is_global:
             raise ValidationException(
@@ -250,7 +250,7 @@ def _needs_whole_items(request: Mapping[str, Any], index: Index, projection: Pro
 
 
 def _check_filter_projected(source: Source, condition: ConditionProgram) -> None:
-    """A query does not filter on what its index does not store. (A scan does, and finds nothing there.)"""
+    """A query does not filter on attributes that its index does not store. (A scan does, and finds nothing.)"""
     if source.index is None or source.index.projected is None:
         return
     missing = condition.top_level_attributes - source.index.projected

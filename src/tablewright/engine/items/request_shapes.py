@@ -1,9 +1,9 @@
-"""Requests whose expressions are those of an earlier one: what was found out about these is not found out again.
+"""Request shapes: checks of expressions are not repeated for requests with the same expressions.
 
-All that DynamoDB checks of expressions before it looks at a value follows from their texts, the names, and which values
-there are. That is the shape of a request, and applications send few. A request of a shape that was good before needs
-its values made canonical, and compared with what the programs want of them. Any other takes the long way, and so does
-one with a value that is wrong: the long way alone raises errors about names, placeholders and parameters.
+All checks of expressions that DynamoDB makes before it looks at a value depend only on their texts, the names, and
+which values there are. That is the shape of a request, and applications send few. For a request of a known valid shape,
+the values are made canonical, and compared with what the programs require. Any other takes the slow path, and so does
+one with an invalid value: only the slow path raises errors about names, placeholders and parameters.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from tablewright.dynamo.expressions import Values
 
 _NAMES, _VALUES = "ExpressionAttributeNames", "ExpressionAttributeValues"
 _NONE: Mapping[str, AttributeValue] = {}
-# So many are kept, of at most so many characters: others are rare, or not an application's. A program takes some eighty
-# times the memory of its text.
+# So many are cached, of at most so many characters: others are rare, or not an application's. A program takes some
+# eighty times the memory of its text.
 _KEPT = 256
 _SIZE = 512
 
 
 class Programs(Protocol):
-    """What the expressions of a shape became."""
+    """The compiled expressions of a shape."""
 
     def check(self, values: Values, /) -> None: ...
 
@@ -32,7 +32,7 @@ _P = TypeVar("_P", bound=Programs)
 
 
 class RequestShapes(Generic[_P]):
-    """The shapes of one operation. A request that has more than its expressions and ``others`` has none."""
+    """The shapes of one operation. A request with members other than its expressions and ``others`` has none."""
 
     __slots__ = ("_expressions", "_known", "_members")
 
@@ -42,7 +42,7 @@ class RequestShapes(Generic[_P]):
         self._known: dict[tuple[Any, ...], _P] = {}
 
     def find(self, request: Mapping[str, Any]) -> tuple[_P, Mapping[str, AttributeValue]] | None:
-        """The programs for a request, and its values; raises where these do not fit the programs."""
+        """The programs for a request, and its values; raises if these do not fit the programs."""
         if not request.keys() <= self._members:
             return None
         programs = self._known.get(self._shape(request))
@@ -64,7 +64,7 @@ class RequestShapes(Generic[_P]):
         return programs, values
 
     def learn(self, request: Mapping[str, Any], programs: _P) -> None:
-        """Remember the programs of a request that was found to be good."""
+        """Cache the programs of a valid request."""
         if not request.keys() <= self._members:
             return
         shape = self._shape(request)

@@ -1,4 +1,4 @@
-"""ExclusiveStartKey: what it may be for a query or a scan, and how a read continues after it."""
+"""ExclusiveStartKey: its checks for a query or a scan, and how a read continues after it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tablewright.dynamo import AttributeValue, Item, ValidationException, check_
 from tablewright.engine.items.page_reader import PageRead, Source
 
 _INVALID_START_KEY = "The provided starting key is invalid"
-# The errors about a value that DynamoDB reports without saying that it is in a starting key.
+# The errors about a value that DynamoDB reports without mentioning the starting key.
 _BARE_ERRORS = (
     "contains duplicates",
     "number set",
@@ -69,7 +69,7 @@ def check_table_key(source: Source, start: Item) -> None:
 
 
 def continue_query(read: PageRead, partition: Mapping[str, AttributeValue], ranged: bool, start: Item) -> None:
-    """Read on after the starting key, which must be in the range."""
+    """Continue after the starting key, which must be in the range."""
     source = read.source
     same_partition = all(start[name] == value for name, value in partition.items())
     position = source.position(start)
@@ -89,7 +89,7 @@ def continue_query(read: PageRead, partition: Mapping[str, AttributeValue], rang
 
 
 def continue_scan(read: PageRead, start: Item, segment: int, total: int) -> None:
-    """Read on after the starting key, which must be in the segment."""
+    """Continue after the starting key, which must be in the segment."""
     position = read.source.position(start)
     if position < read.low or (read.high is not None and position >= read.high):
         raise ValidationException(

@@ -1,7 +1,7 @@
 """TransactWriteItems and TransactGetItems: all or nothing.
 
 A transaction checks every item and every condition before it changes anything, and no other operation changes what it
-has read meanwhile (or it looks again: ``planned_writes``), so there is nothing to undo and nothing to conflict with:
+has read meanwhile (or it is read again: ``planned_writes``), so there is nothing to roll back and no conflict:
 transactions are serial, and DynamoDB's conflict errors, which report that it gave up on serializing two of them, do not
 occur.
 
@@ -112,7 +112,7 @@ def transact_write_items(db: Database, request: dict[str, Any]) -> Steps:
         raise ValidationException(f"Transaction payload size cannot exceed 4MB. Payload Size: {payload}")
     content.update(b"]")
     fingerprint = content.digest()
-    # From here on all of it is one slice, or as good as that: what others change meanwhile is looked at again.
+    # From here on all of it is one slice, or equivalent: rows that others change meanwhile are read again.
     sizes = None
     while sizes is None:
         tables = [db.table(action.request["TableName"]) for action in actions]
@@ -185,8 +185,8 @@ def projected(
     *,
     empty: bool = False,
 ) -> Steps:
-    """The response of a transaction that has read these rows, with what is asked for of each; without those of which
-    that is nothing, unless ``empty`` ones are wanted.
+    """The response of a transaction that has read these rows, with what each asked for; without the empty ones, unless
+    ``empty`` ones are wanted.
     """
     responses: list[dict[str, Any]] = []
     done = 0
@@ -218,11 +218,11 @@ def _of_row(data: bytes, projection: ProjectionProgram, empty: bool) -> bytes | 
 def write_all(
     db: Database, members: Sequence[Member], meter: Meter | None, token: str | None, fingerprint: bytes
 ) -> Sliced[Sizes | None]:
-    """Apply every write, or cancel; gives the size that each is charged for. None if a table was changed meanwhile, and
-    the members have to be made again, or if the token was used.
+    """Apply every write, or cancel; returns the size that each is charged for. None if a table was changed meanwhile,
+    and the members have to be made again, or if the token was used.
 
-    Nothing is looked at beyond the first write that is not valid; what does not fit its table is found before any
-    condition is.
+    Nothing is evaluated beyond the first invalid write; a write that does not match its table is found before any
+    condition is evaluated.
     """
     targets = [(m.write.table.number, m.write.key) for m in members if m.write is not None]
     if len(set(targets)) != len(targets):
@@ -248,7 +248,7 @@ def write_all(
     if any(planned.refusal for planned in plans):
         cancel_if_any(_reasons(plans))
     if db.storage.lacks_room:
-        # Before the first write: refusing the second would roll back what others have written as well.
+        # Before the first write: refusing the second would also roll back what others have written.
         for member, write, planned in zip(members, writes, plans, strict=True):
             if planned.new is not None and not member.is_check:
                 db.check_room(write.table, planned.old, planned.size)
@@ -272,7 +272,7 @@ def write_all(
 
 
 class _ShownItems:
-    """The items that the reasons for a cancellation show: so much fits into a response, and is held for it."""
+    """The items that the cancellation reasons show: as many as fit into a response."""
 
     def __init__(self) -> None:
         self._sizes: dict[int, int] = {}
@@ -303,7 +303,7 @@ def _plan(member: Member, row: Row | None, meter: Meter | None) -> Plan:
 
 
 def _reasons(plans: Sequence[Plan]) -> list[DynamoError | None]:
-    """Why the members are refused, up to the first that is not valid."""
+    """Why the members are refused, up to the first invalid one."""
     reasons: list[DynamoError | None] = []
     for planned in plans:
         refusal = planned.refusal
@@ -319,7 +319,7 @@ def _reasons(plans: Sequence[Plan]) -> list[DynamoError | None]:
 
 
 def cancel_if_any(reasons: Sequence[DynamoError | None]) -> None:
-    """Raise the cancellation when any member has a reason for one."""
+    """Raise the cancellation if any member has a reason for one."""
     if all(reason is None for reason in reasons):
         return
     rendered = [_reason(reason) for reason in reasons]
@@ -341,13 +341,13 @@ def _reason(error: DynamoError | None) -> dict[str, Any]:
 
 
 def replayed(db: Database, token: str, fingerprint: bytes) -> Sizes | None:
-    """The sizes that the first request with this token was charged for; None when this is the first."""
+    """The sizes that the first request with this token was charged for; None if this is the first."""
     text_size(token)  # raises if the token is not text that can be stored
     found = db.storage.execute(
         "SELECT fingerprint, at, response, checksum FROM tokens WHERE token = ?", (token,)
     ).fetchone()
     if found is None:
-        # There has to be room for the token, whatever the transaction frees.
+        # There must be space for the token, even if the transaction frees some.
         db.storage.check_room_for(0)
         return None
     fingerprint_then, at, sizes, checksum = found
@@ -364,7 +364,7 @@ def replayed(db: Database, token: str, fingerprint: bytes) -> Sizes | None:
 
 def record_token(db: Database, token: str, fingerprint: bytes, sizes: Sequence[tuple[str, int]]) -> None:
     columns = (token, fingerprint, float(db.clock()), orjson.dumps(sizes))
-    # No read shows a token, so it is under a table that there is not.
+    # No read returns a token, so it is charged to a table that does not exist.
     db.storage.write(0, token.encode())(
         "INSERT OR REPLACE INTO tokens (token, fingerprint, at, response, checksum) VALUES (?, ?, ?, ?, ?)",
         (*columns, record_checksum(*columns)),
@@ -418,13 +418,13 @@ def _checked_action(member: dict[str, Any]) -> _Action:
     except RequestValidationException as error:
         if error.message != NESTED_TOO_DEEPLY or max(map(levels, subject.values())) <= MAX_LEVELS_READ:
             raise
-        # What goes even deeper is found after the expressions.
+        # Deeper nesting is found after the expressions.
         _checked_expressions(request)
         raise
     if size > MAX_ITEM_SIZE:
         raise ValidationException("Item size has exceeded the maximum allowed size")
     if request.keys() <= _PUT_ALONE:
-        # Most puts have nothing else, and there is nothing else to check.
+        # Most puts have nothing else to check.
         return _Action(kind, request, _NO_PARAMETERS, None, None, item, size, size)
     parameters, update, condition = _checked_expressions(request)
     texts = [request[name] for name in ("UpdateExpression", "ConditionExpression") if name in request]
@@ -435,7 +435,7 @@ def _checked_action(member: dict[str, Any]) -> _Action:
 
 
 def _checked_expressions(request: dict[str, Any]) -> tuple[Parameters, Any, Any]:
-    """The values of a transaction have as many levels as an item, of their own; what is written is checked again."""
+    """The values of a transaction may be nested as deeply as an item; what is written is checked again."""
     parameters = Parameters(request, beside_item=True)
     update = parameters.update()
     condition = parameters.condition(report_size=True)

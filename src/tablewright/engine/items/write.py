@@ -35,7 +35,7 @@ class Write:
             raise ConditionalCheckFailedException
 
     def run(self, db: Database, old: Row | None, meter: Meter | None) -> Item | None:
-        """Check and apply to the row that there is; gives the item after."""
+        """Check and apply to the existing row; returns the item after."""
         self.check(old)
         new, size = self.new(old)
         db.change(self.table, self.key, old, new, size)

@@ -1,6 +1,6 @@
 """The SET and REMOVE of an UPDATE as actions of an update expression.
 
-``SET a = set_add(a, ...)`` and ``set_delete`` are what ADD and DELETE are there, so they may only name the
+``SET a = set_add(a, ...)`` and ``set_delete`` correspond to ADD and DELETE there, so they may only name the
 attribute that they assign to.
 """
 

@@ -1,7 +1,7 @@
 """BatchExecuteStatement: many statements, each with its own response.
 
-A batch reads or writes, and names an item once; beyond that a statement that fails keeps no other from
-running.
+A batch either reads or writes, and names an item only once; apart from that, a statement that fails does not affect the
+others.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ def _failure(db: Database, member: BatchMember, error: DynamoError) -> dict[str,
 
 
 def attempted_units(db: Database, member: BatchMember) -> float:
-    """What a failed write is charged: the larger of the item that is there and the one it would have put."""
+    """What a failed write is charged: the larger of the stored item and the one it would have put."""
     size = 0
     target = member.target(db)
     if target is not None:

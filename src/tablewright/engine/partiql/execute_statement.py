@@ -60,7 +60,7 @@ def execute_statement(db: Database, request: dict[str, Any]) -> Steps:
 
 
 def statement_of(text: str) -> Sliced[Statement]:
-    """The statement of a text; a long one takes tens of milliseconds to be read, and is read beside the storage."""
+    """The statement of a text; parsing a long one takes tens of milliseconds, outside of the storage's turn."""
     if len(text) <= LONG_STATEMENT:
         return read_statement(text)
     return (yield from beside(partial(read_statement, text)))
@@ -73,7 +73,7 @@ def run_write(
     meter: Meter | None,
     again: Callable[[], tuple[Write, Item]],
 ) -> Sliced[list[Any]]:
-    """Run the write of a statement, which ``again`` makes once more; gives what its RETURNING asks for."""
+    """Run the write of a statement, which ``again`` makes anew; returns what its RETURNING asks for."""
 
     def returned(old: Row | None, new: Item | None) -> Any:
         if not isinstance(statement, UpdateStatement | Delete):

@@ -1,7 +1,7 @@
-"""ExecuteTransaction: statements that all take effect, or none.
+"""ExecuteTransaction: statements that take effect together, or not at all.
 
-What is wrong with a statement itself refuses the request; what is wrong between it and its table cancels the
-transaction, with a reason for each statement. A table that is not there is looked for before most of either.
+A problem within a statement refuses the request; a mismatch between it and its table cancels the transaction, with a
+reason for each statement. A missing table is reported before most of either.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _write_transaction(db: Database, request: dict[str, Any], bound: list[tuple[
     response: dict[str, Any] = {"Responses": []}
     token, fingerprint = request.get("ClientRequestToken"), b""
     if token is not None:
-        # Tokens are the operation's own: TransactWriteItems may use the same one for something else.
+        # Tokens belong to the operation: TransactWriteItems may use the same one for another request.
         token = f"ExecuteTransaction {token}"
         fingerprint = sha256(orjson.dumps(request["TransactStatements"], option=orjson.OPT_SORT_KEYS)).digest()
     sizes = None
@@ -115,7 +115,7 @@ def _members(db: Database, request: dict[str, Any], bound: list[tuple[Statement,
 def _member(
     db: Database, statement: Statement, values: Values, request: dict[str, Any]
 ) -> tuple[Member | None, DynamoError | None]:
-    """A member of a write transaction, or why the transaction is cancelled on its account."""
+    """A member of a write transaction, or the error for which the transaction is cancelled."""
     try:
         db.table(statement.table)
         if isinstance(statement, UpdateStatement | Delete) and statement.returning is not None:
@@ -129,7 +129,7 @@ def _member(
         return None, ValidationException("The provided key element does not match the schema")
     except ValidationException as error:
         return None, error
-    # An item that is inserted does not depend on another.
+    # An inserted item does not depend on another.
     size = write.new(None)[1] if isinstance(statement, Insert) else 0
     return Member(write.table, key, write, is_check=isinstance(statement, Exists), size=size), None
 
@@ -171,7 +171,7 @@ def _read_transaction(db: Database, request: dict[str, Any], bound: list[tuple[S
 
 
 class _Located:
-    """Says of a ValidationException which statement of the transaction it is about."""
+    """Adds to a ValidationException which statement of the transaction it is about."""
 
     __slots__ = ("_number",)
 

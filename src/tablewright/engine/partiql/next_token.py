@@ -1,9 +1,9 @@
-"""NextToken: where the next page of a SELECT begins.
+"""NextToken: the position at which the next page of a SELECT begins.
 
-A token has the number of the next range of the statement and the key to read on after, together with a digest
-of statement and parameters, because a position means nothing in another read. It is opaque, and begins with a
-checksum; what a client has made up, checksum and all, is checked like any other input. Either way a client gets
-"Invalid NextToken" for anything that was not made here.
+A token has the number of the statement's next range and the key to continue after, together with a digest of statement
+and parameters, because a position is meaningless in another read. It is opaque, and begins with a checksum; a token
+invented by a client, checksum included, is checked like any other input. In either case a client gets "Invalid
+NextToken" for a token that was not made here.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _DIGEST_BYTES = 16
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """The range to read next, and the key in it to read on after."""
+    """The next range to read, and the key in it to continue after."""
 
     range: int = 0
     after: Item | None = None

@@ -1,6 +1,6 @@
-"""Paths and literals: the parts of PartiQL that both conditions and assignments consist of.
+"""Paths and literals: the parts that conditions and assignments of PartiQL share.
 
-A literal is made into an attribute value here, and a problem in one is reported with its place inside the
+A literal is made into an attribute value here, and an error in one is reported with its place inside the
 value (``root``, ``root[0]``, ``root[0].name``).
 """
 
@@ -63,7 +63,7 @@ def _index(step: syntax_tree.Step) -> PathPart:
 
 
 def refused_call(node: syntax_tree.Call, in_update: bool) -> ValidationException:
-    """Why a function cannot be called: because of where, or because it is none of DynamoDB's."""
+    """Why a function cannot be called: because of its place, or because DynamoDB does not have it."""
     problem = function_problem(node.name, in_update) if node.name in OPERAND_COUNTS else None
     return refused(problem) if problem is not None else refused(f"Unrecognized function: {node.name}", node.at)
 
@@ -107,7 +107,7 @@ def literal(node: syntax_tree.Node, place: str = "root", depth: int = 0) -> Attr
 
 
 def attributes(node: syntax_tree.Struct) -> dict[str, Literal | Placeholder]:
-    """The item that a struct stands for; what is wrong with an attribute is named as it is written."""
+    """The item that a struct stands for; an error in an attribute names it as it is written."""
     found: dict[str, Literal | Placeholder] = {}
     for field, member in node.fields:
         name = _key(field, "root")

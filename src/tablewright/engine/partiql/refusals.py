@@ -1,7 +1,7 @@
-"""How a statement is refused.
+"""The errors of refused statements.
 
-DynamoDB reports what it cannot parse behind one sentence, and everything that it can parse and will not run
-in words of its own; those often end with the place in the statement.
+DynamoDB reports parse errors with one common sentence, and statements that it can parse but does not run each with its
+own message, which often ends with the place in the statement.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class NotWellFormed(ValidationException):
 
 
 class StatementRefused(ValidationException):
-    """What is wrong with a write whatever its table holds; a transaction is refused for it, and not cancelled."""
+    """An error in a write that does not depend on its table's data; a transaction is refused for it, not cancelled."""
 
     @property
     def code(self) -> str:

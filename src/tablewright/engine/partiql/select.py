@@ -90,7 +90,7 @@ def run(
 
 
 def check_source(db: Database, statement: Select) -> None:
-    """Refuse what is wrong with the source, and then with the SELECT list, of any SELECT."""
+    """Refuse errors in the source, and then in the SELECT list, of any SELECT."""
     index = None
     if statement.index is not None:
         with suppress(ResourceNotFoundException):
@@ -135,7 +135,7 @@ def _needs_whole_items(source: Source, statement: Select) -> bool:
 def _condition(
     statement: Select, source: Source, parts: list[where_keys.Range] | None, whole_items: bool
 ) -> ConditionProgram | None:
-    """What is left to ask of each item once the ranges are read; an index is asked about what it stores."""
+    """The remaining filter on each item after the ranges are read; on an index, it sees what the index stores."""
     if statement.where is None or (parts is not None and not any(part.filters for part in parts)):
         return None
     if not whole_items:
@@ -149,7 +149,7 @@ def _condition(
 
 
 def _check_order(source: Source, statement: Select, values: Values) -> bool:
-    """ORDER BY is for keyed reads, by key attributes; gives the direction of the sort key."""
+    """ORDER BY is for keyed reads, by key attributes; returns the direction of the sort key."""
     key = source.key
     where = statement.where
     if where is None:
@@ -173,7 +173,7 @@ def _check_order(source: Source, statement: Select, values: Values) -> bool:
 
 
 def _check_filters_projected(index: Index, parts: list[where_keys.Range]) -> None:
-    """A keyed read may not filter on what the index does not store, unless a part of it does without."""
+    """A keyed read must not filter on attributes that the index does not store, unless a branch of it does not."""
     if index.projected is None:
         return
     missing = [where_keys.filter_attributes(part.filters) - index.projected for part in parts]

@@ -35,7 +35,7 @@ def placeholder(number: int) -> Placeholder:
 
 
 class Columns(ProjectionProgram):
-    """A SELECT list: each path comes back under its last name, with the list positions after it."""
+    """A SELECT list: each path is returned under its last name, with the list positions after it."""
 
     __slots__ = ("_columns", "roots")
 
@@ -52,7 +52,7 @@ class Columns(ProjectionProgram):
 
 
 def label(path: Path) -> str:
-    """``a.b[0][1]`` is answered as ``b[0][1]``."""
+    """``a.b[0][1]`` is returned as ``b[0][1]``."""
     last = max(position for position, part in enumerate(path.parts) if isinstance(part, str))
     return str(path.parts[last]) + "".join(f"[{position}]" for position in path.parts[last + 1 :])
 
@@ -65,7 +65,7 @@ class Select:
     where: ConditionProgram | None
     order: tuple[tuple[str, bool], ...]
     parameters: int
-    # What is wrong with the SELECT list. The service looks at an index before that.
+    # The error in the SELECT list. The service checks an index before it.
     flaw: str | None = None
 
 
@@ -140,7 +140,7 @@ Statement = Select | Exists | Insert | UpdateStatement | Delete
 
 
 def parameter_values(request: Mapping[str, Any]) -> Values:
-    """A request's parameters as the values of placeholders; they are looked at before the statement is."""
+    """A request's parameters as the values of placeholders; they are checked before the statement."""
     # A parameter may be a whole item, which is one level more than a value.
     return {f"?{number}": checked(value, -1)[0] for number, value in enumerate(request.get("Parameters", ()), 1)}
 

@@ -1,6 +1,6 @@
-"""From PartiQL's tree to a statement that DynamoDB runs, or to its reason why it does not.
+"""From PartiQL's tree to a statement that DynamoDB runs, or to the error because it does not.
 
-``statement`` is the way in: text to statement, remembered by text.
+``statement`` is the entry point: text to statement, cached by text.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def statement(text: str) -> Statement:
 
 
 def _source(source: syntax_tree.Source) -> tuple[str, str | None]:
-    """The table and the index behind FROM."""
+    """The table and the index after FROM."""
     if source.joined:
         raise refused("Only select from a single table or index is supported.")
     if source.alias is not None:
@@ -143,7 +143,7 @@ def _columns(items: tuple[syntax_tree.Item, ...]) -> Columns | None:
 
 
 def _check_paths(paths: list[Path]) -> None:
-    """The service collects paths from the last to the first, and names two that clash in that order."""
+    """The service collects paths from the last to the first, and names two that conflict in that order."""
     problem = clash(reversed(paths))
     if problem is not None:
         raise refused(problem)

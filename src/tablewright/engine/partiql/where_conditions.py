@@ -1,8 +1,7 @@
 """WHERE clauses as conditions of the expression language.
 
-PartiQL has booleans where the expression language has conditions: ``contains(a, 'x') = false`` compares
-one. Such a comparison is rewritten with AND, OR and NOT; because that repeats its operands, only a few are
-taken.
+PartiQL has booleans where the expression language has conditions: ``contains(a, 'x') = false`` compares one. Such a
+comparison is rewritten with AND, OR and NOT; because that repeats its operands, only a few are accepted.
 """
 
 from __future__ import annotations
@@ -66,7 +65,7 @@ class _Translation:
         raise self._unusable(node)
 
     def _part(self, operator: str, node: syntax_tree.Node) -> Condition:
-        """What AND, OR and NOT connect."""
+        """The operands of AND, OR and NOT."""
         if is_value(node) or _is_path(node):
             self.operand(node)  # raises what is wrong with it in itself
             raise refused(
@@ -125,7 +124,7 @@ class _Translation:
         return equal if operator == "=" else Not(equal)
 
     def _equality(self, left: syntax_tree.Node, right: syntax_tree.Node) -> Condition:
-        """That a condition is as true as the right side, which may be a condition too."""
+        """The condition that another one equals the right side, which may also be a condition."""
         self._boolean_comparisons += 1
         if self._boolean_comparisons > _MAX_BOOLEAN_COMPARISONS:
             raise refused("The expression contains too many operators")

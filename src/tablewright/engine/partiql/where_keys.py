@@ -1,10 +1,10 @@
-"""What a WHERE clause says about keys.
+"""The conditions of a WHERE clause on keys.
 
-A condition on a key attribute is a ``KeyTerm``; anything else is a filter. A write needs an equality on
-every key attribute. A read is *keyed* when, after every OR and IN that concerns a key has been spread out,
-each branch has one value for the partition key: then each branch is a range of one partition, and only
-those are read. Otherwise the whole table or index is. Ranges that overlap are refused, unless a branch has the
-sort key in a filter (``NOT song = 'a'``, ``song <> 'a'``): then they are read as one.
+A condition on a key attribute is a ``KeyTerm``; anything else is a filter. A write needs an equality on every key
+attribute. A read is *keyed* if, after every OR and IN that concerns a key has been expanded, each branch has one value
+for the partition key: then each branch is a range of one partition, and only those are read. Otherwise the whole table
+or index is. Overlapping ranges are refused, unless a branch has the sort key in a filter (``NOT song = 'a'``,
+``song <> 'a'``): then they are read as one.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from tablewright.engine.storage.key_encoding import scalar_bytes
 from tablewright.engine.tables.table_schema import Key, Table
 
 _MAX_READS = 50
-# More branches than this are too many reads whatever they are, and are not even spread out.
+# More branches than this are too many reads in any case, and are not even expanded.
 _MAX_BRANCHES = 1000
 _MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
@@ -98,7 +98,7 @@ def item_key(table: Table, where: ConditionProgram | None, values: Values) -> It
 
 
 def key_and_conditions(table: Table, where: ConditionProgram | None, values: Values) -> tuple[Item, list[Condition]]:
-    """Key attributes that are set equal to a value, and the conditions beside those; a key's second value is one."""
+    """Key attributes that are compared with a value for equality, and the other conditions; a second value is one."""
     if where is not None:
         for name in table.key.names:
             if name in where.nested_attributes:
@@ -121,7 +121,7 @@ def key_and_conditions(table: Table, where: ConditionProgram | None, values: Val
 
 
 def single_read_key(table: Table, where: ConditionProgram | None, values: Values) -> Item | None:
-    """The key that a WHERE clause consists of; None when it says less than that, or more."""
+    """The key that a WHERE clause consists of; None if it says less or more than that."""
     if where is not None and all(_type_problem(table.key, t) is None for t in key_terms(where.node, table.key, values)):
         _decomposed(table.key, where.node, values)  # raises what is wrong with the reads of any SELECT
     key: Item = {}
@@ -188,7 +188,7 @@ def _partition_ranges(key: Key, branches: list[Branch]) -> list[Range] | None:
 
 
 def _disjoint(key: Key, branches: list[Branch], found: list[Range]) -> list[Range]:
-    """The ranges in order, none of them empty but when all are."""
+    """The ranges in order, without empty ones unless all are."""
     found = [part for part in found if part.low != part.high] or found[:1]
     parts: list[Range] = []
     for part in sorted(found, key=lambda part: (part.partition, part.low)):
@@ -212,7 +212,7 @@ def _bounds(key: Key, partition: KeyTerm, branch: Branch) -> tuple[bytes, bytes 
 
 
 def partition_conditions(where: ConditionProgram, key: Key, values: Values) -> int:
-    """How many values the WHERE clause allows the partition key, in conditions that it cannot do without."""
+    """The number of values that the WHERE clause allows for the partition key, in its necessary conditions."""
     total = 0
     for part in _conjuncts(where.node):
         match part:
@@ -231,7 +231,7 @@ def _partition_equality(node: Condition, key: Key, values: Values) -> bool:
 
 
 def _pins(node: Condition, key: Key, values: Values) -> bool:
-    """Whether every way to fulfil the condition gives the partition key a value."""
+    """Whether every way to meet the condition gives the partition key a value."""
     match node:
         case And(parts):
             return any(_pins(part, key, values) for part in parts)
@@ -312,7 +312,7 @@ def _term(node: Condition, key: Key, values: Values) -> KeyTerm | None:
 
 
 def _type_problem(key: Key, term: KeyTerm) -> str | None:
-    """What is wrong with the values that a key attribute is compared with."""
+    """The error in the values that a key attribute is compared with."""
     for operand in term.operands:
         ((tag, content),) = operand.items()
         if tag not in ORDERED_TYPES:

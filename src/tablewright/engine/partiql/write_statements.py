@@ -28,7 +28,7 @@ from tablewright.engine.tables.table_schema import EmptyKeyException, Table
 
 
 class KeyMismatch(ValidationException):
-    """The WHERE clause of a write does not name one item of the table."""
+    """The WHERE clause of a write does not identify one item of the table."""
 
     @property
     def code(self) -> str:
@@ -36,7 +36,7 @@ class KeyMismatch(ValidationException):
 
 
 class _Insertion(Write):
-    """An item must not be there yet."""
+    """An item must not exist yet."""
 
     __slots__ = ()
 
@@ -46,7 +46,7 @@ class _Insertion(Write):
 
 
 class _Modification(Write):
-    """An item must be there, and as the WHERE clause says."""
+    """An item must exist, and meet the WHERE clause."""
 
     __slots__ = ()
 
@@ -57,7 +57,7 @@ class _Modification(Write):
 
 
 class _Removal(Write):
-    """An item that is there must be as the WHERE clause says."""
+    """An existing item must meet the WHERE clause."""
 
     __slots__ = ()
 
@@ -135,7 +135,7 @@ def _check_key(table: Table, key: Item) -> None:
 
 
 def returned(statement: UpdateStatement | Delete, old: Row | None, new: Item | None) -> list[Any]:
-    """What RETURNING answers: at most one item, and none when nothing of it was touched."""
+    """The result of RETURNING: at most one item, and none if nothing of it was changed."""
     match statement.returning:
         case "ALL OLD":
             return [] if old is None else [orjson.Fragment(old.data)]

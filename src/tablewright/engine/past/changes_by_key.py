@@ -1,17 +1,17 @@
-"""The history of a table by key: which changes of a range of keys came after a point of it.
+"""The history of a table by key: which changes of a range of keys were made after a point of it.
 
-The history (``backups.point_in_time``) is in the order of the changes. To read a few keys as they were, one has to find
-the first change of each since then. This is an SQL index of the history for that, and of the index entries that
-replaced images had. It is made when somebody first asks, in slices, of what has changed since the moment that is
-asked for, and goes on from there both ways: a change is looked at once in the life of an engine, whoever asks.
+The history (``backups.point_in_time``) is in the order of the changes. To read a few keys as they were, the first
+change of each since then must be found. This is an SQL index of the history for that, and of the index entries of
+replaced images. It is built on first use, in slices, from the changes since the requested moment, and is extended from
+there both ways: a change is processed once in the life of an engine, for all readers.
 
-    history    1 ─── not looked at ─── first ─────── in the SQL index ─────── last ─── new, looked at next ─── newest
+    history    1 ─── unprocessed ─── first ───────── in the SQL index ─────── last ─── new, processed next ─── newest
 
-It is in a temporary database of its own: nothing of it has to be durable, and a write to a table with recovery costs
-what it did. An SQL index on the history itself made such a put 15 % to 20 % slower.
+It is in a temporary database: none of it has to be durable, and a write to a table with recovery costs no more than
+before. An SQL index on the history itself made such a put 15 % to 20 % slower.
 
-Which change a time stands for is found from the newest back, by the least time of each block of changes, which is
-remembered.
+The change that a time stands for is searched from the newest back, by the least time of each block of changes, which is
+cached.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from tablewright.engine.tables.table_schema import Index, Table
 
 __all__ = ["Changed", "ChangesByKey", "changes_by_key"]
 
-# The changes that are looked at without a look at the clock.
+# The changes that are processed without checking the clock.
 _AT_ONCE = 100
 _BLOCK = 1024
-# Of changes that have been trimmed, some are kept: to find each of them by its number would take longer.
+# Some trimmed changes are kept: finding each of them by its number would take longer.
 _KEPT_TRIMMED = 10_000
-# Pages of 4 KB; what is more goes to a temporary file.
+# Pages of 4 KB; the rest goes to a temporary file.
 _CACHED_PAGES = 2000
 
 
@@ -47,17 +47,17 @@ class Changed(NamedTuple):
 
 @dataclass(slots=True)
 class _Covered:
-    """An SQL table of keys and sequence numbers, and the changes that it has: from ``first`` up to ``last``."""
+    """An SQL table of keys and sequence numbers, and the changes that it covers: from ``first`` to ``last``."""
 
     name: str
-    # 0 until it has been begun.
+    # 0 until it is begun.
     first: int = 0
     last: int = 0
 
 
 @dataclass(slots=True)
 class _OfHistory:
-    """What is known of one history."""
+    """The processed part of one history."""
 
     # Of the table's own keys, under an empty name, and of those of indexes, under the names of their SQL tables.
     covered: dict[str, _Covered] = field(default_factory=dict)
@@ -77,11 +77,11 @@ class ChangesByKey:
         self._tables = 0
 
     def known_of(self, table: Table) -> object:
-        """What is known of the history of a table: another object once that is another history."""
+        """The processed part of a table's history: another object once the history is another."""
         return self._of.setdefault(table.history, _OfHistory())
 
     def forget(self, source: str) -> None:
-        """An SQL table is not the one any more that it was: if it is a history, what is known of it is void."""
+        """An SQL table was replaced: if it is a history, its processed part is void."""
         known = self._of.pop(source, None)
         for covered in known.covered.values() if known is not None else ():
             self._connection.execute(f"DROP TABLE {covered.name}")
@@ -89,7 +89,7 @@ class ChangesByKey:
     # -- time -------------------------------------------------------------------------------------------------------
 
     def last_until(self, db: Database, table: Table, time: float) -> Sliced[int]:
-        """The last change that was made at a time or before; 0 if there is none. It is of the slice it is given in."""
+        """The last change made at a time or before; 0 if there is none. It holds in the slice that returns it."""
         until = slice_end()
         while True:
             found = self._last_until(db, table, time, until)
@@ -99,7 +99,7 @@ class ChangesByKey:
             until = slice_end()
 
     def _last_until(self, db: Database, table: Table, time: float, until: float) -> int | None:
-        """The same within one slice; None if that is over before it is found."""
+        """The same within one slice; None if the slice ends first."""
         execute = db.storage.execute
         least = self._of.setdefault(table.history, _OfHistory()).least
         newest = newest_change(db, table)
@@ -131,7 +131,7 @@ class ChangesByKey:
     # -- keys -------------------------------------------------------------------------------------------------------
 
     def missing(self, db: Database, table: Table, index: Index | None, point: int) -> int:
-        """How many changes after a point have not been looked at yet."""
+        """The number of changes after a point that are not processed yet."""
         covered = self._covered(table, index)
         newest = newest_change(db, table)
         if covered.first == 0:
@@ -139,7 +139,7 @@ class ChangesByKey:
         return max(0, newest - covered.last) + max(0, covered.first - 1 - point)
 
     def look_at_some(self, db: Database, table: Table, index: Index | None, point: int) -> bool:
-        """Look at a few changes after a point; whether that were all."""
+        """Process a few changes after a point; returns whether these were all."""
         covered = self._covered(table, index)
         self._leave_trimmed(db, table, covered)
         key_of = _key_of(table, index)
@@ -157,7 +157,7 @@ class ChangesByKey:
         return covered.last == newest and covered.first <= point + 1
 
     def _leave_trimmed(self, db: Database, table: Table, covered: _Covered) -> None:
-        """Begin anew where most of what was noted is of changes that the history has no more."""
+        """Start over if most of the processed changes are no longer in the history."""
         (oldest,) = db.storage.execute(f"SELECT coalesce(min(sequence), 0) FROM {table.history}").fetchone()
         trimmed = oldest - covered.first
         if covered.first and trimmed > _KEPT_TRIMMED and trimmed > covered.last - oldest:
@@ -214,12 +214,12 @@ class ChangesByKey:
         noted = [
             (key, change.sequence) for change in history(db, table, first, last) if (key := key_of(change)) is not None
         ]
-        # Again where something has come between: they are the same.
+        # Again if changes were added in between: they are the same.
         self._connection.executemany(f"INSERT OR IGNORE INTO {covered.name} VALUES (?, ?)", noted)
 
 
 def changes_by_key(db: Database) -> ChangesByKey:
-    """Those of a database, made when they are first needed."""
+    """The processed histories of a database, created on first use."""
     if db.changes_by_key is None:
         db.changes_by_key = ChangesByKey()
     assert isinstance(db.changes_by_key, ChangesByKey)
@@ -232,7 +232,7 @@ def newest_change(db: Database, table: Table) -> int:
 
 
 def _key_of(table: Table, index: Index | None) -> Callable[[Replaced], bytes | None]:
-    """What a change is noted under: the key of the item, or of the entry of what it replaced."""
+    """The key under which a change is noted: that of the item, or of the entry of the image that it replaced."""
     if index is None:
         return lambda change: change.key
 

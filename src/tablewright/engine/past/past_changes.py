@@ -1,7 +1,7 @@
-"""What happened between two moments of the recovery window: the versions of one item, and the items that differ.
+"""The changes between two moments of the recovery window: the versions of one item, and the items that differ.
 
-Both come in pages. A page goes on behind a change of the history, whose number is its ``next``; the two moments are the
-same for all pages of one question.
+Both come in pages. A page continues after a change of the history, whose number is its ``next``; the two moments are
+the same for all pages of one read.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _T = TypeVar("_T")
 
 
 class ItemVersion(NamedTuple):
-    """What an item was from a time on; None where it was not there."""
+    """An item from a time on; None while it did not exist."""
 
     at: float
     item: Item | None
@@ -39,14 +39,14 @@ class ItemVersion(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ItemVersions:
-    """A page of the versions of an item, from the oldest on; ``next`` is None on the last."""
+    """A page of the versions of an item, oldest first; ``next`` is None on the last."""
 
     versions: list[ItemVersion]
     next: int | None
 
 
 class ChangedItem(NamedTuple):
-    """An item that two moments have differently; ``at`` is when it was first changed after the earlier one."""
+    """An item that differs between two moments; ``at`` is its first change after the earlier one."""
 
     key: Item
     at: float
@@ -71,7 +71,7 @@ def item_versions(
     limit: int,
     after: int | None,
 ) -> Sliced[ItemVersions]:
-    """The first version is that of the beginning, unless the page goes on from another."""
+    """The first version is that of the beginning, unless the page continues another."""
     interval = _Interval(db, name, start, end, limit)
     yield from interval.look()
     table, changes = interval.table, interval.changes
@@ -128,7 +128,7 @@ def changed_items(
 
 
 class _Interval:
-    """Two moments of a table: the changes behind ``first``, up to and with ``last``."""
+    """Two moments of a table: the changes after ``first``, up to and including ``last``."""
 
     def __init__(self, db: Database, name: str, start: float, end: float, limit: int) -> None:
         if not 1 <= limit <= _MOST:
@@ -144,7 +144,7 @@ class _Interval:
         self.last = 0
 
     def look(self) -> Sliced[None]:
-        """Look at all changes since, in slices; again in each slice, where the table may be another."""
+        """Process all changes since, in slices; again in each slice, as the table may have changed."""
         db = self._db
         until = slice_end()
         while True:
@@ -169,7 +169,7 @@ class _Interval:
 
 
 def finish(storage: Storage, work: Sliced[_T]) -> _T:
-    """The result of work in slices, each in a turn of its own, once everything that it has seen is durable."""
+    """The result of work in slices, each in its own turn, once everything that it has seen is durable."""
     while True:
         done: list[_T] = []
         with storage.turn() as turn:

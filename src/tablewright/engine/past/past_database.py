@@ -1,13 +1,13 @@
-"""A database as it was at a moment: what the reading operations need of one, from the rows that there are now and the
-history of what was replaced since.
+"""A database as it was at a moment, for the reading operations: made from the present rows and the history of the
+images that were replaced since.
 
-    the row now  ──┐
-                   ├─▶  a key that was changed since the moment has what its first change replaced, any other its row
-    the history  ──┘
+    the present row ─┐
+                     ├─▶  a key changed since the moment has the image that its first change replaced, any other its row
+    the history ─────┘
 
-Tables and indexes are those that there are now, with the items of then, as a restore makes them. One serves one
-request. Where it needs to know more of the history than a slice can find out, it raises ``NeedsChanges``: whoever runs
-the operation finds it out in slices, and begins again, since a read leaves nothing behind.
+Tables and indexes are the present ones, with the items of then, as in a restore. A database serves one request. If it
+needs more of the history than a slice can process, it raises ``NeedsChanges``: the caller processes the changes in
+slices, and starts the operation over, since a read leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from tablewright.engine.tables.table_schema import Index, Table
 
 __all__ = ["NeedsChanges", "PastDatabase", "item_at", "read_only"]
 
-# Changes that others have made between two slices are looked at at once, if there are no more than these.
+# Changes made by others between two slices are processed at once, if there are no more than these.
 _CAUGHT_UP_AT_ONCE = 1000
 _ROWS_AT_ONCE = 32
 _CHANGES_AT_ONCE = 128
 
 
 class NeedsChanges(Exception):
-    """An operation cannot go on until changes of a table have been looked at."""
+    """An operation cannot continue until changes of a table have been processed."""
 
     def __init__(self, table: Table, index: Index | None = None) -> None:
         super().__init__(table.name)
@@ -44,7 +44,7 @@ class NeedsChanges(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Moment:
-    """The change of a table that the moment stands for, and what is known of the changes after it."""
+    """The change of a table that the moment stands for, and the processed changes after it."""
 
     point: int
     changes: ChangesByKey
@@ -62,12 +62,12 @@ def read_only() -> ValidationException:
 
 
 def _both(index: Index | None) -> tuple[Index | None, ...]:
-    """What has to be known to read a table, or an index."""
+    """What has to be processed to read a table or an index."""
     return (None,) if index is None else (None, index)
 
 
 def item_at(db: Database, changes: ChangesByKey, table: Table, key: bytes, point: int) -> Row | None:
-    """The row that a key had after a change; the changes since must have been looked at."""
+    """The row of a key after a change; the changes since must have been processed."""
     sequence = changes.first_change(table, key, point)
     if sequence is None:
         return Database.fetch(db, table, key)
@@ -76,10 +76,10 @@ def item_at(db: Database, changes: ChangesByKey, table: Table, key: bytes, point
 
 
 class PastDatabase(Database):
-    """A database at a moment. What would change it is refused."""
+    """A database at a moment. Changes are refused."""
 
     def __init__(self, db: Database, time: float) -> None:
-        # Not as a database is made: it has everything of the one that it is of.
+        # Not initialized like a database: it shares everything with the one that it belongs to.
         self._db = db
         self._time = time
         self._moments: dict[int, _Moment] = {}
@@ -94,11 +94,11 @@ class PastDatabase(Database):
         self.stream_reads = {}
 
     def begin_slice(self) -> None:
-        """Others may have changed tables, or have had to read them again."""
+        """Others may have changed tables, or have caused them to be read again."""
         self.tables = self._db.tables
 
     def look_at(self, needed: NeedsChanges) -> Sliced[None]:
-        """Find out, in slices, what an operation needs to know of a table."""
+        """Process, in slices, the changes that an operation needs of a table."""
         table, changes = needed.table, changes_by_key(self._db)
         known = changes.known_of(table)
         point = yield from changes.last_until(self._db, table, self._time)
@@ -149,7 +149,7 @@ class PastDatabase(Database):
         return _PastRows(self._db, table, index, moment, low, high, forward, 0 if with_keys else 2)
 
     def _ready(self, table: Table, index: Index | None) -> _Moment:
-        """The moment of a table, all changes since which have been looked at."""
+        """The moment of a table, with all changes since processed."""
         moment = self._moments.get(table.number)
         if moment is None or not moment.holds(self._db, table):
             raise NeedsChanges(table, index)
@@ -178,10 +178,10 @@ class PastDatabase(Database):
 
 
 class _PastRow(NamedTuple):
-    """A row in its place: the key that it has there, its own, and what it has."""
+    """A row in its place: its key there, its own key, and its content."""
 
     place: bytes
-    # None where an entry of an index points to no row, which is damage.
+    # None if an entry of an index points to no row, which is damage.
     key: bytes | None
     size: int
     item: bytes
@@ -189,7 +189,7 @@ class _PastRow(NamedTuple):
 
 @dataclass(slots=True)
 class _PastRows:
-    """The rows of a range as they were: those of now that were not changed since, merged with what was replaced."""
+    """The rows of a range as they were: the present ones that were not changed since, merged with replaced images."""
 
     db: Database
     table: Table
@@ -198,14 +198,14 @@ class _PastRows:
     low: bytes
     high: bytes | None
     forward: bool
-    # The columns of a row that are wanted begin here.
+    # The requested columns of a row begin here.
     begin: int
     _found: list[_PastRow] = field(default_factory=list)
     _is_over: bool = False
     _until: float = field(default_factory=slice_end)
 
     def fetchmany(self, size: int, /) -> list[Any]:
-        """Some rows, so many at most; none only at the end."""
+        """Some rows, at most so many; none only at the end."""
         while not (self._found or self._is_over):
             self._found = self._look(min(size, _ROWS_AT_ONCE))
             if not (self._found or self._is_over) and thread_time() > self._until:
@@ -224,7 +224,7 @@ class _PastRows:
         """Nothing is open."""
 
     def _look(self, size: int) -> list[_PastRow]:
-        """Look at the next few rows of now, and at the changes of what is between them."""
+        """Read the next few present rows, and the changes of the keys between them."""
         cursor = Database.rows_between(
             self.db, self.table, self.index, self.low, self.high, self.forward, with_keys=True
         )
@@ -255,13 +255,13 @@ class _PastRows:
         return (place + b"\x00", self.high) if self.forward else (self.low, place)
 
     def _between(self, rest: tuple[bytes, bytes | None]) -> tuple[bytes, bytes | None]:
-        """The part of the range that has been read, when this is the rest; all of it at the end."""
+        """The part of the range that has been read, if this is the rest; all of it at the end."""
         if self._is_over:
             return self.low, self.high
         return (self.low, rest[0]) if self.forward else (rest[1] or b"", self.high)
 
     def _replaced(self, sequences: Iterator[int]) -> Iterator[_PastRow]:
-        """What changes replaced; of those that are not the first of their item since the moment, nothing."""
+        """The images that changes replaced; only those that are the first of their item since the moment."""
         table, index, moment = self.table, self.index, self.moment
         for sequence in sequences:
             ((_, _, key, row),) = history(self.db, table, sequence, sequence)

@@ -1,7 +1,7 @@
-"""The operations of an engine at a moment: those that read answer from the past, the others are refused.
+"""The operations of an engine at a moment: those that read do so from the past, the others are refused.
 
-They are the engine's own handlers on a ``PastDatabase``, so that there is one way to read: parameters, expressions,
-pages, consumed capacity and errors are what they are now.
+They are the engine's own handlers on a ``PastDatabase``, so reads are implemented once: parameters, expressions, pages,
+consumed capacity and errors are the same as for the present.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _as_of(time: float, handler: _Handler) -> _Handler:
 
 
 def _described(time: float, handler: _Handler) -> _Handler:
-    """The table as it is described now, if it can be read as it was then."""
+    """The present description of a table, if it can be read as it was then."""
 
     def handle(db: Database, request: dict[str, Any]) -> Response:
         past = PastDatabase(db, time)
@@ -100,7 +100,7 @@ def _statements(request: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _writes(text: str) -> bool:
-    """Whether a statement is none that reads; one that cannot be read is refused in the words that it gets now."""
+    """Whether a statement is not a read; one that cannot be parsed is refused with its usual error."""
     # A program without statements need not load these.
     from tablewright.engine.partiql.statements import Select
     from tablewright.engine.partiql.translate import statement

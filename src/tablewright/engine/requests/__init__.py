@@ -1,4 +1,4 @@
-"""The first layer that every request passes.
+"""The validation that every request passes first.
 
 ``check_request`` returns a clean request, in which every member is known, not null, and of its JSON
 type and within its constraints; or it raises what the service would, in the service's order:
@@ -7,12 +7,12 @@ type and within its constraints; or it raises what the service would, in the ser
 2. ValidationException for a missing or malformed table name, and for a few other members, each reported alone;
 3. ValidationException for all other broken constraints together, at most ten.
 
-The writes of one item have two layers of checks, with words of their own. What the newer one cannot read (no key or
-item at all, or values nested beyond reason) is left to the older one, which lists all constraints together.
+The writes of one item have two layers of checks, with different messages. What the newer one cannot read (no key or
+item at all, or values nested too deeply) is left to the older one, which lists all constraints together.
 
-Nearly all requests have nothing to clean or refuse. Those are recognised by closures made from the declared
-shapes when the module is loaded, in a few microseconds and without building anything; only the others are
-read and explained member by member. Attribute values that need no cleaning come out as the same objects.
+Nearly all requests have nothing to clean or refuse. Those are recognised by closures made from the declared shapes when
+the module is loaded, in a few microseconds and without allocating anything; only the others are read and explained
+member by member. Attribute values that need no cleaning are returned as the same objects.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ STREAMS_OPERATIONS = frozenset(STREAM_INPUTS)
 _INPUTS: dict[str, Input] = {**ITEM_INPUTS, **TABLE_INPUTS, **BACKUP_INPUTS, **STREAM_INPUTS}
 
 
-# The operations that report what is wrong with the form of a request in newer words, and those that count as well.
+# The operations that report errors in the form of a request in newer words, and those that count as well.
 _COUNTING = frozenset({"DeleteItem", "PutItem", "UpdateItem"})
 _NEWER = frozenset({"BatchGetItem", "GetItem", "Query"})
 
@@ -69,7 +69,7 @@ def _whole_check(declared: Input) -> Check:
 ITEM_SIZE = "\0item size"
 """The member of a checked PutItem that has the size of its item, where that is canonical as it was sent.
 
-No caller can send a member of this name.
+No caller can send a member with this name.
 """
 
 _check_around_item = ITEM_INPUTS["PutItem"].shape.check(but="Item")
@@ -90,7 +90,7 @@ def check_request(operation: str, request: Any) -> dict[str, Any]:
 
 
 class OlderRequest(dict[str, Any]):
-    """A request that the newer layer of checks cannot read, and that is refused in older words throughout."""
+    """A request that the newer layer of checks cannot read, and that is refused in the older words."""
 
 
 def worded(operation: str, error: DynamoError, request: dict[str, Any] | None = None) -> DynamoError:
@@ -139,7 +139,7 @@ def _check_members(shape: Struct, clean: Mapping[str, Any], names: Iterable[str]
 
 
 def _is_beyond_newer(shape: Struct, clean: Mapping[str, Any]) -> bool:
-    """Whether a request lacks its item or key, or has a value that goes too deep for the newer layer of checks."""
+    """Whether a request lacks its item or key, or has a value nested too deeply for the newer layer of checks."""
     lacking = shape.required - clean.keys() - {"TableName"}
     return bool(lacking) or any(levels(value) > MAX_LEVELS_READ for value in _attribute_values(clean))
 

@@ -1,6 +1,6 @@
 """The inputs of the operations on backups, on demand and continuous.
 
-Order of members and of enumerations: no record of the service's order is known; it is that of the service's model.
+Order of members and of enumerations: the service's order is not documented; it is that of the service's model.
 """
 
 from __future__ import annotations

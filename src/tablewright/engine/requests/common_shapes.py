@@ -1,4 +1,4 @@
-"""What the inputs of operations are declared with: ``Input``, and the shapes that most of them use."""
+"""Declarations for the inputs of operations: ``Input``, and the shapes that most of them use."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ INDEX_NAME = String(min=MIN_TABLE_NAME_LENGTH, max=MAX_TABLE_NAME_LENGTH, patter
 
 
 class Input(NamedTuple):
-    """What an operation takes, and the checks that come before and after its constraints."""
+    """The input of an operation, and the checks that come before and after its constraints."""
 
     shape: Struct
     required_parameter: str | None = None
-    """The member whose absence is reported in words of its own, before any constraint."""
+    """The member whose absence is reported with its own message, before any constraint."""
     required_entries: str | None = None
     """The map that must not be empty, which is reported after all constraints."""
     first: tuple[tuple[str, ...], ...] = ()
-    """Groups of members that are looked at before the others, each group reported by itself."""
+    """Groups of members that are checked before the others, each group reported separately."""
     older: Struct | None = None
     """The older words of an operation that has newer ones, for requests that the newer layer of checks cannot read."""
 

@@ -1,10 +1,10 @@
-"""The shapes requests are made of.
+"""The shapes that requests are made of.
 
-A shape is declared once, as data, and knows four things about a value of its kind:
+A shape is declared once, as data, and has four functions for a value of its kind:
 
-``check``       a closure that says, fast, that nothing at all is wrong with the value and nothing in it has
-                to change. It runs on every request, and returns False rather than a reason.
-``read``        the value as the service's JSON reader would take it (unknown members and nulls dropped,
+``check``       a fast closure that confirms that the value is valid and that nothing in it has to change. It
+                runs on every request, and returns False rather than a reason.
+``read``        the value as the service's JSON reader would read it (unknown members and nulls dropped,
                 numbers and booleans coerced), or the reader's SerializationException.
 ``violations``  the constraints the value breaks, in the order in which the service lists them.
 ``render``      the value as the service prints it in a message: the way Java's ``toString`` would.
@@ -30,8 +30,8 @@ JAVA_PACKAGE = "com.amazonaws.dynamodb.v20120810"
 
 MAX_VIOLATIONS = 10
 
-# How much of a value is shown in a message. No sensible request comes near; without a limit a few megabytes
-# of empty structures would give a response of hundreds.
+# How much of a value is shown in a message. No ordinary request comes near; without a limit, a few megabytes of empty
+# structures would give a response of hundreds.
 _MAX_SHOWN = 100_000
 
 _CLASS_CAST = (
@@ -47,7 +47,7 @@ _FALSE_WORDS = frozenset({"FALSE", "0", "NO"})
 
 
 class Path(NamedTuple):
-    """Where a value is: as the service writes it (``keySchema.1.member``), and as the request does."""
+    """The place of a value: as the service writes it (``keySchema.1.member``), and as the request does."""
 
     java: str = ""
     wire: str = ""
@@ -61,7 +61,7 @@ class Path(NamedTuple):
 
 
 class Violations:
-    """The broken constraints found so far, as many as the service lists."""
+    """The violated constraints found so far, as many as the service lists."""
 
     def __init__(self) -> None:
         self._found: list[str] = []
@@ -91,7 +91,7 @@ class Violations:
 
 
 class Shape(ABC):
-    """A kind of value. ``java_type`` is what the service's reader calls it."""
+    """A kind of value. ``java_type`` is its name in the service's reader."""
 
     @property
     @abstractmethod
@@ -111,7 +111,7 @@ class Shape(ABC):
     def render(self, value: Any) -> str: ...
 
     def null_element(self) -> Any:
-        """What a null in a list or map becomes; None drops it."""
+        """The replacement for a null in a list or map; None drops it."""
         return None
 
 
@@ -136,7 +136,7 @@ def _accept(value: Any) -> bool:
 
 
 class Scalar(Shape):
-    """What all scalars have in common: lists and objects are refused alike."""
+    """The common part of all scalars: lists and objects are refused alike."""
 
     java_type = ""
 
@@ -230,7 +230,7 @@ class NamelessEnum(String):
 
 
 class Number(Scalar):
-    """An integer; ``java`` is Integer or Long. What is beyond Java's range becomes the end of that range."""
+    """An integer; ``java`` is Integer or Long. Values beyond Java's range become the end of that range."""
 
     def __init__(self, java: str, *, min: int | None = None, max: int | None = None, terse: bool = False) -> None:
         self.java_type = f"java.lang.{java}"
@@ -433,7 +433,7 @@ class Struct(Shape):
         return f"{JAVA_PACKAGE}.{self.name}"
 
     def check(self, *, but: str | None = None) -> Check:
-        """``but`` is a member that somebody else checks."""
+        """``but`` is a member that is checked elsewhere."""
         checks = {name: _accept if name == but else shape.check() for name, shape in self.members.items()}
         required = tuple(self.required)
 
@@ -495,7 +495,7 @@ def _shown(parts: Iterable[str]) -> str:
 
 
 def broken_limits(length: int, low: int | None, high: int | None) -> list[str]:
-    """The limits a length breaks, in the order in which violations are listed."""
+    """The limits that a length violates, in the order in which violations are listed."""
     messages = []
     if low is not None and length < low:
         messages.append(f"Member must have length greater than or equal to {low}")

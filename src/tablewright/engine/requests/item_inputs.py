@@ -1,8 +1,8 @@
 """The inputs of the operations on items: single, in batches, in transactions, and in PartiQL.
 
-Members stand in the order in which the service lists their violations; members newer than any record of
-that order come last. Enumerations are in the order in which the service prints them. A constraint that an
-operation states in words of its own (sizes, key schemas, combinations of members) is not here.
+Members are in the order in which the service lists their violations; members for which this order is not documented
+come last. Enumerations are in the order in which the service prints them. A constraint that an operation reports with
+its own message (sizes, key schemas, combinations of members) is not here.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ _CONDITION_MEMBERS: dict[str, Shape] = {
 
 
 class _Words(NamedTuple):
-    """What the two layers of checks report differently in the writes of one item."""
+    """The differences between the two layers of checks in the writes of one item."""
 
     table_name: TableName
     return_values: String

@@ -1,7 +1,7 @@
 """The inputs of the operations on tables, on what belongs to a table, and on streams.
 
 Order of members and of enumerations: see the inputs of the operations on items. The tag operations check
-their ARN before anything else, in their own words, so only the tags themselves are constrained here.
+their ARN before anything else, with their own messages, so only the tags themselves are constrained here.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _KEY_SCHEMA_ELEMENT = Struct(
     ("AttributeName", "KeyType"),
 )
 _KEY_SCHEMA = List(_KEY_SCHEMA_ELEMENT, min=1, max=2)
-# A key of a global index may have several attributes; how many is the operation's to say.
+# A key of a global index may have several attributes; the operation limits their number.
 _GLOBAL_KEY_SCHEMA = List(_KEY_SCHEMA_ELEMENT, min=1)
 _PROJECTION = Struct(
     "Projection",
@@ -80,7 +80,7 @@ SSE_SPECIFICATION = Struct(
     "SSESpecification",
     {"Enabled": BOOLEAN, "SSEType": String(enum=("AES256", "KMS")), "KMSMasterKeyId": STRING},
 )
-# The operations word their own errors about tags.
+# The operations have their own errors about tags.
 _TAGS = List(Struct("Tag", {"Key": STRING, "Value": STRING}))
 
 

@@ -1,4 +1,4 @@
-"""Table names: plain, or as the ARN of the table, which every operation takes in their place."""
+"""Table names: plain, or as the ARN of the table, which every operation accepts instead."""
 
 from __future__ import annotations
 

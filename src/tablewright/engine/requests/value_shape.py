@@ -1,9 +1,9 @@
-"""The shape of an attribute value, and of the maps of them that items and keys are.
+"""The shape of an attribute value, and of items and keys, which are maps of them.
 
-Attribute values are most of what a request holds and the only part of it that nests without bound, so they
-have their own code: one loop over an item, recursion only into documents and only to a fixed depth. A value
-is not judged here beyond its JSON types (numbers are strings, binaries are base64); in particular ``{}`` and
-values with two types pass, to be refused with the message that their operation has for them.
+Attribute values are most of what a request holds and the only part of it that nests without bound, so they have their
+own code: one loop over an item, recursion only into documents and only to a fixed depth. Only the JSON types of a value
+are checked here (numbers are strings, binaries are base64); in particular ``{}`` and values with two types pass, to be
+refused with the message of their operation.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from tablewright.engine.requests.input_shapes import JAVA_PACKAGE, Boolean, Chec
 MAX_LEVELS_READ = 62
 """The levels of lists and maps in a value that the service reads with the rest of a request."""
 
-# Documents may nest 32 levels deep. What is deeper than this is cut off, before Python's stack is at risk: what is left
-# is too deep all the same, to be refused by the operation in its turn.
+# Documents may nest 32 levels deep. Deeper levels are cut off before they endanger Python's stack: the rest is still
+# too deep, and is refused by the operation.
 _MAX_DEPTH = MAX_LEVELS_READ + 2
 
 _STRING_TYPES = frozenset({"S", "N"})
@@ -102,7 +102,7 @@ class Blob(Scalar):
 
 
 def _base64_complaint(text: str) -> str:
-    """The bits that padding cuts off must be zero; that is looked at before the other digits are."""
+    """The bits that padding cuts off must be zero; this is checked before the other digits."""
     digits = text[:-2] if text.endswith("==") else text.removesuffix("=")
     unused_bits = {1: 0b11, 2: 0b1111}.get(len(text) - len(digits), 0)
     if not (digits and _BASE64_DIGITS.get(digits[-1], 0) & unused_bits):
@@ -145,8 +145,8 @@ class AttributeValue(Shape):
 class Parameter(AttributeValue):
     """A parameter of a statement.
 
-    Parameters are looked at one after the other. What is too deep for Python's stack is cut off here, and what is left
-    is deep enough to be refused when its turn comes.
+    Parameters are checked one after the other. A value too deep for Python's stack is cut off here, and the rest is
+    deep enough to be refused when its turn comes.
     """
 
     def read(self, value: Any, *, element: bool = False) -> dict[str, Any]:

@@ -1,1 +1,1 @@
-"""Where bytes are: the data folder, the encoding of keys, group commit, forks, verification."""
+"""The storage: the data folder, the encoding of keys, group commit, forks, verification."""

@@ -1,7 +1,7 @@
-"""Checkpoints let those pass who read the files of an open database: no page of it changes meanwhile.
+"""Checkpoints wait for readers that copy the files of an open database: no page of it changes meanwhile.
 
-SQLite writes to the database in a checkpoint only; commits go to the log. Whoever holds the gate closed can therefore
-copy the database as it is, while others write, and then the log up to its last commit: that is what a power cut would
+SQLite writes to the database only in a checkpoint; commits go to the log. A reader that holds the gate closed can
+therefore copy the database while others write, and then the log up to its last commit: that is what a power cut would
 leave, of one instant. The log grows until the gate is open again.
 
     engine   gate.passing: COMMIT, with a checkpoint because the log is long      a shared lock
@@ -9,8 +9,8 @@ leave, of one instant. The log grows until the gate is open again.
 
 The lock is on the data folder itself: there is no file that one user creates and another cannot open.
 
-A reader that does not come to an end must not fill the disk, so a log may become as large as the database, or a
-gigabyte; then there is a checkpoint all the same. The reader notices, and starts over (``copies.snapshot``).
+A reader that does not end must not fill the disk, so a log may become as large as the database, or a gigabyte; then
+there is a checkpoint nevertheless. The reader notices, and starts over (``copies.snapshot``).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class CheckpointGate:
 
     @contextmanager
     def passing(self) -> Iterator[bool]:
-        """Whether there may be a checkpoint inside of the block."""
+        """Whether a checkpoint is allowed inside of the block."""
         try:
             yield self._enter() or self._log_is_too_long()
         finally:
@@ -73,7 +73,7 @@ class CheckpointGate:
 
 @contextmanager
 def closed(folder: Path) -> Iterator[None]:
-    """Keep the gate of a folder closed; StorageError when another reader does so for too long."""
+    """Hold the gate of a folder closed; StorageError if another reader does so for too long."""
     until = time.monotonic() + _PATIENCE
     while True:
         try:
@@ -82,7 +82,7 @@ def closed(folder: Path) -> Iterator[None]:
         except FolderInUse:
             if time.monotonic() > until:
                 raise StorageError(
-                    f"another program has been copying {folder} for a minute; try again when it is done"
+                    f"another program has been copying {folder} for a minute; try again when it has finished"
                 ) from None
             # A checkpoint takes some milliseconds.
             time.sleep(0.001)

@@ -1,18 +1,17 @@
-"""The data folder: one SQLite database that one process owns.
+"""The data folder: an SQLite database that one process owns.
 
     tablewright.db        the database           tablewright.lock     locked by its owner (``folder_lock``)
-    tablewright.db-wal    its write-ahead log    tablewright.end      up to where the log was synced (``log_check``)
-    blobs/                large values           tablewright.reserve  occupies room for deletes (``reserve``)
+    tablewright.db-wal    its write-ahead log    tablewright.end      how far the log was synced (``log_check``)
+    blobs/                large values           tablewright.reserve  reserves space for deletes (``reserve``)
 
-The folder itself is locked by those who copy it (``checkpoint_gate``).
+The folder itself is locked by processes that copy it (``checkpoint_gate``).
 
-Links are resolved once, before anything is opened (``Files``), so that the database, its log and the lock are side by
-side whatever a link points to by then. Only the user that owns the folder can read it.
+Links are resolved once, before anything is opened (``Files``), so that the database, its log and the lock are in the
+same folder even if a link changes later. Only the user that owns the folder can read it.
 
 SQLite runs in WAL mode and does not sync the log itself at each commit: ``WriteAheadLog.sync`` does, so that the engine
-can go on while the disk works, and many commits share one sync. A commit whose frames are synced is as durable as
-with ``synchronous = FULL``; everything else that has to be synced (checkpoints, a log that starts over) SQLite syncs
-itself.
+can continue while the disk works, and many commits share one sync. A commit whose frames are synced is as durable as
+with ``synchronous = FULL``; all other syncs (checkpoints, a log that starts over) are made by SQLite itself.
 """
 
 from __future__ import annotations
@@ -39,14 +38,14 @@ _DATABASE = "tablewright.db"
 # The first version with several ON CONFLICT clauses in one statement.
 _OLDEST_SQLITE = (3, 35)
 _SQLITE = b"SQLite format 3\0"
-# Behind it: pages of 4096 bytes, WAL mode to write and to read, nothing reserved, and three constants.
+# After it: pages of 4096 bytes, WAL mode to write and to read, nothing reserved, and three constants.
 _HEADER = bytes([0x10, 0, 2, 2, 0, 64, 32, 32])
-# Of auto_vacuum: pages that are free are given back to the system, some at a time.
+# Of auto_vacuum: free pages are given back to the file system, some at a time.
 _INCREMENTAL = 2
 _APPLICATION_ID = 0x54_42_57_31  # "TBW1"
-# The setting that tells data folders apart.
+# The setting that identifies a data folder.
 _FOLDER_ID = "folder"
-# Beyond this, more cache makes reads of a million items no faster: the file is in the page cache of the system.
+# More cache does not make reads of a million items faster: the file is in the system's page cache.
 _CACHE_KIB = 96 * 1024
 # A longer log means fewer checkpoints, which write each page once however often it changed.
 PAGE_BYTES = 4096
@@ -54,7 +53,7 @@ CHECKPOINT_PAGES = 16_000
 
 
 class StorageError(Exception):
-    """A data folder that cannot be opened, or has been closed; the message says what to do."""
+    """A data folder that cannot be opened, or is closed; the message says what to do."""
 
 
 class DamagedError(StorageError):
@@ -63,7 +62,7 @@ class DamagedError(StorageError):
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """Where the files of a data folder are."""
+    """The paths of the files of a data folder."""
 
     database: Path
 
@@ -96,7 +95,7 @@ class Files:
 
 
 class WriteAheadLog:
-    """The file that commits are in until a checkpoint; opened when there is something to sync."""
+    """The file that has commits until a checkpoint; opened when there is something to sync."""
 
     __slots__ = ("_descriptor", "_end", "_end_descriptor", "_mark", "_path", "_written_back")
 
@@ -109,7 +108,7 @@ class WriteAheadLog:
         self._end_descriptor: int | None = None
 
     def sync(self) -> None:
-        """Return when everything committed so far is on disk; OSError when it may not be."""
+        """Return when everything committed so far is on disk; OSError if it may not be."""
         if self._descriptor is None:
             self._descriptor = os.open(self._path, os.O_RDWR | os.O_CLOEXEC)
             sync_path(self._path.parent)
@@ -121,21 +120,21 @@ class WriteAheadLog:
 
     @property
     def frames(self) -> int:
-        """How many pages were in the log when it was synced."""
+        """The number of pages in the log when it was synced."""
         return 0 if self._mark is None else self._mark.frames
 
     @property
     def growth(self) -> int:
-        """How many pages the commits before that sync brought."""
+        """The number of pages added by the commits before that sync."""
         return 0 if self._mark is None else self._mark.growth
 
     @property
     def frames_to_write_back(self) -> int:
-        """How many of them a checkpoint has to write to the database."""
+        """The number of pages that a checkpoint has to write to the database."""
         return 0 if self.frames == self._written_back else self.frames
 
     def written_back(self) -> int:
-        """There was a checkpoint, and the next commit starts the log over; gives how many pages are in it until then,
+        """There was a checkpoint, and the next commit starts the log over; returns its number of pages until then,
         synced or not.
         """
         mark = None if self._descriptor is None else log_frames(self._descriptor, self._mark)
@@ -144,7 +143,7 @@ class WriteAheadLog:
 
     @property
     def pages(self) -> int:
-        """How many pages the database had when the log was synced."""
+        """The number of pages of the database when the log was synced."""
         return 0 if self._mark is None else self._mark.pages
 
     @property
@@ -154,12 +153,12 @@ class WriteAheadLog:
 
     @property
     def checkpoints(self) -> int:
-        """How often the log has started over since it was created, as its header says."""
+        """How many times the log has started over since it was created, from its header."""
         header = b"" if self._descriptor is None else os.pread(self._descriptor, 16, 0)
         return int.from_bytes(header[12:])
 
     def take_room(self, size: int) -> None:
-        """Let the file be so long, or as long as there is room for; behind its end are zeros, which say nothing."""
+        """Extend the file to this length, or as far as there is space; zeros after its end have no meaning."""
         while self._descriptor is not None and size > max(self.size, PAGE_BYTES):
             try:
                 os.posix_fallocate(self._descriptor, 0, size)
@@ -168,14 +167,14 @@ class WriteAheadLog:
                 size //= 2
 
     def forget_failed_commit(self) -> None:
-        """SQLite will write over what a commit has left that failed, but maybe not over all of it; only while
-        everything that is committed is synced.
+        """SQLite will overwrite what a failed commit has left, but maybe not all of it; only while everything committed
+        is synced.
         """
         if self._descriptor is not None:
             wipe_behind(self._descriptor, self._mark)
 
     def mark_end(self) -> None:
-        """Note how far the log is synced, for the next process; only right after a sync, with no commit since."""
+        """Record how far the log is synced, for the next process; only right after a sync, with no commit since."""
         if self._descriptor is None:
             return
         mark = log_frames(self._descriptor, self._mark)
@@ -193,14 +192,14 @@ class WriteAheadLog:
         self._descriptor = self._end_descriptor = None
 
 
-# Not every platform has fdatasync; fsync does more than is needed.
+# Not every platform has fdatasync; fsync does more than necessary.
 _sync_data = getattr(os, "fdatasync", os.fsync)
 
 
 def resolve_folder(path: str | os.PathLike[str]) -> Path:
     """The folder that a user names: ``~`` is the home folder, as in a shell."""
     if not os.fspath(path):
-        raise StorageError("the path of the data folder is empty; for the current folder, use .")
+        raise StorageError("the path of the data folder is empty; use . for the current folder")
     try:
         return Path(path).expanduser()
     except RuntimeError as error:  # ~user, and there is no such user
@@ -208,7 +207,7 @@ def resolve_folder(path: str | os.PathLike[str]) -> Path:
 
 
 def holds_database(folder: Path) -> bool:
-    """Whether the folder has a database to open, or a log of one; nothing is created or changed."""
+    """Whether the folder has a database to open, or the log of one; nothing is created or changed."""
     files = Files.of(folder)
     return any(file.is_file() and file.stat().st_size > 0 for file in (files.database, files.log))
 
@@ -223,9 +222,9 @@ def connect_memory() -> sqlite3.Connection:
 
 
 def connect(files: Files, *, accept_loss: bool = False) -> tuple[sqlite3.Connection, FolderLock]:
-    """Open the database of a folder that nobody else has open, and create it if there is none.
+    """Open the database of a folder that no other process has open, and create it if it does not exist.
 
-    A log that is damaged is refused, unless ``accept_loss``.
+    A damaged log is refused, unless ``accept_loss``.
     """
     _check_sqlite()
     lock = _claim(files)
@@ -237,7 +236,7 @@ def connect(files: Files, *, accept_loss: bool = False) -> tuple[sqlite3.Connect
 
 
 def claim_folder(folder: Path) -> FolderLock:
-    """Keep every engine out of a folder that is to have data folders below it; create it if there is none."""
+    """Keep every engine out of a folder that will have data folders below it; create it if it does not exist."""
     return _claim(Files.of(folder))
 
 
@@ -245,7 +244,7 @@ def _claim(files: Files) -> FolderLock:
     folder = files.folder
     try:
         _make(files)
-        # SQLite would find out later, and call it an I/O error.
+        # SQLite would notice later, and report an I/O error.
         for place in (folder, files.database):
             if place.exists() and not os.access(place, os.W_OK):
                 raise PermissionError(f"{place} is not writable")
@@ -284,7 +283,7 @@ def _connected(files: Files, accept_loss: bool) -> sqlite3.Connection:
 
 
 def _check_log(files: Files, accept_loss: bool) -> None:
-    """Refuse a log that is damaged, before SQLite opens it, and cut off what is behind the end of one that is not."""
+    """Refuse a damaged log before SQLite opens it, and cut off frames after the end of an undamaged one."""
     state = log_state(files)
     if state.damage is None:
         if state.is_torn:
@@ -294,8 +293,8 @@ def _check_log(files: Files, accept_loss: bool) -> None:
     if not accept_loss:
         where = "" if aside is None else f" A copy of it is at {aside}."
         raise DamagedError(
-            f"the log {files.log} is damaged: {state.damage}; commits in doubt: {_count(state)}.{where} Restore a "
-            "copy of the folder; or open it without these commits, with --accept-loss or accept_loss=True"
+            f"the log {files.log} is damaged: {state.damage}; commits that may be lost: {_count(state)}.{where} "
+            "Restore a copy of the folder; or open it without these commits, with --accept-loss or accept_loss=True"
         )
     _log.warning("the log %s is damaged: %s; opened without commits: %s", files.log, state.damage, _count(state))
     forget_end(files)
@@ -303,12 +302,12 @@ def _check_log(files: Files, accept_loss: bool) -> None:
 
 
 def _cut_log(files: Files, state: LogState) -> None:
-    """Frames behind the end, of this generation, would look like commits that were lost.
+    """Frames of this generation after the end would look like commits that were lost.
 
-    SQLite would not read them, and without them a full disk has some room again; a checkpoint would need it first.
+    SQLite would not read them, and removing them frees space on a full disk, which a checkpoint would need first.
     """
     if not state.end:
-        # An empty log would not be what the mark says.
+        # An empty log would contradict the mark.
         forget_end(files)
     if files.log.exists():
         os.truncate(files.log, state.size)
@@ -320,12 +319,12 @@ def _count(state: LogState) -> str:
 
 
 def log_state(files: Files) -> LogState:
-    """What the log is like that the folder has; DamagedError where it has one without a database."""
+    """The state of the folder's log; DamagedError if there is one without a database."""
     try:
         has_database, has_log = (file.exists() and file.stat().st_size > 0 for file in (files.database, files.log))
         if has_log and not has_database:
             raise DamagedError(
-                f"there is a log at {files.log}, and no database beside it; restore both from a copy of the folder"
+                f"there is a log at {files.log}, but no database beside it; restore both from a copy of the folder"
             )
         return check_log(files.log, read_end_mark(files.end) if has_database else None)
     except OSError as error:
@@ -333,7 +332,7 @@ def log_state(files: Files) -> LogState:
 
 
 def forget_end(files: Files) -> None:
-    """Before the log is emptied: none is no damage from now on. The file keeps its room, on a full disk as well."""
+    """Called before the log is emptied: a missing log is no damage from now on. The file keeps its size."""
     if files.end.exists() and (size := files.end.stat().st_size):
         with open(files.end, "r+b", buffering=0) as file:
             file.write(bytes(size))
@@ -341,7 +340,7 @@ def forget_end(files: Files) -> None:
 
 
 def _set_aside(files: Files) -> Path | None:
-    """Keep a copy of the log under a name that says what it is, once for each; None where there is no log."""
+    """Copy the log to a file whose name says what it is, once for each log; None if there is no log."""
     if not files.log.exists():
         return None
     checksum = 0
@@ -362,13 +361,11 @@ def _set_aside(files: Files) -> Path | None:
 def _check_sqlite() -> None:
     if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
         wanted = ".".join(map(str, _OLDEST_SQLITE))
-        raise StorageError(
-            f"this Python comes with SQLite {sqlite3.sqlite_version}; Tablewright needs {wanted} or newer"
-        )
+        raise StorageError(f"this Python has SQLite {sqlite3.sqlite_version}; Tablewright needs {wanted} or newer")
 
 
 def in_use(folder: Path, otherwise: str = "choose another folder") -> StorageError:
-    return StorageError(f"the data folder {folder} is in use by another engine; close that one, or {otherwise}")
+    return StorageError(f"the data folder {folder} is in use by another engine; close that engine, or {otherwise}")
 
 
 def _is_sqlite(files: Files) -> bool:
@@ -377,7 +374,7 @@ def _is_sqlite(files: Files) -> bool:
 
 
 def _make(files: Files) -> None:
-    """Create a folder and its parents, durably. Nobody else may enter one that has been empty so far."""
+    """Create a folder and its parents, durably. Only its owner may access a folder that was empty so far."""
     folder = files.folder
     for place in (folder, *folder.parents):
         if place.exists() and not place.is_dir():
@@ -385,14 +382,14 @@ def _make(files: Files) -> None:
     new = [place for place in (folder, *folder.parents) if not place.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     if new or not any(folder.iterdir()):
-        with suppress(PermissionError):  # it belongs to somebody else, who has let us in
+        with suppress(PermissionError):  # it belongs to another user, who has given access
             folder.chmod(0o700)
     for place in new:
         sync_path(place.parent)
 
 
 def _restrict(files: Files) -> None:
-    """Let nobody else read the files; SQLite gives its log the permissions of the database."""
+    """Restrict the files to their owner; SQLite gives its log the permissions of the database."""
     os.close(os.open(files.database, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
     for file in (files.database, files.log, files.end, files.lock, files.reserve):
         if file.exists() and file.stat().st_mode & 0o077:
@@ -401,7 +398,7 @@ def _restrict(files: Files) -> None:
 
 
 def reading(database: Path, files: Files, *, immutable: bool) -> sqlite3.Connection:
-    """Open a database of this format to read it. One that is immutable is not written to by SQLite either."""
+    """Open a database of this format for reading. SQLite does not write to an immutable one either."""
     _check_sqlite()
     connection = _opened(f"{database.as_uri()}?mode=ro&immutable=1" if immutable else database)
     try:
@@ -417,7 +414,7 @@ def reading(database: Path, files: Files, *, immutable: bool) -> sqlite3.Connect
 
 
 def folder_id(files: Files) -> str:
-    """What tells this data folder, with its copies, from all others; empty where that cannot be read."""
+    """The id of this data folder and its copies; empty if it cannot be read."""
     with (
         suppress(StorageError, sqlite3.DatabaseError),
         closing(reading(files.database, files, immutable=True)) as connection,
@@ -432,7 +429,7 @@ def _opened(database: str | Path) -> sqlite3.Connection:
     connection = sqlite3.connect(
         database, isolation_level=None, check_same_thread=False, cached_statements=512, timeout=0, uri=True
     )
-    # Text that is none any more is left to the checksums to refuse.
+    # Text that is no longer valid is left to the checksums to refuse.
     connection.text_factory = lambda text: text.decode(errors="surrogateescape")
     return connection
 
@@ -441,7 +438,7 @@ def _prepare(connection: sqlite3.Connection, files: Files) -> None:
     execute = connection.execute
     # Keeps other programs out, and the index of the log in memory; it takes effect with the first lock.
     execute("PRAGMA locking_mode = EXCLUSIVE")
-    # Before anything is changed: the database of another application stays as it is.
+    # Before anything is changed: the database of another application stays unchanged.
     is_new = _check_format(connection, files)
     if is_new:
         execute(f"PRAGMA page_size = {PAGE_BYTES}")
@@ -449,11 +446,11 @@ def _prepare(connection: sqlite3.Connection, files: Files) -> None:
     execute("PRAGMA journal_mode = WAL")
     execute("PRAGMA synchronous = NORMAL")
     execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
-    # Some builds of SQLite write zeros to every page that becomes free: to delete would take as much log as to write.
+    # Some builds of SQLite overwrite free pages with zeros: a delete would take as much log as a write.
     execute("PRAGMA secure_delete = FAST")
-    # Commits that may make a checkpoint switch it on (``group_commit``).
+    # Enabled for commits that may make a checkpoint (``group_commit``).
     execute("PRAGMA wal_autocheckpoint = 0")
-    # After a commit that was larger, the log is cut to this again.
+    # After a larger commit, the log is truncated to this again.
     execute(f"PRAGMA journal_size_limit = {CHECKPOINT_PAGES * PAGE_BYTES}")
     execute("BEGIN IMMEDIATE")
     if is_new:
@@ -467,7 +464,7 @@ def _prepare(connection: sqlite3.Connection, files: Files) -> None:
 
 
 def _check_header(connection: sqlite3.Connection, files: Files) -> None:
-    """What SQLite says of itself at the start of its file, and would take at its word."""
+    """The values in the header of SQLite's file, which SQLite would trust."""
     with open(files.database, "rb") as file:
         start = file.read(24)
     (encoding,) = connection.execute("PRAGMA encoding").fetchone()
@@ -477,7 +474,7 @@ def _check_header(connection: sqlite3.Connection, files: Files) -> None:
 
 
 def _check_format(connection: sqlite3.Connection, files: Files) -> bool:
-    """Whether the database is new, with nothing in it; one that is not of this format is refused."""
+    """Whether the database is new and empty; one of another format is refused."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (contents,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()

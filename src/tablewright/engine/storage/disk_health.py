@@ -1,12 +1,12 @@
-"""What the disk has refused, until it works again.
+"""Failures of the disk, until it works again.
 
     a call failed on it (full, I/O error)        until a commit is durable
     a checkpoint failed                          until one succeeds
-    the disk is full                             until there is room for the reserve again (``reserve``)
+    the disk is full                             until there is space for the reserve again (``reserve``)
     a sync failed                                for good: what the disk holds is unknown
 
-SQLite makes checkpoints by itself and keeps quiet about those that fail; the log just grows. So when it is twice as
-long as it should be, a checkpoint is asked for, and its error is known.
+SQLite makes checkpoints by itself and does not report those that fail; the log just grows. So when it is twice as long
+as it should be, a checkpoint is requested, which returns its error.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Final
 _log = logging.getLogger("tablewright.engine")
 
 CHECKPOINT_BYTES: Final = 64 * 1024 * 1024
-"""About where SQLite makes a checkpoint."""
+"""The log size at which SQLite makes a checkpoint, roughly."""
 
 
 class DiskHealth:
@@ -26,13 +26,13 @@ class DiskHealth:
 
     def __init__(self) -> None:
         self.failure: str | None = None
-        # The size from which on the log is suspicious.
+        # The log size that is suspicious.
         self.log_limit = 2 * CHECKPOINT_BYTES
         self._refused = self._checkpoint = self._room = ""
         self._callbacks: list[Callable[[str], None]] = []
 
     def problems(self) -> list[str]:
-        """What is wrong at the moment, in words."""
+        """The present problems, as messages."""
         if self.failure is not None:
             return [self.failure]
         return [problem for problem in (self._room, self._refused, self._checkpoint) if problem]
@@ -45,7 +45,7 @@ class DiskHealth:
 
     def without_room(self) -> None:
         self._refused = ""
-        self._room = "the disk is full: deletes are accepted, and writes that need room are refused until there is some"
+        self._room = "the disk is full: deletes are accepted, other writes are refused until there is free space"
 
     def has_room(self) -> None:
         self._room = ""
@@ -65,11 +65,11 @@ class DiskHealth:
             try:
                 callback(self.failure)
             except Exception:
-                # Those who wait for the commit still have to be told.
+                # Those who wait for the commit still have to be called.
                 _log.exception("a callback about the failed disk failed")
 
     def when_failed(self, callback: Callable[[str], None]) -> None:
-        """Call back when a sync fails, from whichever thread syncs; at once if one has."""
+        """Call back when a sync fails, from the thread that syncs; at once if one has failed."""
         self._callbacks.append(callback)
         if self.failure is not None:
             callback(self.failure)

@@ -1,6 +1,6 @@
-"""A commit: the writes that become durable together, and what every response that could have seen them waits for.
+"""A commit: the writes that become durable together; every response that could have seen them waits for it.
 
-    commit.when_durable(callback)       called once they are on disk, or were refused
+    commit.when_durable(callback)       called when they are on disk, or were refused
 
 ``group_commit`` opens commits and finishes them.
 """
@@ -25,7 +25,7 @@ class Commit:
     __slots__ = ("_callbacks", "_lock", "done", "error", "touched")
 
     def __init__(self, *, notes_rows: bool = False) -> None:
-        # The rows that it touches, by table and key; None: it may have touched anything.
+        # The rows that it changes, by table and key; None: it may have changed anything.
         self.touched: set[tuple[int, bytes]] | None = set() if notes_rows else None
         self.done = False
         self.error: InternalServerError | None = None
@@ -33,7 +33,7 @@ class Commit:
         self._lock = threading.Lock()
 
     def when_durable(self, callback: Callable[[InternalServerError | None], None]) -> None:
-        """Call back once the commit is on disk, or was refused; from whichever thread commits it."""
+        """Call back when the commit is on disk, or was refused; from the thread that commits it."""
         with self._lock:
             if not self.done:
                 self._callbacks.append(callback)

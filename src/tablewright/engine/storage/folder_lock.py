@@ -1,9 +1,8 @@
-"""One owner for a data folder: a lock on a file that is there for nothing else.
+"""One owner for a data folder: a lock on a file that has no other purpose.
 
-SQLite's own lock on the database is one of POSIX, which the system takes away as soon as the process closes any
-descriptor of that file, whoever opened it: a program that only reads the file would give the folder away. A ``flock``
-belongs to the descriptor that it was taken with, and nobody else opens the file. It is free once the process is gone,
-however that ended.
+SQLite's own lock on the database is a POSIX lock, which the system releases as soon as the process closes any
+descriptor of that file: a program that only reads the file would release the folder. A ``flock`` belongs to the
+descriptor that it was taken with, and no other code opens the file. It is released when the process ends, in any way.
 """
 
 from __future__ import annotations
@@ -14,27 +13,27 @@ from pathlib import Path
 
 try:
     import fcntl
-except ImportError:  # not on Windows; SQLite's own lock is what is left
+except ImportError:  # not on Windows; SQLite's own lock remains
     fcntl = None  # type: ignore[assignment]
 
 __all__ = ["BLOBS", "FolderInUse", "FolderLock"]
 
 
-# Where a store keeps large values, in the data folder.
+# The folder for a store's large values, in the data folder.
 BLOBS = "blobs"
 
 
 class FolderInUse(Exception):
-    """Somebody else owns the folder."""
+    """Another process owns the folder."""
 
 
 class FolderLock:
-    """The lock, from when it is made until it is released."""
+    """The lock, from its creation until it is released."""
 
     __slots__ = ("_descriptor",)
 
     def __init__(self, file: Path, *, shared: bool = False) -> None:
-        """Take the lock; raises FolderInUse. A shared one, for readers, needs a file or folder that is there."""
+        """Take the lock; raises FolderInUse. A shared one, for readers, needs an existing file or folder."""
         flags = os.O_RDONLY if shared or file.is_dir() else os.O_RDWR | os.O_CREAT
         self._descriptor: int | None = os.open(file, flags | os.O_CLOEXEC, 0o600)
         if fcntl is None:
@@ -48,7 +47,7 @@ class FolderLock:
             raise
 
     def release(self) -> None:
-        """Let others have the folder. In the child of a fork, which has a copy, that leaves it to the parent."""
+        """Release the folder. In the child of a fork, which has a copy, the lock stays with the parent."""
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None

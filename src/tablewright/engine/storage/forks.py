@@ -1,8 +1,8 @@
-"""A fork copies an open database, and the copy must not be used: not even closed.
+"""A fork copies an open database, and the copy must not be used, not even closed.
 
-The child would write into the files of its parent, which does not notice, and closing the copy removes the log that the
-parent still writes to. So a storage on disk stays with the process that opened it: in the child it refuses every call,
-and its connection is never released. A database in memory is a copy like any other.
+The child would write into the files of its parent, which would not notice, and closing the copy removes the log that
+the parent still writes to. So a storage on disk stays with the process that opened it: in the child it refuses every
+call, and its connection is never released. A database in memory is copied like any other object.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from weakref import WeakSet
 
 
 class Forkable(Protocol):
-    """What may be open while the process forks."""
+    """A storage that may be open while the process forks."""
 
     folder: Path | None
     lock: threading.RLock
@@ -33,7 +33,7 @@ def register(storage: Forkable) -> None:
 
 
 def never_release(thing: Any) -> None:
-    """Keep an object alive until the process is gone, even while the interpreter shuts down."""
+    """Keep an object alive until the process ends, even while the interpreter shuts down."""
     import ctypes  # only a child needs it
 
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))

@@ -1,4 +1,4 @@
-"""Group commit: writes that are made at the same time share one SQLite transaction and one sync of the log.
+"""Group commit: concurrent writes share one SQLite transaction and one sync of the log.
 
 Every operation runs with the lock held, on the one connection. The first write opens a SQLite transaction, a
 ``Commit``, and leaves it open; the operations that follow join it, until one caller commits it for all of them. A
@@ -7,20 +7,20 @@ run, and the next sync covers all of them.
 
     lock ─ Turn: apply to the open commit ─ unlock ─▶ commit ─ sync ─▶ durable, for everyone who waits for that commit
 
-A response may leave only when everything that it could have seen is durable: ``Turn.commit`` is the commit to wait
-for, for reads and errors as much as for writes. It is the same object all the way: ``Engine.execute`` returns it, a
+A response may be sent only when everything that it could have seen is durable: ``Turn.commit`` is the commit to wait
+for, for reads and errors as much as for writes. It is the same object throughout: ``Engine.execute`` returns it, a
 ``DynamoError`` carries it, and the wire sends the response when it is durable.
 
-On a disk that takes long to sync, or with much to sync (``syncs_slowly``), a commit notes the rows that it touches, and
-a read that says what it has read (``has_read``) waits only for a commit that touched some of it. Otherwise that would
-cost more than the wait. Whoever has an event loop leaves the sync to a thread then, and does it on the loop otherwise.
+If a sync takes long, because of the disk or of much data (``syncs_slowly``), a commit notes the rows that it changes,
+and a read that declares what it has read (``has_read``) waits only for a commit that changed some of it. Otherwise that
+would cost more than the wait. In that case an event loop leaves the sync to a thread, and otherwise does it itself.
 
-When the disk is full, what the reserve occupied is released, and operations that need room are refused until there is
-some (``check_room``); those that delete go on, with frequent checkpoints so that the log does not grow.
+When the disk is full, the reserve is released, and operations that need space are refused until there is some
+(``check_room``); deletes continue, with frequent checkpoints so that the log does not grow.
 
-When SQLite refuses (disk full, I/O error), or an operation fails halfway through its writes, the whole commit is rolled
-back, everyone waiting for it gets an InternalServerError, and what was committed before is untouched. When a sync
-fails, it is unknown what is on the disk: the storage refuses every operation from then on, until it is opened again.
+When SQLite fails (disk full, I/O error), or an operation fails halfway through its writes, the whole commit is rolled
+back, everyone waiting for it gets an InternalServerError, and earlier commits are unaffected. When a sync fails, the
+state of the disk is unknown: the storage refuses every operation from then on, until it is opened again.
 """
 
 from __future__ import annotations
@@ -56,20 +56,20 @@ from tablewright.engine.storage.durable_commit import Commit
 from tablewright.engine.storage.folder_lock import FolderLock
 from tablewright.engine.storage.reserve import Reserve, pages_for_log
 
-_REFUSED = "The write could not be made durable and was not kept"
+_REFUSED = "The write could not be made durable and was rolled back"
 # SQLITE_CORRUPT: a page is not as SQLite wrote it.
 _CORRUPT = 11
-# SQLITE_FULL, and SQLITE_IOERR_WRITE, which is what SQLite makes of a quota.
+# SQLITE_FULL, and SQLITE_IOERR_WRITE, which SQLite reports for a quota.
 _NO_ROOM = (13, 778)
-_FULL = "The disk is full: deletes are accepted, and this write is refused until there is room again"
-# How many pages may be in the log then, before a checkpoint; and while somebody copies the database.
+_FULL = "The disk is full: deletes are accepted, but this write is refused until there is free space"
+# How many pages may be in the log then, before a checkpoint; and while the database is being copied.
 _FEW_PAGES = 16
 _FEW_PAGES_WHILE_COPIED = 1024
-# What a delete may leave more than it found, in pages that are not full.
+# How much a delete may add, in pages that are not full.
 _SLACK = 4 * PAGE_BYTES
-_UNSURE = "The disk failed to sync, and what it holds is unknown; restart to read what was stored"
+_UNSURE = "The disk failed to sync, so its content is unknown; restart to read what was stored"
 
-# Seconds. A thread of its own makes batches small and hands the interpreter lock around: on a fast disk that costs more
+# Seconds. A separate thread makes batches small and passes the interpreter lock around: on a fast disk that costs more
 # than it gains.
 _SLOW_SYNC = 0.010
 _FAST_SYNC = 0.004
@@ -82,12 +82,11 @@ _log = logging.getLogger("tablewright.engine")
 
 
 class Turn:
-    """One operation's turn on the connection, as a ``with`` block inside one of the lock. An operation that raises
-    halfway through its writes rolls the open commit back.
+    """One operation's turn on the connection, as a ``with`` block inside that of the lock. An operation that raises
+    halfway through its writes rolls back the open commit.
 
-    The lock is not taken here: a signal may raise between any two lines of Python, and what it raised at the end of
-    ``__enter__`` or the start of ``__exit__`` would leave the lock with nobody to release it. ``with lock`` has no
-    such gap.
+    The lock is not taken here: a signal may raise between any two lines of Python, and if it raised at the end of
+    ``__enter__`` or the start of ``__exit__``, the lock would never be released. ``with lock`` has no such gap.
     """
 
     __slots__ = ("_storage", "_writes", "commit")
@@ -111,7 +110,7 @@ class Turn:
         if error is not None:
             if isinstance(error, sqlite3.Error):
                 if storage.writes == self._writes and getattr(error, "sqlite_errorcode", 0) == _CORRUPT:
-                    # A read that came upon a damaged page concerns nobody else.
+                    # A read of a damaged page does not affect others.
                     storage.health.refused(error)
                     raise InternalServerError(f"Internal server error: {error}") from error
                 raise storage.abort(error) from error
@@ -122,7 +121,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class StorageFigures:
-    """The size of the database and of its log in bytes, and how many checkpoints there have been."""
+    """The size of the database and of its log in bytes, and the number of checkpoints."""
 
     database_bytes: int = 0
     log_bytes: int = 0
@@ -130,7 +129,7 @@ class StorageFigures:
 
 
 class Storage:
-    """The connection. ``execute`` reads; ``write`` gives what reads and writes, inside the open commit."""
+    """The connection. ``execute`` reads; ``write`` returns a function for reads and writes in the open commit."""
 
     def __init__(
         self, folder: Path | None, *, accept_loss: bool = False, connection: sqlite3.Connection | None = None
@@ -147,14 +146,14 @@ class Storage:
         self.health = DiskHealth()
         # The failed sync after which nothing can become durable any more.
         self._failure: InternalServerError | None = None
-        # How many times ``write`` was called, and up to where the writes stay even if the operation fails later.
+        # How many times ``write`` was called, and up to which call writes stay even if the operation fails later.
         self.writes = self.kept = 0
-        # The commit that is open, and those that SQLite has committed and that are not known to be on disk yet.
+        # The open commit, and those that SQLite has committed and that are not known to be on disk yet.
         self.open_commit: Commit | None = None
         self._unsynced: list[Commit] = []
         self._sync_lock = threading.RLock()
-        # Whether a sync takes so long that nobody should wait for it who need not: by their mean, or since much will be
-        # written.
+        # Whether a sync takes so long that others should not wait for it unnecessarily: by their mean, or since much
+        # will be written.
         self.syncs_slowly = self._is_slow = self._expects_much = False
         self._mean_sync = 0.0
         # Whether the turn may have seen everything; if not, the commit that it depends on.
@@ -167,13 +166,13 @@ class Storage:
         self._gate: CheckpointGate | None = None
         self._reserve: Reserve | None = None
         self._ending: weakref.finalize[..., Storage] | None = None
-        # Whether the disk is full; see ``check_room``. And how often it was.
+        # Whether the disk is full; see ``check_room``. And how many times it was.
         self.lacks_room = False
         self.releases = 0
-        # From so many pages in the log on, a commit makes a checkpoint; from fewer where that would take long.
+        # From this many pages in the log on, a commit makes a checkpoint; fewer if that would take long.
         self.checkpoint_pages = CHECKPOINT_PAGES
         self._pace = CheckpointPace()
-        # To copy the database with, and how many do.
+        # The descriptor for copying the database, and its number of users.
         self._reading: int | None = None
         self._readers = 0
         if folder is None:
@@ -193,11 +192,11 @@ class Storage:
         forks.register(self)
 
     def _sync_leftovers(self, log: WriteAheadLog) -> None:
-        """What a killed process had committed can be read from now on, so it has to be durable."""
+        """Commits of a killed process can be read from now on, so they have to be durable."""
         try:
             self._gate = CheckpointGate(self._files)
             self._timed_sync(log)
-            with suppress(OSError):  # on a full disk: no mark tells less, and nothing wrong
+            with suppress(OSError):  # on a full disk: a missing mark says less, and nothing wrong
                 log.mark_end()
         except OSError as error:
             self._release()
@@ -211,7 +210,7 @@ class Storage:
             yield turn
 
     def write(self, table: int | None = None, key: bytes = b"") -> Callable[..., sqlite3.Cursor]:
-        """``execute``, with a transaction open for it: to change the row with that key, or by default anything."""
+        """``execute`` with a transaction open for it: to change the row with that key, or by default anything."""
         self.writes += 1
         if self.open_commit is not None and not self._connection.in_transaction:
             # It is committed, and a signal has kept that from being noted.
@@ -228,7 +227,7 @@ class Storage:
         return self.execute
 
     def expect(self, size: int) -> None:
-        """An operation is about to write so many bytes. The sync of many takes long on a fast disk as well."""
+        """An operation is about to write so many bytes. On a fast disk, too, syncing many of them takes long."""
         if size >= _MUCH and self._log is not None:
             self.syncs_slowly = self._expects_much = True
 
@@ -237,7 +236,7 @@ class Storage:
         self.kept = self.writes
 
     def watch(self, callback: Callable[[], None] | None) -> None:
-        """Call back now and then while a statement is executed, or no more."""
+        """Call back from time to time while a statement is executed, or stop that."""
         self._connection.set_progress_handler(callback, _STEPS_BETWEEN_CALLS)
 
     def newest_commit(self) -> Commit | None:
@@ -264,26 +263,26 @@ class Storage:
     # -- room ---------------------------------------------------------------------------------------------------
 
     def check_room(self) -> None:
-        """Before a write that leaves more than it found: refuse it while the disk is full. Inside a turn."""
+        """Before a write that adds data: refuse it while the disk is full. Inside a turn."""
         if self.lacks_room and not self.regain_room():
             raise InternalServerError(_FULL)
 
     def check_room_for(self, size: int) -> None:
-        """The same before one that leaves so many bytes more, if that is more than there is left on a full disk."""
+        """The same before a write that adds so many bytes, if that is more than a full disk has left."""
         if self.lacks_room and self._reserve is not None:
             (free,) = self.execute("PRAGMA freelist_count").fetchone()
             if free * PAGE_BYTES + self._reserve.free_bytes() < size + _SLACK:
                 self.check_room()
 
     def regain_room(self) -> bool:
-        """Whether the disk has room again, for the reserve and for writes. Inside a turn."""
+        """Whether the disk has space again, for the reserve and for writes. Inside a turn."""
         if not self.lacks_room:
             return True
         if self._reserve is None or not self._reserve.regain(self._pages()):
             return False
         self.lacks_room = False
         self.health.has_room()
-        _log.warning("the disk has room again; all writes are accepted")
+        _log.warning("the disk has free space again; all writes are accepted")
         return True
 
     def _pages(self) -> int:
@@ -297,7 +296,7 @@ class Storage:
                 self._release_reserve()
 
     def _release_reserve(self) -> None:
-        """The disk is full: use the reserve. Often a checkpoint is all that was needed."""
+        """The disk is full: use the reserve. Often a checkpoint is all that is needed."""
         if self._reserve is None or self._log is None or self.lacks_room:
             return
         self.releases += 1
@@ -315,16 +314,16 @@ class Storage:
     def _do_without_room(self, log: WriteAheadLog) -> None:
         self.lacks_room = True
         self.health.without_room()
-        _log.error("the disk is full: deletes are accepted, and writes that need room are refused")
+        _log.error("the disk is full: deletes are accepted, other writes are refused until there is free space")
         log.take_room(pages_for_log(self._pages()) * PAGE_BYTES)
 
     # -- durability ---------------------------------------------------------------------------------------------
 
     @property
     def sync_takes_long(self) -> bool:
-        """Whether somebody who has other things to do should let a thread make commits durable.
+        """Whether an event loop should let a thread make commits durable.
 
-        Another thread that is at it may go on with a checkpoint.
+        Another thread that is doing it may continue with a checkpoint.
         """
         if self.syncs_slowly or not self._sync_lock.acquire(blocking=False):
             return True
@@ -332,7 +331,7 @@ class Storage:
         return False
 
     def wait_durable(self, commit: Commit) -> None:
-        """Return once the commit is durable, or raise why it is not."""
+        """Return when the commit is durable, or raise why it is not."""
         if not commit.done:
             with self._sync_lock:
                 with self.lock:
@@ -353,8 +352,8 @@ class Storage:
                 self._sync()
 
     def _commit(self) -> None:
-        """Commit what is open. The caller has the lock of syncs as well: no commit is written before the one before it
-        is on disk, so that whoever finds two in a log knows that the first was (``log_check``).
+        """Commit the open transaction. The caller also has the lock of syncs: no commit is written before the previous
+        one is on disk, so if there are two in a log, the first was (``log_check``).
         """
         commit = self.open_commit
         if commit is None:
@@ -380,16 +379,16 @@ class Storage:
                 self.open_commit = None
 
     def _commit_transaction(self) -> None:
-        """COMMIT, and let SQLite make a checkpoint if the log is too long; not while somebody copies the database.
+        """COMMIT, and let SQLite make a checkpoint if the log is too long; not while the database is being copied.
 
-        Most checkpoints are made before (``_checkpoint_in_time``). This one is for a log that somebody has always been
-        writing to by then.
+        Most checkpoints are made before (``_checkpoint_in_time``). This one is for a log that was written to without
+        pause until then.
         """
         if self._log is None or self._gate is None or self._log.frames_to_write_back < self._longest_log():
             self.execute("COMMIT")
             return
         with self._gate.passing() as is_open:
-            # Whoever copies starts over; without a checkpoint there would be no more deletes.
+            # The copy starts over; without a checkpoint, deletes would no longer be possible.
             is_open |= self.lacks_room and self._log.frames >= _FEW_PAGES_WHILE_COPIED
             try:
                 self.execute(f"PRAGMA wal_autocheckpoint = {int(is_open)}")
@@ -398,10 +397,10 @@ class Storage:
                 self.execute("PRAGMA wal_autocheckpoint = 0")
 
     def _checkpoint_in_time(self, log: WriteAheadLog) -> None:
-        """Make a checkpoint if the next commit would make the log too long, unless somebody is at work.
+        """Make a checkpoint if the next commit would make the log too long, unless an operation is running.
 
-        Nobody waits for a commit and for a checkpoint in one go then. The next commit is as large as the one before,
-        most likely.
+        Then no caller waits for a commit and for a checkpoint at the same time. The next commit probably is as large as
+        the previous one.
         """
         if log.frames_to_write_back + log.growth < self._longest_log() or self._gate is None:
             return
@@ -410,24 +409,24 @@ class Storage:
         try:
             with self._gate.passing() as is_open:
                 if is_open and not self._connection.in_transaction:
-                    # If it fails, the log grows until somebody is told (``disk_health``).
+                    # If it fails, the log grows until that is reported (``disk_health``).
                     with suppress(sqlite3.Error):
                         self._timed_checkpoint(log, "PRAGMA wal_checkpoint(PASSIVE)", is_open=is_open)
         finally:
             self.lock.release()
 
     def _longest_log(self) -> int:
-        """From so many pages in the log on there is a checkpoint."""
+        """The number of pages in the log from which a checkpoint is made."""
         if self.lacks_room:
             return _FEW_PAGES
         limit = min(self.checkpoint_pages, self._pace.pages)
         return limit if self._reserve is None else min(limit, self._reserve.log_pages)
 
     def _timed_checkpoint(self, log: WriteAheadLog, statement: str, *, is_open: bool) -> None:
-        """Execute what makes a checkpoint, if the gate is open, and learn from the time that it takes."""
+        """Execute a statement that makes a checkpoint, if the gate is open, and learn from its duration."""
         began, checkpoints = perf_counter(), log.checkpoints
         self.execute(statement).fetchall()
-        # Right behind a checkpoint the log starts over, and is not as long any more as it was.
+        # Right after a checkpoint the log starts over, and is shorter than it was.
         if is_open and log.checkpoints == checkpoints:
             seconds = perf_counter() - began
             self._pace.made(log.written_back(), seconds, self._mean_sync)
@@ -438,12 +437,12 @@ class Storage:
             commits = self._unsynced[:]
             if not commits or self._log is None:
                 return
-            # Once one has failed, a sync that succeeds proves nothing: the system may have dropped what it could not
-            # write.
+            # Once one has failed, a sync that succeeds proves nothing: the system may have dropped data that it could
+            # not write.
             if self._failure is None:
                 try:
                     self._timed_sync(self._log)
-                    with suppress(OSError):  # an older mark tells less, and nothing wrong
+                    with suppress(OSError):  # an older mark says less, and nothing wrong
                         self._log.mark_end()
                 except OSError as failure:
                     _log.critical("the disk failed to sync: %s", failure)
@@ -455,7 +454,7 @@ class Storage:
                 self._follow(self._log)
                 if self._log.size > self.health.log_limit:
                     self._checkpoint(self._log.size)
-            # Otherwise they stay, for operations that have seen them and have not ended their turn yet.
+            # Otherwise they stay, for operations that have seen them and are still in their turn.
             for commit in commits:
                 commit.finish(self._failure)
             if self._failure is None:
@@ -470,7 +469,7 @@ class Storage:
         self.syncs_slowly, self._expects_much = self._is_slow, False
 
     def _checkpoint(self, log_size: int) -> None:
-        """Make a checkpoint, since SQLite does not seem to succeed with its own; later, if somebody is at work."""
+        """Make a checkpoint, since SQLite's own seem to fail; later, if an operation is running."""
         if self._gate is None or not self.lock.acquire(blocking=False):
             return
         try:
@@ -485,21 +484,21 @@ class Storage:
             self.lock.release()
 
     def empty_log(self) -> bool:
-        """Write the log into the database and truncate it, unless somebody writes or copies; whether that was done.
+        """Write the log into the database and truncate it, unless there are writers or copies; returns whether it was.
 
         Inside a turn.
         """
         return self._write_back("TRUNCATE")
 
     def write_log_back(self) -> bool:
-        """The same, if there is room for it, and the file stays as long as it is; it starts over from its beginning."""
+        """The same, if there is space for it, and the file keeps its size; it starts over from its beginning."""
         try:
             return self._write_back("PASSIVE")
         except sqlite3.Error:
             return False
 
     def _write_back(self, mode: str) -> bool:
-        # Others have the lock of syncs before they want the one of turns: waiting for it here would be a deadlock.
+        # Others take the lock of syncs before the one of turns: waiting for it here would be a deadlock.
         if self._gate is None or not self._sync_lock.acquire(blocking=False):
             return False
         try:
@@ -521,7 +520,7 @@ class Storage:
         return StorageFigures(self._log.database_size, self._log.size, self._log.checkpoints)
 
     def abort(self, error: BaseException) -> InternalServerError:
-        """Roll the open commit back and refuse it to everyone who waits for it; gives the error they get."""
+        """Roll back the open commit and refuse it to everyone who waits for it; returns their error."""
         refusal = InternalServerError(f"{_REFUSED}: {error}")
         if isinstance(error, sqlite3.Error):
             self.health.refused(error)
@@ -548,10 +547,10 @@ class Storage:
 
     @contextmanager
     def reading(self) -> Iterator[int]:
-        """A descriptor of the database, to copy it with.
+        """A descriptor of the database, for copying it.
 
-        It stays open with the connection: SQLite's own locks would go with it. One of a storage that has been closed
-        meanwhile is closed by its last user.
+        It stays open with the connection: closing it would release SQLite's own locks. If the storage was closed
+        meanwhile, its last user closes it.
         """
         with self.turn():
             if self._reading is None:
@@ -605,7 +604,7 @@ class Storage:
         if self._log is not None:
             self._log.close()
         if self._reserve is not None and self.lacks_room:
-            # The log has gone, and whoever opens the folder next needs its room.
+            # The log is gone, and the next process to open the folder needs its space.
             self._reserve.remake()
         if self._gate is not None:
             self._gate.close()
@@ -616,9 +615,9 @@ class Storage:
 
 
 def _end(process: int, of: weakref.ref[Storage], connection: sqlite3.Connection, files: Files) -> None:
-    """The program ends, or nobody has a storage any more: close it.
+    """The program ends, or a storage is no longer referenced: close it.
 
-    SQLite would do that as well, and remove the log; then nothing may say that there has to be one.
+    SQLite would also do that, and remove the log; then nothing may say that there should be one.
     """
     if os.getpid() != process:
         # A child leaves the files to its parent.

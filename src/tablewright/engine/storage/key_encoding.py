@@ -6,9 +6,9 @@ A row's key is
 
 The hash of the partition key comes first, so that a scan runs in DynamoDB's (hash) order and a parallel
 segment is a range of it; each partition key attribute is preceded by its length; each sort key attribute is
-escaped (00 becomes 00 FF) and ended by 00 00, so that a shorter key sorts before a longer one that it begins.
+escaped (00 becomes 00 FF) and ended by 00 00, so that a key sorts before longer ones that begin with it.
 A key has one attribute of each kind, an index may have up to four. In an index the row's own key follows,
-behind a hash of it that orders entries with equal index keys.
+after a hash of it that orders entries with equal index keys.
 
 Text is its UTF-8, binary its bytes; numbers are a digit-pair format whose byte order is their numeric order,
 and which is also what DynamoDB hashes."""
@@ -32,7 +32,7 @@ _ABOVE_ALL = b"\xff" * (HASH_BYTES + 1)
 
 
 def number_bytes(canonical: str) -> bytes:
-    """A canonical number as bytes that sort as it does."""
+    """A canonical number as bytes that sort numerically."""
     if canonical == "0":
         return b"\x80"
     negative = canonical[0] == "-"
@@ -75,7 +75,7 @@ def _hash(content: bytes) -> bytes:
 
 
 def simple_key(partition: bytes, sort: bytes | None = None) -> bytes:
-    """The key of one partition attribute and at most one sort attribute, as most are; the partition key fits."""
+    """The key of one partition attribute and at most one sort attribute, as most are; the partition key is valid."""
     hashed = _SALTED.copy()
     hashed.update(partition)
     key = hashed.digest()[:HASH_BYTES] + len(partition).to_bytes(2) + partition
@@ -83,7 +83,7 @@ def simple_key(partition: bytes, sort: bytes | None = None) -> bytes:
 
 
 def partition_bytes(parts: list[bytes]) -> bytes:
-    """The prefix that all keys of one partition share; a key that is too long gives one that no item has."""
+    """The prefix that all keys of one partition share; for a key that is too long, one that no item has."""
     if len(parts) == 1:
         return _hash(parts[0]) + _with_length(parts[0])
     return _hash(b"".join(parts)) + b"".join(map(_with_length, parts))
@@ -106,12 +106,12 @@ def sort_prefix(part: bytes) -> bytes:
 
 
 def tie_breaker_bytes(row_key: bytes, parts: Iterable[bytes]) -> bytes:
-    """What follows an index key: an order among equal ones, and the key of the row that the entry points to."""
+    """The part after an index key: an order among equal ones, and the key of the row that the entry points to."""
     return _hash(b"".join(parts)) + row_key
 
 
 def key_values(key: bytes, partition: int, sort: int) -> list[bytes]:
-    """The attributes that a key begins with: so many of the partition key, and so many of the sort key."""
+    """The attributes at the start of a key: so many of the partition key, and so many of the sort key."""
     values, place = [], HASH_BYTES
     for _ in range(partition):
         begin = place + 2
@@ -125,7 +125,7 @@ def key_values(key: bytes, partition: int, sort: int) -> list[bytes]:
 
 
 def number_text(encoded: bytes) -> str:
-    """The number that ``number_bytes`` has encoded, in scientific notation where it is not an integer."""
+    """The number that ``number_bytes`` has encoded, in scientific notation if it is not an integer."""
     if encoded == b"\x80":
         return "0"
     negative = encoded[0] < 0x80
@@ -137,26 +137,26 @@ def number_text(encoded: bytes) -> str:
 
 
 def row_id(key: bytes) -> int:
-    """The rowid that a key gives: beside those of its partition, and known without looking it up."""
+    """The rowid derived from a key: near those of its partition, and known without a lookup."""
     return (int.from_bytes(key[:4]) << 31 | crc32(key) & 0x7FFF_FFFF) or 1
 
 
 def row_id_range(prefix: bytes) -> tuple[int, int]:
-    """The rowids that the keys of a partition give: from, and up to but not including. They are spread evenly."""
+    """The rowids derived from the keys of a partition, as a half-open range. They are spread evenly."""
     first = int.from_bytes(prefix[:4]) << 31
     return first, first + (1 << 31)
 
 
 def after(prefix: bytes) -> bytes | None:
-    """The least bytes above everything that begins with ``prefix``; None when there are none."""
+    """The least bytes above everything that begins with ``prefix``; None if there are none."""
     stripped = prefix.rstrip(b"\xff")
     return stripped[:-1] + bytes([stripped[-1] + 1]) if stripped else None
 
 
 def segment_bounds(segment: int, total: int) -> tuple[bytes, bytes | None]:
-    """The range of hashes that a parallel scan's segment covers: from, and up to but not including.
+    """The range of hashes that a parallel scan's segment covers, half-open.
 
-    DynamoDB divides the hash space in 4096 slices and gives each segment whole ones.
+    DynamoDB divides the hash space into 4096 slices and gives each segment whole ones.
     """
 
     def bound(part: int) -> bytes | None:

@@ -1,20 +1,19 @@
-"""Whether the write-ahead log that a process left behind is whole, read before SQLite opens it.
+"""Whether the write-ahead log that a process left behind is undamaged, checked before SQLite opens it.
 
-SQLite reads a log up to the first frame that does not match its checksum, and takes that for the end: a bit that has
-changed in the middle takes every commit behind it along, in silence. So the log is read here first.
+SQLite reads a log up to the first frame that does not match its checksum, and takes that for the end: a changed bit in
+the middle silently discards every commit after it. So the log is read here first.
 
-    header │ frame frame commit │ frame commit │ frame fr··      torn: the process was stopped in the middle of a write
-    header │ frame fr▒▒e commit │ frame commit │ frame commit    damaged: there are commits behind the bad frame
+    header │ frame frame commit │ frame commit │ frame fr··      torn: the process was stopped during a write
+    header │ frame fr▒▒e commit │ frame commit │ frame commit    damaged: there are commits after the bad frame
 
-A frame's checksum goes on from that of the frame before. It is linear, so what a frame adds to it can be computed by
-itself, and every frame can be compared with the *stored* checksum of the one before: frames behind a bad one are
-recognised for what they are. Frames of an earlier generation, which a restarted log has behind its end, have other
-salts.
+A frame's checksum continues that of the previous frame. It is linear, so what a frame adds to it can be computed
+separately, and every frame can be compared with the *stored* checksum of the previous one: frames after a bad one are
+still recognised. Frames of an earlier generation, which a restarted log has after its end, have other salts.
 
-A bad frame is damage, and no torn end, when it was synced. That is known in two ways. The end mark (``EndMark``) says
-up to which frame the log was synced; it is written after each sync, without one of its own, so a killed process leaves
-it exact, and a power cut may leave an older one. And no commit is written before the one before it is synced
-(``group_commit``): a second commit behind a bad frame proves that the first was on disk.
+A bad frame is damage, not a torn end, if it was synced. There are two ways to know. The end mark (``EndMark``) says up
+to which frame the log was synced; it is written after each sync, without a sync of its own, so it is exact after a
+killed process, and may be older after a power cut. And no commit is written before the previous one is synced
+(``group_commit``): a second commit after a bad frame proves that the first was on disk.
 
 The format is https://www.sqlite.org/fileformat2.html#walformat.
 """
@@ -49,18 +48,18 @@ _Sum = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class EndMark:
-    """Up to which frame of which generation the log was synced."""
+    """The last synced frame of the log, and its generation."""
 
     salts: tuple[int, int]
     frames: int
-    # How many pages the database has after the last commit; the mark in the folder does not say.
+    # How many pages the database has after the last commit; the mark in the folder does not contain this.
     pages: int = field(default=0, compare=False)
     # By how many frames it had grown since it was looked at before.
     growth: int = field(default=1, compare=False)
 
     @property
     def size(self) -> int:
-        """How long the log is up to there, in bytes."""
+        """The length of the log up to there, in bytes."""
         return _HEADER.size + self.frames * _FRAME_BYTES
 
     def packed(self) -> bytes:
@@ -69,7 +68,7 @@ class EndMark:
 
 
 def read_end_mark(file: Path) -> EndMark | None:
-    """None where there is no mark, or none that can be trusted."""
+    """None if there is no mark, or none that can be trusted."""
     try:
         packed = file.read_bytes()
         *salts, frames, checksum = _MARK.unpack(packed)
@@ -80,26 +79,26 @@ def read_end_mark(file: Path) -> EndMark | None:
 
 @dataclass(slots=True)
 class LogState:
-    """What a log is like. Its first ``end`` frames, of ``commits`` commits, are what SQLite will read."""
+    """The state of a log. Its first ``end`` frames, of ``commits`` commits, are what SQLite will read."""
 
     end: int = 0
     commits: int = 0
-    # Frames of the same generation behind the end: of a torn commit, or because of damage.
+    # Frames of the same generation after the end: of a torn commit, or because of damage.
     is_torn: bool = False
-    # What is wrong with it, and how many commits may be lost because of that; None where nobody knows.
+    # The damage, and how many commits may be lost because of it; None if unknown.
     damage: str | None = None
     in_doubt: int | None = 0
 
     @property
     def size(self) -> int:
-        """How long the log is up to its end, in bytes; without a commit, its header is of no use either."""
+        """The length of the log up to its end, in bytes; without a commit, its header is not needed either."""
         return _HEADER.size + self.end * _FRAME_BYTES if self.end else 0
 
 
 @dataclass(slots=True)
 class _Frame:
     commits: bool
-    # Whether it is of this generation, and matches the checksum that the frame before has stored.
+    # Whether it is of this generation, and matches the checksum stored in the previous frame.
     is_current: bool
     is_valid: bool
 
@@ -116,7 +115,7 @@ def check_log(file: Path, mark: EndMark | None) -> LogState:
 def _without_log(mark: EndMark | None) -> LogState:
     if mark is None or not mark.frames:
         return LogState()
-    return LogState(damage=f"it should have {mark.frames} frames, and is missing or empty", in_doubt=None)
+    return LogState(damage=f"it should have {mark.frames} frames, but is missing or empty", in_doubt=None)
 
 
 def _check(file: BinaryIO, mark: EndMark | None) -> LogState:
@@ -128,7 +127,7 @@ def _check(file: BinaryIO, mark: EndMark | None) -> LogState:
     begin = _sum(_little_endian(head[:24], big_endian))
     whole = (magic & ~1, version, page, (first, second)) == (_MAGIC, _VERSION, _PAGE, begin)
     if not whole and mark is None:
-        # The salts may be what has changed; all frames have them.
+        # The salts may have changed; all frames have them.
         salts = list(_FRAME.unpack(file.read(_FRAME.size).ljust(_FRAME.size, b"\0"))[2:4])
         file.seek(_HEADER.size)
     generation = (salts[0], salts[1]) if whole or mark is None else mark.salts
@@ -156,11 +155,11 @@ def _check(file: BinaryIO, mark: EndMark | None) -> LogState:
         return state
     ends_commit = bad is not None and bad.is_current and bad.commits
     if mark is not None and mark.salts == generation and state.end < mark.frames:
-        state.damage = f"frame {last + 1} is damaged, or missing, and the log was synced up to frame {mark.frames}"
+        state.damage = f"frame {last + 1} is damaged or missing, and the log was synced up to frame {mark.frames}"
         if number < mark.frames:
             state.in_doubt = None
     elif commits_behind > (0 if ends_commit else 1):
-        state.damage = f"frame {last + 1} is damaged, and there are commits behind it"
+        state.damage = f"frame {last + 1} is damaged, and there are commits after it"
     return state
 
 
@@ -233,21 +232,21 @@ def _continued(before: _Sum, part: _Sum) -> _Sum:
 
 
 def log_frames(descriptor: int, known: EndMark | None) -> EndMark | None:
-    """Where the log of a running engine ends, found from where it ended before; None where it has no commit."""
+    """Where the log of a running engine ends, searched from its previous end; None if it has no commit."""
     return (None if known is None else _further_end(descriptor, known)) or _end(descriptor, known)
 
 
 def _further_end(descriptor: int, known: EndMark) -> EndMark | None:
     """The end, if there are more frames than before in the same generation; None: look again.
 
-    This comes after each sync, and commits that follow each other are of about the same size: the search begins where
-    the log would end if it had grown as much as the last time.
+    This runs after each sync, and successive commits are of about the same size: the search begins where the log would
+    end if it had grown as much as the last time.
     """
     low, number, step = known.frames, max(known.growth, 1), 1
     sizes: dict[int, int | None] = {0: None}
 
     def is_frame(number: int) -> bool:
-        """Whether there is so far a frame of this generation behind the known end."""
+        """Whether there is a frame of this generation so far after the known end."""
         found = os.pread(descriptor, _FRAME.size, _HEADER.size + (low + number - 1) * _FRAME_BYTES)
         if len(found) < _FRAME.size:
             return False
@@ -272,7 +271,7 @@ def _further_end(descriptor: int, known: EndMark) -> EndMark | None:
             number = middle
         else:
             end = middle
-    # Behind the last commit there may be frames of one that is still open, and has not fitted into memory.
+    # After the last commit there may be frames of an open one that did not fit into memory.
     while number and not sizes[number]:
         number -= 1
         if number and number not in sizes:
@@ -308,7 +307,7 @@ def _end(descriptor: int, known: EndMark | None) -> EndMark | None:
                 last = middle
             else:
                 high = middle
-    # Behind the last commit there may be frames of one that is still open, and has not fitted into memory.
+    # After the last commit there may be frames of an open one that did not fit into memory.
     while last > low and not frame(last)[1]:
         last -= 1
     growth = 1 if known is None else last - low
@@ -316,7 +315,7 @@ def _end(descriptor: int, known: EndMark | None) -> EndMark | None:
 
 
 def wipe_behind(descriptor: int, end: EndMark | None) -> None:
-    """Make frames of this generation unrecognisable that are behind the end: a commit that failed has written them."""
+    """Invalidate frames of this generation after the end, which a failed commit has written."""
     salts: tuple[int, int] = struct.unpack(">2I", os.pread(descriptor, 8, 16).ljust(8, b"\0"))
     place = end.size if end is not None and end.salts == salts else _HEADER.size
     while (head := os.pread(descriptor, _FRAME.size, place)) and head[8:16] == struct.pack(">2I", *salts):

@@ -1,23 +1,23 @@
-"""The reserve: a file that occupies the room which deletes need on a full disk.
+"""The reserve: a file that occupies the space which deletes need on a full disk.
 
-A delete needs room before it frees any: the pages that it changes go to the log, and a checkpoint writes pages to the
+A delete needs space before it frees any: the pages that it changes go to the log, and a checkpoint writes pages to the
 database that only the log has. So the reserve grows with the database:
 
-    an eighth of its pages, 0.4 megabytes at least and four megabytes at most      for the log
-    as many                                                for what streams and recovery keep of deleted items
+    an eighth of its pages, from 0.4 to 4 megabytes                                for the log
+    as many                                                for stream records and recovery images of deleted items
     the pages that only the log has so far                                           for the checkpoint
 
-When the disk is full (a write was refused, or the reserve cannot grow any more), the file is emptied, and its room is
+When the disk is full (a write was refused, or the reserve cannot grow any more), the file is emptied, and its space is
 used at once, before another program takes it: there is a checkpoint, and the log file gets its part. From then on
-deletes need no more than these files have, and whatever does is refused (``Storage.check_room``). As soon as the disk
-has room for the reserve again, and some more, it is made again.
+deletes need no more than these files have, and operations that do are refused (``Storage.check_room``). As soon as the
+disk has space for the reserve again, and some more, it is created again.
 
-    kept ── a write fails, or there is no room to grow ──▶ released ── there is room again ──▶ kept
+    kept ── a write fails, or there is no space to grow ──▶ released ── there is space again ──▶ kept
 
-The log takes no more than half of the room that there is (``log_pages``): on a small disk there are more checkpoints.
+The log takes at most half of the free space (``log_pages``): on a small disk there are more checkpoints.
 
-An empty file says that the reserve is released, so a process that is started then knows. It is not synced: a power cut
-may lose the file, and it is made anew with the next commit.
+An empty file says that the reserve is released, so a process that starts then knows. It is not synced: a power cut may
+lose the file, and it is created again with the next commit.
 """
 
 from __future__ import annotations
@@ -35,27 +35,27 @@ __all__ = ["Reserve", "pages_for_log"]
 _LEAST: Final = 96
 _MOST: Final = 1024
 _ONE_IN: Final = 8
-# It grows by so many pages more than it has to, so that few commits make it grow.
+# It grows by so many more pages than necessary, so that few commits make it grow.
 _AHEAD: Final = 256
 _AHEAD_ONE_IN: Final = 16
 _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT)
 
 
 class Reserve:
-    """The reserve of one data folder. From any thread."""
+    """The reserve of one data folder. For use from any thread."""
 
     def __init__(self, files: Files) -> None:
         self._file = files.reserve
         self._database, self._log = files.database, files.log
         self._lock = threading.Lock()
-        # In pages: how large it is, and up to which size of the database, and length of the log, that is enough.
+        # In pages: its size, and the size of the database and length of the log up to which that is enough.
         self._kept = 0
         self._enough_for = 0
         self._frames = 0
-        # Not every file system can allocate room.
+        # Not every file system can allocate space.
         self._is_possible = True
         self.is_released = False
-        # How many pages the log may have before there is a checkpoint.
+        # How many pages the log may have before a checkpoint.
         self.log_pages = self._half_of_room()
         with suppress(FileNotFoundError):
             found = self._file.stat()
@@ -69,7 +69,7 @@ class Reserve:
     def follow(self, pages: int, frames: int) -> bool:
         """Make it as large as a database of so many pages needs, with so many frames in the log.
 
-        False where the disk has no room for that.
+        False if the disk has no space for that.
         """
         if frames >= self._frames and pages <= self._enough_for:
             self._frames = frames
@@ -79,16 +79,16 @@ class Reserve:
             return self.is_released or not self._is_possible or self._fit(pages)
 
     def release(self) -> None:
-        """Give its room back."""
+        """Release its space."""
         with self._lock:
             self._kept = self._enough_for = 0
             self.is_released = True
-            # Where there is no room for its name there was no reserve.
+            # If there is no space for its name, there was no reserve.
             with suppress(OSError):
                 os.close(os.open(self._file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600))
 
     def regain(self, pages: int) -> bool:
-        """Make it again, for a database of so many pages, if the disk has room for it and half as much again."""
+        """Create it again, for a database of so many pages, if the disk has space for it and half as much again."""
         with self._lock:
             needed = self._needed(pages + _ahead(pages))
             if self.is_released and self.free_bytes() >= (needed + needed // 2) * PAGE_BYTES and self._fit(pages):
@@ -96,14 +96,14 @@ class Reserve:
             return not self.is_released
 
     def remake(self) -> None:
-        """Make it as large again as there is room for: the folder is being closed."""
+        """Make it as large again as the free space allows: the folder is being closed."""
         with self._lock, suppress(OSError):
             pages = self._needed(self._database.stat().st_size // PAGE_BYTES)
             while pages > 0 and not self._resize(pages):
                 pages //= 2
 
     def free_bytes(self) -> int:
-        """How much room the disk has."""
+        """The free space of the disk."""
         try:
             disk = os.statvfs(self._file.parent)
         except OSError:
@@ -119,7 +119,7 @@ class Reserve:
     def _fit(self, pages: int) -> bool:
         enough_for = pages + _ahead(pages)
         needed = self._needed(enough_for)
-        # Not for every little: a log that starts over needs the same again soon.
+        # Not for small amounts: a log that starts over soon needs the same again.
         if (needed > self._kept or needed < self._kept // 2) and not self._resize(needed):
             return False
         self.log_pages = self._half_of_room()
@@ -142,14 +142,14 @@ class Reserve:
         except OSError as error:
             if error.errno in _NO_ROOM:
                 return False
-            # The file system has none of this, or a limit on the size of files is lower: there is no reserve.
+            # The file system does not support it, or a limit on the size of files is lower: there is no reserve.
             self._is_possible = False
             return True
         self._kept = pages
         return True
 
     def _grow(self, descriptor: int, pages: int) -> None:
-        """Allocate room. What was allocated before there was no more of it is given back."""
+        """Allocate space. If it runs out, what was allocated until then is released."""
         try:
             if hasattr(os, "posix_fallocate"):
                 os.posix_fallocate(descriptor, self._kept * PAGE_BYTES, (pages - self._kept) * PAGE_BYTES)

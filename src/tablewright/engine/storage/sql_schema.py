@@ -1,14 +1,14 @@
-"""The SQL tables of a data folder: those that each folder has, and those that come with a table or a backup.
+"""The SQL tables of a data folder: those of every folder, and those that belong to a table or a backup.
 
     tables, streams, log, tokens, settings, backups      the whole folder's, one of each
     items_N                                              the items of table N
     index_N_M                                            the entries of its index M
     expiries_N, history_N                                with time to live, with point-in-time recovery
     backup_N                                             the items of backup N
-    discarded_N                                          what is to be removed, or is not complete yet
+    discarded_N                                          to be removed, or not complete yet
 
-``checksum`` is that of the record, and an ``item`` ends in its own (``checksums``). What SQLite keeps of these
-statements is compared with them when a folder is opened: a column with another name or type would change what is read.
+``checksum`` is that of the record, and an ``item`` ends in its own (``checksums``). SQLite's stored statements are
+compared with these when a folder is opened: a column with another name or type would change what is read.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def backup_table(name: str) -> str:
 
 
 def changes_table(name: str) -> str:
-    """The first change of each key since a point in time, for as long as that is being restored."""
+    """The first change of each key since a point in time, while that is being restored."""
     return f"CREATE TABLE {name} (key BLOB PRIMARY KEY, sequence INTEGER NOT NULL) WITHOUT ROWID"
 
 

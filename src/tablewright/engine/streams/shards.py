@@ -1,17 +1,17 @@
-"""Streams: what they are, their shards, ListStreams and DescribeStream. stream_records.py reads the records.
+"""Streams: definitions, shards, ListStreams and DescribeStream. stream_records.py reads the records.
 
-A stream is a row of the SQL table ``streams``; its records are the rows of ``log`` that carry its number,
-written by the transaction that changed the item. The log has one order for everything, and a record's
-sequence number is its place in it, so that no reader can see two changes of an item the wrong way round.
+A stream is a row of the SQL table ``streams``; its records are the rows of ``log`` with its number, written by the
+transaction that changed the item. The log has one order for everything, and a record's sequence number is its position
+in it, so no reader can see two changes of an item in the wrong order.
 
-A stream is cut into shards by time alone, one open at a time:
+A stream is divided into shards by time only, one open at a time:
 
     shard A ─ start ── records ── end ┐
                                       └ shard B (parent A) ─ start ── records ─ ...
 
-The bounds of a shard take numbers of their own out of the log's sequence. A shard is closed some hours after
-it was opened, by the first operation after that, or when the stream is disabled; it is removed a day later. A stream
-stays readable for a day after it was disabled or its table was deleted.
+The bounds of a shard take numbers from the log's sequence. A shard is closed some hours after it was opened, by the
+first operation after that, or when the stream is disabled; it is removed a day later. A stream stays readable for a day
+after it was disabled or its table was deleted.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ SHARD_LIFETIME = 4 * 3600.0
 _UPKEEP_INTERVAL = 3600.0
 _TRIMMED_AT_ONCE = 200
 _PAGE = 100
-# Sequence numbers start here: 21 digits, the fewest that DynamoDB's have.
+# Sequence numbers start here: 21 digits, the shortest that DynamoDB has.
 _FIRST_NUMBER = 10**20
 _ARN = re.compile(r"arn:[\w-]+:dynamodb:[\w-]*:\d*:table/([\w.-]{3,255})/stream/([\w:.-]+)", re.ASCII)
 
@@ -73,7 +73,7 @@ class Shard:
 
 @dataclass(slots=True)
 class Stream:
-    """A stream, as it is stored (but for its ARN and numbers, which have columns)."""
+    """A stream, as it is stored (except for its ARN and numbers, which have columns)."""
 
     number: int
     arn: str
@@ -101,7 +101,7 @@ def sequence_number(sequence: int) -> str:
 
 
 def sequence_of(number: str) -> int | None:
-    """The position in the log that a sequence number names; None if it cannot be one."""
+    """The position in the log of a sequence number; None if it cannot be one."""
     return int(number) - _FIRST_NUMBER if number.isascii() and number.isdigit() else None
 
 
@@ -109,7 +109,7 @@ def sequence_of(number: str) -> int | None:
 
 
 def enable_stream(db: Database, table: Table, view_type: str) -> None:
-    """Give a table a stream.
+    """Enable a stream for a table.
 
     This changes the table's description and ``stream``; the caller makes a new table from it and saves that.
     """
@@ -145,7 +145,7 @@ def enable_stream(db: Database, table: Table, view_type: str) -> None:
 
 
 def disable_stream(db: Database, table: Table) -> None:
-    """End a table's stream.
+    """Disable a table's stream.
 
     This changes the table's description and ``stream``; the caller makes a new table from it and saves that.
     """
@@ -281,10 +281,10 @@ def maintain(db: Database) -> float | None:
 
 
 def expired_through(db: Database) -> int:
-    """The last position in the log whose record is too old to be read; 0 when none is."""
+    """The last position in the log whose record is too old to be read; 0 if there is none."""
     horizon = db.clock() - RETENTION
     for row in db.storage.execute(f"{SELECT_RECORD} WHERE at <= ? ORDER BY at DESC, sequence DESC", (horizon,)):
-        # The time of a damaged one may be wrong; another has to tell.
+        # The time of a damaged one may be wrong; another one decides.
         with suppress(DamagedRecord):
             return checked_record(*row).sequence
     return 0
@@ -310,7 +310,7 @@ def _trim(db: Database, first: int, last: int) -> None:
 
 
 def _roll(db: Database, stream: Stream) -> None:
-    """Close the open shard when it is old enough, and remove those that were closed a day ago."""
+    """Close the open shard if it is old enough, and remove those that were closed a day ago."""
     now = db.clock()
     open_shard = stream.shards[-1] if stream.disabled is None else None
     kept = [shard for shard in stream.shards if shard.closed is None or shard.closed > now - RETENTION]

@@ -1,8 +1,8 @@
 """GetShardIterator and GetRecords: reading the records of a shard.
 
-An iterator names the stream, the shard, and the position in the log after which to read; it contains all of
-that itself, so that nothing is stored for it. The images of a record are the bytes that the log has,
-spliced into the response; they are parsed only to be measured.
+An iterator names the stream, the shard, and the position in the log after which to read; it contains all of that, so
+nothing is stored for it. The images of a record are the bytes in the log, inserted into the response; they are parsed
+only to be measured.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def get_records(db: Database, request: dict[str, Any]) -> Steps:
             stored = checked_record(*row)
             pending = len(stored.old or b"") + len(stored.new or b"") > LARGE_ITEM
             if pending:
-                # A cursor does not stay open over a slice.
+                # No cursor stays open between slices.
                 rows.close()
                 record = yield from beside(partial(_shown, db.region, stream, stored))
             else:

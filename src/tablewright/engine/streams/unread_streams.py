@@ -1,8 +1,8 @@
-"""A warning about streams that nobody reads, before their records fill the disk.
+"""A warning about streams without readers, before their records fill the disk.
 
-Records are kept for a day whether or not anybody reads them. A step of the background work estimates what each stream
-holds; when that is a good part of what is left on the disk, and nobody has asked for records for an hour, the log says
-so, and again for as long as it is so.
+Records are kept for a day whether or not they are read. A step of the background work estimates the size of each
+stream; if that is a large part of the free space on the disk, and no records were requested for an hour, a warning is
+logged, and repeated while that is so.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from tablewright.engine.streams.shards import Stream, all_streams
 
 INTERVAL = 600.0
 
-# Nobody reads a stream that nobody has read for so many seconds.
+# A stream has no readers if it was not read for so many seconds.
 _UNREAD_SECONDS = 3600.0
-# What its records may take: so many bytes in any case, and so much of what is free.
+# What its records may take: this many bytes in any case, and this part of the free space.
 _MAX_BYTES = 1024**3
 _MAX_SHARE = 0.1
 _SAMPLE = 100
@@ -26,7 +26,7 @@ _log = logging.getLogger("tablewright.engine")
 
 
 def warn(db: Database) -> float | None:
-    """A step of the background work: warn of streams that grow and are not read."""
+    """A step of the background work: warn about growing streams that are not read."""
     if db.storage.folder is None:
         return None
     streams = [stream for stream in all_streams(db) if stream.disabled is None]
@@ -40,7 +40,7 @@ def warn(db: Database) -> float | None:
         records, size = _estimate(db, stream)
         if size > min(_MAX_BYTES, free * _MAX_SHARE):
             _log.warning(
-                "nobody has read the stream %s for %.0f hours, and its %d records take about %d MB (%d MB are free); "
+                "the stream %s has not been read for %.0f hours, and its %d records take about %d MB (%d MB are free); "
                 "they are kept for 24 hours: read the stream, or disable it",
                 stream.arn,
                 seconds / 3600,
@@ -52,7 +52,7 @@ def warn(db: Database) -> float | None:
 
 
 def _estimate(db: Database, stream: Stream) -> tuple[int, int]:
-    """About how many records a stream has, and how many bytes: as if all were like the newest, with no gaps."""
+    """The approximate number of a stream's records and of their bytes: as if all were like the newest, with no gaps."""
     execute = db.storage.execute
     first, last = execute("SELECT min(sequence), max(sequence) FROM log WHERE stream = ?", (stream.number,)).fetchone()
     if first is None:

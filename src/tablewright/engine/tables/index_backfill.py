@@ -1,17 +1,16 @@
-"""Filling an index that was added to a table with items in it, and those of a table that is being restored.
+"""Filling an index that was added to a table with items, and the indexes of a table that is being restored.
 
-Every write maintains every index of its table, finished or not, so the items there were before are all that
-is missing. They are entered in the order of their row ids, a chunk at a time, with other operations in
-between:
+Every write maintains every index of its table, finished or not, so only the earlier items are missing. They are
+added in the order of their row ids, a chunk at a time, with other operations in between:
 
-    rows  1 ─── entered ─── cursor ─── to be entered ─── last
+    rows  1 ─── added ─── cursor ─── to be added ─── last
 
-An item that is written or removed meanwhile is entered or removed by that write; entering it again changes
-nothing. The cursor is stored together with the entries of its chunk, so that after a crash the work continues
-where it was. When no rows are left, the index becomes ACTIVE.
+An item that is written or removed meanwhile is added or removed by that write; adding it again changes nothing. The
+cursor is stored together with the entries of its chunk, so that the work continues there after a crash. When no rows
+are left, the index becomes ACTIVE.
 
-A restored table has its items from the beginning, and its indexes are filled in one go; until that is done nobody else
-reads or changes it. Then it becomes ACTIVE.
+A restored table has its items from the beginning, and its indexes are filled together; until then it cannot be read or
+changed. Then it becomes ACTIVE.
 """
 
 from __future__ import annotations
@@ -25,13 +24,13 @@ from tablewright.engine.database import Database, checked_row
 from tablewright.engine.slices import SLICE_BYTES, slice_end
 from tablewright.engine.tables.table_schema import Index, Table
 
-# Rows in a chunk, unless they take longer than a slice; so many entries are always made, if the items are small.
+# Rows in a chunk, unless they take longer than a slice; this many entries are always added, if the items are small.
 _CHUNK = 500
 _ENTRIES = 500
 
 
 def step(db: Database) -> bool:
-    """Do one chunk of work; whether there is more."""
+    """Do one chunk of work; returns whether there is more."""
     for table in _being_restored(db):
         _restore(db, table)
         break
@@ -43,13 +42,13 @@ def step(db: Database) -> bool:
 
 
 def begin(db: Database, table: Table, name: str) -> None:
-    """Start to fill an index. What can be done in one step is done now."""
+    """Start to fill an index. Work that fits into one step is done now."""
     if not _fill(db, table, table.indexes[name]):
         db.on_schedule()
 
 
 def begin_restore(db: Database, table: Table) -> None:
-    """Start to fill the indexes of a table that is being restored. What can be done in one step is done now."""
+    """Start to fill the indexes of a table that is being restored. Work that fits into one step is done now."""
     if not _restore(db, table):
         db.on_schedule()
 
@@ -64,7 +63,7 @@ def _being_restored(db: Database) -> Iterator[Table]:
 
 
 def _restore(db: Database, table: Table) -> bool:
-    """Enter the next chunk of items into all indexes of a restored table; True when they were the last."""
+    """Add the next chunk of items to all indexes of a restored table; True if they were the last."""
     if table.indexes and not _enter(db, table, table.indexes.values(), table.rows):
         return False
     description = deepcopy(table.description)
@@ -86,7 +85,7 @@ def _unfinished(db: Database) -> Iterator[tuple[Table, Index]]:
 
 
 def _fill(db: Database, table: Table, index: Index) -> bool:
-    """Enter the next chunk of items into a new index; True when they were the last."""
+    """Add the next chunk of items to a new index; True if they were the last."""
     done = _enter(db, table, [index], index.rows)
     if done:
         _finish(db, table, index.name)
@@ -94,7 +93,7 @@ def _fill(db: Database, table: Table, index: Index) -> bool:
 
 
 def _enter(db: Database, table: Table, indexes: Collection[Index], work: str) -> bool:
-    """Enter the next chunk of items into some indexes; True when they were the last. ``work`` names the cursor."""
+    """Add the next chunk of items to some indexes; True if they were the last. ``work`` names the cursor."""
     execute = db.storage.write()
     name = _setting(work)
     rows = execute(

@@ -1,8 +1,8 @@
 """The rules of a table's definition, in the order in which the service checks them.
 
-``check_request`` has already refused what breaks a member's own constraints (names, enumerations, lengths).
-Here are the rules between members: keys against attribute definitions, billing mode against throughput,
-indexes against the table and against each other.
+``check_request`` has already refused violations of a member's own constraints (names, enumerations, lengths). These are
+the rules between members: keys against attribute definitions, billing mode against throughput, indexes against the
+table and against each other.
 
 Only a global secondary index may have a key of several attributes: up to four HASH elements, then up to
 four RANGE elements. Tables and local indexes have one of each.
@@ -47,7 +47,7 @@ def invalid(message: str) -> ValidationException:
 
 
 def check_definition(request: Definition) -> None:
-    """A CreateTable request, taken by itself."""
+    """A CreateTable request, on its own."""
     billing = request.get("BillingMode", PROVISIONED)
     _check_billing(billing, request.get("ProvisionedThroughput"))
     attributes = [definition["AttributeName"] for definition in request["AttributeDefinitions"]]
@@ -178,7 +178,7 @@ def check_on_demand_throughput(
 
 
 def check_new_warm_throughput(holder: Definition, billing: str, index: str | None = None) -> None:
-    """Warm throughput starts at what the table or index can do anyway; less is refused."""
+    """Warm throughput starts at what the table or index can serve anyway; less is refused."""
     owner = f"index {index}" if index else "table"
     least = least_warm_throughput(holder, billing)
     for member, capacity in (

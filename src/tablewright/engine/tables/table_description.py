@@ -1,9 +1,9 @@
-"""Table descriptions: how one is first stored, and how a response shows it.
+"""Table descriptions: how they are stored, and how a response shows them.
 
-The stored description is DynamoDB's own ``TableDescription`` without the figures that change by themselves.
-Those are counted when they are requested. A count that took long is cached in proportion to what it cost, so that
-describing a table of millions of items in a loop does not hold up other operations; and the bytes of big tables
-are estimated from a sample, where the service's own figures are hours old.
+The stored description is DynamoDB's own ``TableDescription`` without the figures that change by themselves. Those are
+computed on request. A count that took long is cached in proportion to its cost, so that describing a table of millions
+of items in a loop does not hold up other operations; and the bytes of large tables are estimated from a sample, where
+the service's own figures are hours old.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _figures: WeakKeyDictionary[Database, dict[int, _Figures]] = WeakKeyDictionary()
 
 
 def new_description(db: Database, request: Mapping[str, Any]) -> dict[str, Any]:
-    """The description of a table that is ready for use, from a request that has been checked."""
+    """The description of a table that is ready for use, from a checked request."""
     name = request["TableName"]
     now = moment(db)
     billing = request.get("BillingMode", PROVISIONED)
@@ -182,14 +182,14 @@ def new_id(db: Database) -> str:
 
 
 def current_description(db: Database, table: Table) -> dict[str, Any]:
-    """The description as DescribeTable returns it; the figures of a large table are those that were counted last."""
+    """The description as DescribeTable returns it; the figures of a large table are those of its last count."""
     return with_figures(db, table, deepcopy(table.description))
 
 
 def with_figures(db: Database, table: Table, description: dict[str, Any]) -> dict[str, Any]:
     """A description of the table, with its figures."""
     figures = _figures.get(db, {}).get(table.number)
-    # Those of a large table may lack an index that is new.
+    # The figures of a large table may lack a new index.
     if figures is None or figures.items <= _COUNTED_AT_ONCE:
         in_one_go(figures_counted(db, table))
         figures = _figures[db][table.number]
@@ -230,13 +230,13 @@ def forget_figures(db: Database, number: int) -> None:
 
 
 def _are_figures_known(db: Database, table: Table) -> bool:
-    """Whether a table was counted with the indexes that it has."""
+    """Whether a table was counted with its present indexes."""
     figures = _figures.get(db, {}).get(table.number)
     return figures is not None and figures.indexes.keys() == table.indexes.keys()
 
 
 def figures_counted(db: Database, table: Table) -> Sliced[None]:
-    """Count and measure a table, unless that took long, and not long ago."""
+    """Count and measure a table, unless that took long and was done recently."""
     kept = _figures.setdefault(db, {})
     figures = kept.get(table.number)
     now, began = time.monotonic(), time.thread_time()
@@ -254,17 +254,17 @@ def figures_counted(db: Database, table: Table) -> Sliced[None]:
 
 
 def once_counted(db: Database, find: Callable[[], Table]) -> Sliced[Table]:
-    """The table that ``find`` gives, once it has been counted."""
+    """The table returned by ``find``, once it has been counted."""
     while True:
         yield from figures_counted(db, find())
-        # As it is now, unless it was deleted while its items were counted; its indexes may be others by now.
+        # Its present state, unless it was deleted while its items were counted; it may have other indexes by now.
         table = find()
         if _are_figures_known(db, table):
             return table
 
 
 def count_rows(db: Database, rows: str, key: str) -> Sliced[int]:
-    """The rows of an SQL table, counted a few thousand at a time; RowsDeletedError when it is deleted meanwhile."""
+    """The rows of an SQL table, counted a few thousand at a time; RowsDeletedError if it is deleted meanwhile."""
     total, position = 0, None
     until = slice_end()
     _check_there(db, rows)
@@ -327,7 +327,7 @@ def _index_figures(db: Database, table: Table, index: Index) -> Sliced[tuple[int
     count = yield from count_rows(db, index.rows, "key")
     until = slice_end()
     entries = execute(f"SELECT id FROM {index.rows} LIMIT {min(count, _MEASURED_ENTRIES)}").fetchall()
-    # A size that is damaged counts for nothing.
+    # A damaged size counts as 0.
     columns = "CAST(size AS INTEGER)" if index.projected is None else "key, id, size, item"
     size = 0
     for entry in entries:
@@ -337,7 +337,7 @@ def _index_figures(db: Database, table: Table, index: Index) -> Sliced[tuple[int
         if index.projected is None:
             size += row[0]
         else:
-            # One that is damaged has been logged, and does not count.
+            # A damaged one has been logged, and does not count.
             with suppress(DamagedRecord):
                 size += item_size(index.entry(checked_row(table, *row).item))
         until = yield from _paused(db, until, table.rows, index.rows)
@@ -346,7 +346,7 @@ def _index_figures(db: Database, table: Table, index: Index) -> Sliced[tuple[int
 
 
 def _paused(db: Database, until: float, *rows: str) -> Sliced[float]:
-    """Let others have a turn when a slice is over, unless they delete what is measured; gives the end of the next."""
+    """Let others have a turn at the end of a slice, unless they delete what is measured; returns the next end."""
     if thread_time() <= until:
         return until
     yield

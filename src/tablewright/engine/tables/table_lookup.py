@@ -16,7 +16,7 @@ def table_name(db: Database, name_or_arn: str) -> str:
 
 
 def find_table(db: Database, name_or_arn: str) -> Table:
-    """The table that an operation on tables is about."""
+    """The table of an operation on tables."""
     name = table_name(db, name_or_arn)
     table = db.tables.get(name)
     if table is None:
@@ -25,7 +25,7 @@ def find_table(db: Database, name_or_arn: str) -> Table:
 
 
 def find_backup_source(db: Database, name_or_arn: str) -> Table:
-    """The table that an operation on backups is about; these have an error of their own for an unknown table."""
+    """The table of an operation on backups; these have their own error for an unknown table."""
     name = table_name(db, name_or_arn)
     table = db.tables.get(name)
     if table is None:
@@ -34,7 +34,7 @@ def find_backup_source(db: Database, name_or_arn: str) -> Table:
 
 
 def find_same_source(db: Database, table: Table) -> Table:
-    """The table as it is now, unless it was deleted since it was found, whether or not there is another of its name."""
+    """The present state of a table, unless it was deleted since it was found, even if another one has its name."""
     found = find_backup_source(db, table.name)
     if found.number != table.number:
         raise TableNotFoundException(f"Table not found: {table.name}")

@@ -1,7 +1,7 @@
 """CreateTable, DescribeTable, ListTables and DeleteTable.
 
 A table is ready as soon as it is created, and gone as soon as it is deleted; the responses nevertheless say
-CREATING and DELETING, as the service's do, because clients wait for the status that follows.
+CREATING and DELETING, like the service's, because clients wait for the status that follows.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tablewright.engine.tables.table_schema import Table
 
 _MAX_TABLES = 2500
 _TABLES_CREATED = "tables created"
-# What the response to DeleteTable leaves out.
+# Members that the response to DeleteTable omits.
 _GONE_FIRST = (
     "AttributeDefinitions",
     "KeySchema",
@@ -65,7 +65,7 @@ def check_table_quota(db: Database, request: dict[str, Any]) -> None:
 
 
 def make_table(db: Database, request: dict[str, Any], seed: int | None = None) -> Table:
-    """Create a table without items, from a request that has been checked; one that is restored has a seed."""
+    """Create a table without items, from a checked request; a restored one has a seed."""
     db.storage.check_room()
     description = new_description(db, request)
     indexes = [
@@ -96,7 +96,7 @@ def make_table(db: Database, request: dict[str, Any], seed: int | None = None) -
 
 
 def creating_description(db: Database, table: Table, request: dict[str, Any]) -> dict[str, Any]:
-    """The description of a table as the service gives it while it creates it."""
+    """The description of a table that the service returns while it creates the table."""
     response = current_description(db, table)
     response["TableStatus"] = "CREATING"
     _show_warm_throughput(response, request)

@@ -1,8 +1,7 @@
-"""A table as the engine works with it: keys, indexes and what must hold of an item.
+"""A table as the engine uses it: keys, indexes and the rules for its items.
 
-``Table`` is compiled from the description that is stored (DynamoDB's ``TableDescription``, without the
-figures that change by themselves) and is immutable in what the item operations read: a change to a table
-makes a new one."""
+``Table`` is compiled from the stored description (DynamoDB's ``TableDescription``, without the figures that change by
+themselves) and is immutable in everything that the item operations read: a change to a table makes a new one."""
 
 from __future__ import annotations
 
@@ -59,7 +58,7 @@ class Key:
         return key
 
     def shown(self, key: Any) -> str:
-        """The key that begins these bytes, for people; as hexadecimal digits where they are damaged."""
+        """The key at the start of these bytes, for people; as hexadecimal digits if they are damaged."""
         try:
             values = key_encoding.key_values(key, len(self.partition), len(self.sort))
             return str(
@@ -103,7 +102,7 @@ class Key:
         return text_size(content) if tag == "S" else number_size(content) if tag == "N" else binary_size(content)
 
     def excess(self, item: Item) -> tuple[str, tuple[str, ...], int, int] | None:
-        """HASH or RANGE, its attributes, its limit and their size, when they are too large together."""
+        """HASH or RANGE, its attributes, its limit and their size, if they are too large together."""
         for kind, names, most in (
             ("HASH", self.partition, MAX_PARTITION_KEY_BYTES),
             ("RANGE", self.sort, MAX_SORT_KEY_BYTES),
@@ -126,9 +125,9 @@ class Index:
     non_key_attributes: frozenset[str]
     rows: str
     queryable: bool
-    # None when everything is projected
+    # None if everything is projected
     projected: frozenset[str] | None
-    # Whether several attributes are its partition key or its sort key, which have to fit together.
+    # Whether its partition key or its sort key has several attributes, whose total size is limited.
     is_multi_attribute: bool = field(init=False)
     # Adds an entry, and removes one.
     insert: str = field(init=False)
@@ -140,9 +139,9 @@ class Index:
         object.__setattr__(self, "delete", f"DELETE FROM {self.rows} WHERE key = ?")
 
     def holds(self, item: Item) -> bool:
-        """Whether the index has an entry for an item: every key attribute is there, with the type and size of a key.
+        """Whether the index has an entry for an item: every key attribute exists, with the type and size of a key.
 
-        Types and sizes can be wrong in items older than the index only: a later write is refused.
+        Types and sizes can only be wrong in items older than the index: a later write is refused.
         """
         for name, tag in self.key.types.items():
             value = item.get(name)
@@ -154,7 +153,7 @@ class Index:
         return not (self.is_multi_attribute and self.key.excess(item))
 
     def check_together(self, item: Item, *, updated: bool = False) -> None:
-        """Key attributes that are good by themselves: not too large together."""
+        """Valid key attributes: not too large together."""
         if self.is_multi_attribute and (excess := self.key.excess(item)) is not None:
             if updated:
                 raise ValidationException(_UPDATED_BEYOND_SIZE)
@@ -186,7 +185,7 @@ class Index:
             self.key.check_size(name, content)
 
     def entry(self, item: Item) -> Item:
-        """What the index stores of an item."""
+        """The attributes of an item that the index stores."""
         projected = self.projected
         if projected is None:
             return item
@@ -199,7 +198,7 @@ class Table:
 
     number: int
     description: dict[str, Any]
-    # Where the checksums of its items start: its number, or that of the table whose items were restored.
+    # The seed of its items' checksums: its number, or that of the table whose items were restored.
     seed: int
     tags: dict[str, str] = field(default_factory=dict)
     # The attribute that holds the expiry time, while time to live is enabled.
@@ -207,7 +206,7 @@ class Table:
     # The number of the stream that changes go to, while one is enabled.
     stream: int | None = None
     # How many days back the table can be restored to, while point-in-time recovery is enabled, and the time before
-    # which nothing is known.
+    # which there is no history.
     recovery_days: int | None = None
     recovery_begins: float = 0.0
     next_index: int = 1
@@ -219,28 +218,28 @@ class Table:
     indexes: dict[str, Index] = field(init=False)
     key_names: frozenset[str] = field(init=False)
     view_type: str | None = field(init=False)
-    # Whether a write has to read the item that it replaces, and whether other rows follow from the items: index
-    # entries, expiry entries, stream records.
+    # Whether a write has to read the item that it replaces, and whether other rows depend on the items: index entries,
+    # expiry entries, stream records.
     needs_old_image: bool = field(init=False)
     has_derived_rows: bool = field(init=False)
     rows: str = field(init=False)
     expiries: str = field(init=False)
     history: str = field(init=False)
-    # The CRC of its items, as long as they are whole.
+    # The CRC of its undamaged items.
     whole_crc: int = field(init=False)
-    # Reads a row by its key; the others act on the rowid that a key gives, and ``database`` handles rows with another.
+    # Reads a row by its key; the others use the rowid derived from a key, and ``database`` handles rows with another.
     select_row: str = field(init=False)
     put_row: str = field(init=False)
     insert_row: str = field(init=False)
     update_row: str = field(init=False)
     delete_row: str = field(init=False)
-    # Records in the history what a change replaces.
+    # Records the image that a change replaces in the history.
     insert_history: str = field(init=False)
     # The order in which index keys are checked.
     indexes_by_name: list[Index] = field(init=False)
-    # The first attribute of its key with each index: most items that an index does not have lack that one.
+    # The first attribute of its key with each index: most items that are missing from an index lack that one.
     _indexes_by_attribute: list[tuple[str, Index]] = field(init=False)
-    # Every attribute that is in the key of an index, each once; below with those of the table's key.
+    # Every attribute of an index key, each once; below with those of the table's key.
     index_key_names: list[str] = field(init=False)
     _key_types: list[tuple[str, str]] = field(init=False)
     # Characters that fit into every key of this table, whatever else is in it.
@@ -259,7 +258,7 @@ class Table:
         self.whole_crc = whole_crc(self.seed)
         self.expiries = f"expiries_{self.number}"
         self.history = f"history_{self.number}"
-        # The rowid that its key gives first; another key may have taken that one before it.
+        # The rowid derived from its key first; another key may have taken that one before it.
         select = f"SELECT id, size, item FROM {self.rows} WHERE"
         self.select_row = f"{select} id = ? AND key = ? UNION ALL {select} key = ? LIMIT 1"
         replace = "DO UPDATE SET size = excluded.size, item = excluded.item"
@@ -317,7 +316,7 @@ class Table:
         return self.key.bytes_of(item)
 
     def text_key(self, key: Mapping[str, AttributeValue]) -> bytes | None:
-        """The row key of a ``Key`` parameter of plain text that is surely good, as most are.
+        """The row key of a ``Key`` parameter of plain text that is certainly valid, as most are.
 
         None for all others, and for all of a table with other keys: these have to be checked one after the other.
         """
@@ -337,7 +336,7 @@ class Table:
         return index.key.bytes_of(item) + self.tie_breaker(item, row_key)
 
     def tie_breaker(self, item: Item, row_key: bytes) -> bytes:
-        """What the keys of an item's entries end in, whichever index they are in."""
+        """The common end of the keys of an item's entries, in any index."""
         return key_encoding.tie_breaker_bytes(
             row_key, [key_encoding.scalar_bytes(item[name]) for name in self.key.names]
         )
@@ -361,7 +360,7 @@ class Table:
         if len(key) != len(types):
             raise ValidationException("The provided key element does not match the schema")
         for name, expected in types.items():
-            # Most keys are good, and this runs for every item: no call for each attribute.
+            # Most keys are valid, and this runs for every item: no call for each attribute.
             value = key.get(name)
             content = None if value is None else value.get(expected)
             if not content or len(content) > _SURELY_FITS:
@@ -390,7 +389,7 @@ class Table:
         self._check_item_in_order(item)
 
     def _check_item_in_order(self, item: Item) -> None:
-        """The same, one key after the other: the first that is wrong is the one to report."""
+        """The same, one key after the other: the first invalid one is reported."""
         for name in self.key.names:
             expected = self.key.types[name]
             value = item.get(name)

@@ -73,7 +73,7 @@ def _checked_arn(db: Database, request: dict[str, Any]) -> str:
     if not arn.startswith("arn:"):
         raise invalid(f"ARNs must start with 'arn:': {arn}")
     if _OTHER_SERVICE.match(arn):
-        # Who may do that is asked before what it is.
+        # Permission is checked before the value.
         raise AccessDeniedException("Access is denied")
     parts = _ARN.fullmatch(arn)
     if parts is None:

@@ -1,8 +1,7 @@
 """Changes to the throughput of tables and global indexes.
 
-A holder is the description of a table or of a global index. Each change is made to two of them: ``stored``,
-as it will be, and ``response``, which partly still has the old values: the service responds before it has
-finished.
+A holder is the description of a table or of a global index. Each change is made to two of them: ``stored``, the new
+state, and ``response``, which partly still has the old values: the service responds before it has finished.
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ def _no_change(index: str | None, current: Mapping[str, int], wanted: Mapping[st
 
 
 def _count_decrease(throughput: Mapping[str, Any], now: float) -> int:
-    """How many decreases there are today with this one: four are free, then one an hour is."""
+    """The number of today's decreases including this one: four are free, then one per hour."""
     today = decreases_today(throughput, now)
     if today >= _FREE_DECREASES:
         last = throughput["LastDecreaseDateTime"]
@@ -118,7 +117,7 @@ def switch_to_on_demand(stored: Holder, response: Holder, now: float) -> None:
 
 
 def switch_to_provisioned(stored: Holder, response: Holder, wanted: Mapping[str, int], now: float) -> None:
-    """An on-demand table becomes a provisioned one. Its ceilings go; what is warm stays warm."""
+    """An on-demand table becomes a provisioned one. Its ceilings are removed; its warm throughput stays."""
     for holder in (stored, response):
         set_capacity(holder, wanted)
         set_billing_mode(holder, PROVISIONED, now)
@@ -151,7 +150,7 @@ def change_warm_throughput(stored: Holder, response: Holder, wanted: Mapping[str
 
 
 def _warm_up(holder: Holder, units: Mapping[str, int]) -> None:
-    """A table or index stays as warm as it ever was."""
+    """The warm throughput of a table or index never decreases."""
     warm = holder["WarmThroughput"]
     holder["WarmThroughput"] = {
         **warm,

@@ -1,9 +1,8 @@
 """UpdateTable.
 
-A change is worked out on two copies of the table's description: ``stored``, which replaces it, and
-``response``, which is returned. Most changes are complete at once, but the response says what the service says
-while it is still working: UPDATING, and often the values from before. Nothing is written until the whole
-request has passed its checks.
+A change is made on two copies of the table's description: ``stored``, which replaces it, and ``response``, which is
+returned. Most changes are complete at once, but the response is the one that the service returns while it is still
+working: UPDATING, and often the previous values. Nothing is written until the whole request has passed its checks.
 
     check_update ──▶ find the table ──▶ changes to stored and response ──▶ SQL tables, stream, description
 """
@@ -365,7 +364,7 @@ def _apply(change: _Change) -> dict[str, Any]:
     if change.deleted is not None:
         del numbers[change.deleted]
     table = replace(before, description=change.stored, index_numbers=numbers, next_index=next_index)
-    # First the description: a change to a row is what a rollback goes by.
+    # First the description: a rollback is noticed by a changed row.
     db.save_table(table)
     if "StreamSpecification" in change.request:
         table = _apply_stream(change, table)

@@ -1,9 +1,9 @@
-"""The rules of an UpdateTable request by itself, before the table is read.
+"""The rules of an UpdateTable request on its own, before the table is read.
 
-UpdateTable makes one change at a time. Encryption, table class, deletion protection and warm throughput
-each need a request of their own; a stream or an index cannot change together with the provisioned
-throughput. What can be combined: a billing mode with the throughput that it needs, with ceilings for on-
-demand use or with a stream, and index updates with most of that.
+UpdateTable makes one change at a time. Encryption, table class, deletion protection and warm throughput each need a
+separate request; a stream or an index cannot change together with the provisioned throughput. What can be combined: a
+billing mode with the throughput that it needs, with ceilings for on-demand use or with a stream, and index updates with
+most of that.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _CHANGES = (
     "WarmThroughput",
     "TableClass",
 )
-# The service's own list, which knows members that no request has.
+# The service's own list, with members that no request has.
 _NAMED_CHANGES = (
     "ProvisionedThroughput",
     "BillingMode",
@@ -167,7 +167,7 @@ def _check_created_index(index: Definition, definitions: Iterable[Definition] | 
 
 
 def check_not_redefined(stored: Definition, index: Definition, definitions: Iterable[Definition]) -> None:
-    """A new index's key attributes have the types that they have already. (Other definitions are not looked at.)"""
+    """A new index's key attributes keep their present types. (Other definitions are not checked.)"""
     known = {definition["AttributeName"]: definition["AttributeType"] for definition in stored["AttributeDefinitions"]}
     given = {definition["AttributeName"]: definition["AttributeType"] for definition in definitions}
     for name in key_names(index["KeySchema"]):

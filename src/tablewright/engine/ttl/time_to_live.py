@@ -1,12 +1,12 @@
-"""Time to live: UpdateTimeToLive, DescribeTimeToLive, and the sweep that deletes what has expired.
+"""Time to live: UpdateTimeToLive, DescribeTimeToLive, and the sweep that deletes expired items.
 
-While it is enabled, a table has an SQL table of (expiry time, row) pairs, which every change keeps up to
-date. The sweep reads due pairs from it, oldest first, and deletes the items by the path that every other
-change takes, so that indexes and the stream follow.
+While it is enabled, a table has an SQL table of (expiry time, row) pairs, which every change keeps up to date. The
+sweep reads due pairs from it, oldest first, and deletes the items in the same way as every other change, so that
+indexes and the stream are updated.
 
-When it is enabled on a table that has many items, their pairs are collected in the background, and the status
-is ENABLING until that is done. Changes keep the pairs of the items that they touch from the first moment, so
-that it does not matter which of the two comes to an item first.
+When it is enabled for a table with many items, their pairs are collected in the background, and the status is ENABLING
+until that is done. Changes maintain the pairs of the items that they touch from the first moment, so it does not matter
+which of the two handles an item first.
 
 The service refuses to change the setting twice within an hour. That limits its own work, and does not apply here.
 """
@@ -33,7 +33,7 @@ GUARD = 5 * 365 * 24 * 3600
 PRINCIPAL = "dynamodb.amazonaws.com"
 
 _INTERVAL = 1.0
-# How long a step takes, and other operations wait, at most (seconds).
+# The maximum duration of a step, for which other operations wait (seconds).
 _STEP = 0.003
 _ROWS_AT_ONCE = 500
 # A table with fewer items is ready when UpdateTimeToLive returns.
@@ -87,7 +87,7 @@ def forget_expiries(db: Database, table: Table) -> None:
 
 
 def sweep(db: Database) -> float | None:
-    """A step of the background work: collect expiry times that are missing, delete what has expired."""
+    """A step of the background work: collect missing expiry times, delete expired items."""
     tables = [table for table in db.tables.values() if table.time_to_live is not None]
     if not tables:
         return None
@@ -113,7 +113,7 @@ def _first_due(db: Database, table: Table) -> int | None:
 
 
 def _expire(db: Database, table: Table, until: float) -> bool:
-    """Delete some expired items; whether there are more."""
+    """Delete some expired items; returns whether there are more."""
     assert table.time_to_live is not None
     due = db.storage.execute(
         f"SELECT at, id FROM {table.expiries} WHERE at > ? AND at <= ? ORDER BY at LIMIT {_ROWS_AT_ONCE}",
@@ -123,7 +123,7 @@ def _expire(db: Database, table: Table, until: float) -> bool:
         found = db.storage.execute(f"SELECT key, id, size, item FROM {table.rows} WHERE id = ?", (row_id,)).fetchone()
         row = None
         if found is not None:
-            # One that is damaged has been logged, and does not keep the others from expiring.
+            # A damaged one has been logged, and does not stop others from expiring.
             with suppress(DamagedRecord):
                 row = checked_row(table, *found)
         if row is not None and expiry(row.item, table.time_to_live) == at:
@@ -149,12 +149,12 @@ def is_complete(db: Database, table: Table) -> bool:
 
 
 def _progress(db: Database, table: Table) -> int | None:
-    """The row up to which expiry times were collected; None when all are."""
+    """The row up to which expiry times were collected; None if all were."""
     return db.setting(_progress_name(table))
 
 
 def _fill(db: Database, table: Table, most: int, until: float) -> bool:
-    """Collect the expiry times of some items; whether there are more."""
+    """Collect the expiry times of some items; returns whether there are more."""
     progress = _progress(db, table)
     if progress is None or db.storage.lacks_room:
         return False

@@ -1,14 +1,14 @@
-"""Who signs requests, and where they go: botocore's answers, asked off the hot path.
+"""Credentials and addresses of requests: botocore's answers, requested outside of the hot path.
 
 Credentials (keys, profiles, roles, SSO, containers, instance metadata, web identity), regions and endpoint rules are
-botocore's, so that a store is configured as every other program on AWS is. A botocore client answers where requests of
-a service go: the URL that it would sign has the endpoint and the region in it. Its answers are kept in a
-``RequestSigner``, until the credentials change.
+botocore's, so that a store is configured like every other program on AWS. A botocore client knows where requests of a
+service go: the URL that it would sign contains the endpoint and the region. Its answers are cached in a
+``RequestSigner`` until the credentials change.
 
-Credentials that expire are looked at once a minute, in a thread, and botocore renews them minutes before they expire.
-Credentials that the service calls expired are loaded anew.
+Credentials that expire are checked once per minute, in a thread, and botocore renews them minutes before they expire.
+Credentials that the service reports as expired are loaded again.
 
-Where its answers are plain, botocore is not asked, nor imported (``plain_access``).
+If the configuration is plain, botocore is neither used nor imported (``plain_access``).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _PORTS = {"http": 80, "https": 443}
 
 
 class AwsAccess:
-    """The signers of one configuration. Its methods that ``load`` may ask the network, and block."""
+    """The signers of one configuration. Its methods that ``load`` may use the network, and block."""
 
     def __init__(self, region: str | None, endpoint: str | None, options: Mapping[str, Any]) -> None:
         self._region, self._endpoint, self._options = region, endpoint, options
@@ -104,7 +104,7 @@ class AwsAccess:
     # -- what may block ---------------------------------------------------------------------------------------------
 
     def load(self, service: str, resource: str) -> RequestSigner:
-        """The signer of requests to a service, with the credentials of now."""
+        """The signer of requests to a service, with the current credentials."""
         with self._lock:
             # Endpoint rules look at what is named by an ARN.
             if self._plain is not None and not resource:
@@ -127,7 +127,7 @@ class AwsAccess:
             raise ServiceError("UnrecognizedClientException", str(error)) from error
 
     def load_renewed(self, service: str, resource: str, rejected: AwsCredentials) -> RequestSigner | None:
-        """A signer with other credentials than those that the service rejected; None if there are no others."""
+        """A signer with other credentials than those rejected by the service; None if there are no others."""
         if self._options.get("aws_access_key_id") is not None:
             return None
         signer = self.load(service, resource)

@@ -1,15 +1,14 @@
-"""A store's requests to an endpoint: Amazon DynamoDB, or anything else that speaks its protocol.
+"""A store's requests to an endpoint: Amazon DynamoDB, or any other server of its protocol.
 
     request ─▶ JSON ─▶ signed (aws_access, request_signer) ─▶ exchange (http) ─▶ checksum, JSON ─▶ response
                           ▲                                        │
                           └── clock corrected, credentials renewed ┘
 
-What is done is a generator, so that threads and asyncio share it: it yields exchanges, and work that blocks. Requests
-are not retried here, but for two reasons that say nothing about the service: the clock is wrong, which the response
-shows, or the credentials have expired. Retries are ``flow.retry``'s.
+The work is a generator, so that threads and asyncio share it: it yields exchanges, and work that blocks. Requests are
+retried here only for two reasons that do not concern the service: the clock is wrong, which the response shows, or the
+credentials have expired. All other retries are those of ``flow.retry``.
 
-A response may get lost on the way, so every transaction has a client request token: it is executed once, however often
-it is sent.
+A response may get lost, so every transaction has a client request token: it is executed once, however often it is sent.
 """
 
 from __future__ import annotations
@@ -167,7 +166,7 @@ class EndpointBackend:
 
 
 def _begun(work: Callable[[], Any]) -> Future[Any]:
-    """Work that may take longer than anybody wants to wait, and longer than the program runs."""
+    """Work that may take longer than a caller wants to wait, and longer than the program runs."""
     future: Future[Any] = Future()
     # Whoever does not wait for it any more does not stop it.
     future.set_running_or_notify_cancel()
@@ -221,7 +220,7 @@ def _resource(body: Mapping[str, Any]) -> str:
 
 
 def _error(status: int, content: bytes) -> ServiceError:
-    """The error that a response says; its code is the status, if what sent it was not DynamoDB."""
+    """The error in a response; its code is the status if the sender was not DynamoDB."""
     try:
         body = orjson.loads(content)
     except orjson.JSONDecodeError:

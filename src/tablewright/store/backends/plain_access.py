@@ -1,8 +1,8 @@
-"""Keys in the environment and a region: who signs, and where requests go, without botocore.
+"""Keys in the environment and a region: credentials and addresses without botocore.
 
-That is what a function of AWS Lambda has, and a program beside ``tablewright serve``. To import botocore and to make a
-client takes a third of a second, at every start. Whatever else there is (a profile, a file of the AWS CLI, a proxy, a
-variable of AWS that is not known here to change nothing) is botocore's to read; a test compares both.
+This is the case in an AWS Lambda function, and in a program that uses ``tablewright serve``. Importing botocore and
+creating a client takes a third of a second, at every start. Any other source (a profile, a file of the AWS CLI, a
+proxy, a variable of AWS that is not known to be irrelevant) is left to botocore; a test compares both.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _GIVEN = frozenset({"aws_access_key_id", "aws_secret_access_key", "aws_session_t
 
 
 class PlainAccess(NamedTuple):
-    """Who signs, for which region, and where requests go, if not to Amazon's endpoint there."""
+    """The credentials, the region, and the endpoint if it is not Amazon's."""
 
     credentials: AwsCredentials
     region: str
@@ -36,7 +36,7 @@ class PlainAccess(NamedTuple):
 
 
 def plain_access(region: str | None, endpoint: str | None, options: Mapping[str, Any]) -> PlainAccess | None:
-    """What there is to know of a configuration; None if that is botocore's to say. ``options`` are a client's."""
+    """What is known about a configuration; None if it needs botocore. ``options`` are those of a client."""
     if region is None or _REGION.fullmatch(region) is None or not _GIVEN.issuperset(options):
         return None
     if endpoint is not None and not _is_plain(endpoint):
@@ -53,7 +53,7 @@ def _given(options: Mapping[str, Any]) -> AwsCredentials | None:
 
 
 def _is_plain(endpoint: str) -> bool:
-    """Whether an endpoint is a scheme, a host and perhaps a port."""
+    """Whether an endpoint is a scheme, a host and an optional port."""
     try:
         url = urlsplit(endpoint)
         port = url.port

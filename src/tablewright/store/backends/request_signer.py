@@ -1,6 +1,6 @@
 """Requests to one endpoint as bytes, signed with one set of credentials.
 
-Of a request only its time, its operation and its body differ from the one before, so all else is prepared.
+Requests differ only in their time, operation and body, so everything else is prepared.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from tablewright.dynamo.signing import (
 from tablewright.store.backends.http.exchange import Destination
 
 _CONTENT_TYPE = "application/x-amz-json-1.0"
-# Stands in what is prepared for what differs.
+# Placeholders for the parts that differ.
 _GAP = "\0"
 
 
 class _Second(NamedTuple):
-    """What requests of the same second have in common."""
+    """The parts that requests of the same second share."""
 
     number: int
     timestamp: str
@@ -89,6 +89,6 @@ class RequestSigner:
             f"Authorization: {ALGORITHM} Credential={self.credentials.access_key}/{scope}, "
             f"SignedHeaders={self._signed_headers}, Signature="
         )
-        # Five digests, once a second.
+        # Five digests, once per second.
         key = signing_key(self.credentials.secret_key, timestamp[:8], self._region)
         return _Second(number, timestamp, scope, authorization, key)

@@ -1,7 +1,7 @@
-"""Whether the blobs that items refer to are there, and are what the items say: size and SHA-256.
+"""Whether the blobs that items refer to exist, and match the items: size and SHA-256.
 
-The items may be those of a snapshot. A blob that is missing can have been replaced since, so what is ``missing`` is
-looked for again in a later snapshot before it counts as lost (``only``).
+The items may be those of a snapshot. A missing blob may have been replaced since, so a ``missing`` one is looked up
+again in a later snapshot before it counts as lost (``only``).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class BlobCheck:
-    """How many ``blobs`` were read, what is wrong with some (``problems``), and which are ``missing``, by name."""
+    """The number of ``blobs`` read, the ``problems`` of some, and the ``missing`` ones, by name."""
 
     blobs: int = 0
     problems: list[str] = field(default_factory=list)
@@ -35,11 +35,11 @@ _ADVICE = "restore it from a copy of the blob store, or write the value again"
 
 
 def _ignore(count: int) -> None:
-    """Nobody wants to know how much was read."""
+    """No progress report."""
 
 
 class BlobChecker:
-    """Reads the blobs that items refer to, and compares them with the references; ``check`` is what it has found."""
+    """Reads the blobs that items refer to, and compares them with the references; ``check`` has the results."""
 
     def __init__(
         self,
@@ -102,7 +102,7 @@ def _is_whole(data: bytes, reference: Reference) -> bool:
 
 
 def _items(engine: Engine) -> Iterator[tuple[str, Item]]:
-    """The items that have references, and which ones they are."""
+    """The items that have references, each with its description."""
     for table in _tables(engine):
         keys = engine.call("DescribeTable", {"TableName": table})["Table"]["KeySchema"]
         request: dict[str, Any] = {"TableName": table}

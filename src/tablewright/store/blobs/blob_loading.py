@@ -1,6 +1,6 @@
-"""Loading large values: items that refer to blobs, given the values that are in them.
+"""Loading large values: items that refer to blobs, completed with the values in them.
 
-item ──▶ blobs that it refers to; one that is missing was superseded, so the item is read again
+item ──▶ blobs that it refers to; if one is missing, it was superseded, so the item is read again
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from tablewright.store.read.batch_get import batch_get
 from tablewright.store.read.visibility import is_visible
 from tablewright.store.write.planning.item_conditions import is_older
 
-# How often an item is read again because what it referred to has been superseded.
+# How often an item is read again because the blob that it referred to was superseded.
 _ATTEMPTS = 8
 
-# Values by the blob that they are in, as far as they are known.
+# Values by their blob, as far as they are known.
 Values = Mapping[str, AttributeValue]
 
 
@@ -111,7 +111,7 @@ def _read(context: Context, names: Sequence[str]) -> Flow[dict[str, Any]]:
 
 
 def _filled(table: Table, item: Item, known: Mapping[str, Any]) -> Item | None:
-    """An item with its values; None if a blob of them is not there."""
+    """An item with its values; None if one of their blobs does not exist."""
     filled = dict(item)
     for attribute, reference in missing_references(item).items():
         found = known.get(reference.blob)
@@ -160,7 +160,7 @@ def _lost(table: Table, item: Item, attribute: str, reference: Reference, reason
 
 
 def load(context: Context, entity: Entity) -> Flow[None]:
-    """Give an entity the large values that it lacks because nobody read them, as the changes of a stream do."""
+    """Load the large values of an entity that were not read with it, such as those in the changes of a stream."""
     schema = schema_of(type(entity))
     known = references(unknown_attributes(entity))
     lacked = {
@@ -182,6 +182,6 @@ def load(context: Context, entity: Entity) -> Flow[None]:
 
 
 def _describe_partial(schema: Schema, entity: Entity) -> str:
-    """Which item an entity is of that was read in part."""
+    """The description of an entity's item that was read in part."""
     values = {name: value for name, value in entity.__dict__.items() if name in schema.fields and value is not None}
     return describe_item(schema, schema.key_of(schema.encode_values(values)))

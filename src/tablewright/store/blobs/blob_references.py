@@ -1,4 +1,4 @@
-"""References to blobs: how an item names them, what a blob holds, and which values have to be offloaded. Pure.
+"""References to blobs: how an item names them, what a blob contains, and which values are offloaded. Pure functions.
 
     {"PK": …, "title": …, "~outside": {"body": {blob, size, sha256, type}}}
 
@@ -7,7 +7,7 @@ stored in that attribute, so no value can be taken for a reference. Another writ
 item, is right: what is in the item counts before its blob. One that knows nothing of references keeps them, as
 it keeps all that it does not know.
 
-A blob says whose it is, so that whether anything refers to it is found without looking through the table:
+A blob names its item, so that a reference to it can be found without scanning the table:
 
     magic, 4 bytes of length, JSON {"table", "key", "attribute"}, the value
 
@@ -65,7 +65,7 @@ class Reference:
     @staticmethod
     @lru_cache(maxsize=1024)
     def room(name_length: int) -> int:
-        """What a reference takes up in an item, beside the name of its attribute."""
+        """The size of a reference in an item, without the name of its attribute."""
         return 1 + name_length + value_size(Reference("", _ANY_SIZE, "0" * 64, "S").stored())
 
     def is_of(self, value: AttributeValue) -> bool:
@@ -192,7 +192,7 @@ def _header_end(data: bytes) -> int:
 def to_offload(schema: Schema, item: Item, name_length: int) -> list[FieldSpec]:
     """The large fields that have to leave an item: the largest first, until it fits.
 
-    None goes that would gain nothing, as a reference takes up room as well.
+    A field that would gain nothing is not offloaded, as a reference takes space as well.
     """
     room = Reference.room(name_length)
     going: list[FieldSpec] = []
@@ -211,7 +211,7 @@ def to_offload(schema: Schema, item: Item, name_length: int) -> list[FieldSpec]:
 
 
 def _by_size(specs: Iterable[FieldSpec], item: Item, room: int) -> list[tuple[int, FieldSpec]]:
-    """The fields that may go, with their sizes: those whose values are larger than what would stand for them."""
+    """The fields that can be offloaded, with their sizes: those whose values are larger than their references."""
     sized = []
     for spec in specs:
         value = item.get(spec.attribute)

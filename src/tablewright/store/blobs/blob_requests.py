@@ -1,4 +1,4 @@
-"""Requests to a blob store, as steps of a flow: several blobs each, at the same time where the store allows it."""
+"""Requests to a blob store, as steps of a flow: several blobs each, concurrently if the store allows it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Blob stores: where values are kept that are too large for their items.
+"""Blob stores: storage for values that are too large for their items.
 
     BlobStore           the protocol: put, get, head, delete, entries
     FolderBlobStore     a folder of files; a put returns when the file is on disk, complete and under its name
@@ -8,10 +8,10 @@
 A blob has a name of its own and is never changed:
 
     Tickets/Ticket/3f/1763000000000-3f9c…          table, entity, shard, milliseconds since 1970 and 128 random bits
-    Tickets/Ticket/3f/1763000000000-3f9c….orphan   a mark beside it: since when no item refers to it
+    Tickets/Ticket/3f/1763000000000-3f9c….orphan   a mark beside it: the time since when no item refers to it
 
 The time in the name says how old a blob is, whoever copied it and when. Names of any other form are refused, so that a
-reference that somebody tampered with leads nowhere. Encryption at rest is left to the file system or the bucket.
+manipulated reference leads nowhere. Encryption at rest is left to the file system or the bucket.
 
 A failure is raised as ServiceError, as for requests to the service; a temporary one has a code that is retried.
 """
@@ -28,14 +28,14 @@ from uuid import uuid4
 
 from tablewright.store.errors import ServiceError
 
-# The code of what a blob store cannot do, and will not be able to do a moment later.
+# The code of a permanent failure of a blob store.
 REFUSED = "BlobsUnavailable"
 
 # A file that is being written, or was when the process ended.
 UNFINISHED = ".part"
 # The mark of a blob that no item refers to any more.
 _ORPHAN = ".orphan"
-# How long a blob that no item refers to is left alone by default: somebody may be about to write the item.
+# How long a blob that no item refers to is left alone by default: a write may be about to store its item.
 GRACE: Final = timedelta(days=1)
 
 _NAME = re.compile(r"[\w.%~-]{1,255}/[\w%~-]{1,255}/[0-9a-f]{2}/(\d{13})-[0-9a-f]{32}(\.part|\.orphan)?", re.ASCII)
@@ -52,7 +52,7 @@ class BlobEntry:
 class BlobStore(Protocol):
     """A store for large values. Its methods block, and are called from any number of threads."""
 
-    # How many calls may be made at the same time; more than one where each waits for a network.
+    # How many calls may be made concurrently; more than one if each waits for a network.
     concurrency: int
 
     def put(self, name: str, data: bytes) -> None:

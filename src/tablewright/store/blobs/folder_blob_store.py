@@ -113,7 +113,7 @@ class FolderBlobStore:
 
 
 def _make(folder: Path) -> None:
-    """Make a folder and its parents, durably."""
+    """Create a folder and its parents, durably."""
     new = []
     place = folder
     while not place.exists():

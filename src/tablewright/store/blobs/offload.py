@@ -1,15 +1,15 @@
-"""Offloading: large values are written to a blob store, in an order in which nothing can get lost.
+"""Offloading: large values are written to a blob store, in an order in which nothing can be lost.
 
     blobs (durable) ──▶ item that refers to them (commit) ──▶ blobs that it referred to before (marked as orphans)
 
-Wherever a write stops, what is referred to is there. What may remain is a blob that nothing refers to, and those are
-collected (``orphan_blobs``):
+Wherever a write stops, all blobs referred to exist. A blob that nothing refers to may remain, and those are collected
+(``orphan_blobs``):
 
 * after a commit, what the item referred to before is marked, with the time: known because the write was made under the
   condition that it did. It is not deleted, as a restore of the table may bring back an item that refers to it;
 * after a refusal, what was written for it is deleted, unless a response was lost, so that it may have been committed.
 
-Both are for tidiness: if they fail, the write has still succeeded, or failed.
+Both only tidy up: if they fail, the write has still succeeded, or failed.
 """
 
 from __future__ import annotations

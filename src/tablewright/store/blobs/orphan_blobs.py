@@ -7,8 +7,8 @@
 They are left by writes that replace or delete a value, by writes that were interrupted, by items that expired, and by
 other programs that write to the table. A blob is checked only when it is older than the grace period: a write puts its
 blobs before it commits the item that refers to them, and they must not be deleted meanwhile. A blob belongs to one key
-only, so an item that does not refer to it by then never will, unless the table is restored; and the table does not have
-to be searched.
+only, so an item that does not refer to it by then never will, unless the table is restored; so the table need not be
+searched.
 
 A table can be restored to a time at which an item referred to a blob that is an orphan now. So an orphan has a mark
 beside it, with the time since when it is one: made by the write that left it, or else by the first pass that finds it.
@@ -83,7 +83,7 @@ class OrphanReport:
     orphans: BlobUsage = BlobUsage()
     kept: BlobUsage = BlobUsage()
     removed: BlobUsage = BlobUsage()
-    # Blobs without a valid header; a person has to look at them.
+    # Blobs without a valid header, for a person to check.
     unreadable: int = 0
     cursor: str | None = None
 
@@ -158,7 +158,7 @@ class _Page:
         self._outdated: list[str] = []
 
     def look_up(self, entries: Sequence[BlobEntry]) -> Flow[None]:
-        """Find out which blobs no item refers to, and which are marked although an item does, or are gone."""
+        """Find the blobs that no item refers to, and the marks whose blob an item refers to, or is gone."""
         context, name = self._context, self._context.name_of(self._table)
         # A file that was never completed belongs to no item.
         self.orphans = [entry for entry in entries if entry.name.endswith(UNFINISHED)]

@@ -4,8 +4,8 @@
              ▲                        ▲                              ▲
              a backup of this time, or a point in time from the earliest one on, may be restored: the blob is needed
 
-A backup counts for as long as there is one, of whatever age. Point-in-time recovery reaches as far as its period does,
-35 days by default. Where a service knows neither, nothing can be restored.
+A backup counts for as long as it exists, whatever its age. Point-in-time recovery reaches as far as its period does, 35
+days by default. If a service knows neither, nothing can be restored.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tablewright.store.streams.change_records import timestamp
 
 @dataclass(frozen=True, slots=True)
 class RecoveryReach:
-    """The earliest point in time that a table can be restored to, if to any, and the times of its backups."""
+    """The earliest point in time that a table can be restored to, if there is one, and the times of its backups."""
 
     earliest: float | None = None
     backups: Sequence[float] = ()
@@ -50,7 +50,7 @@ def recovery_reach(context: Context, name: str) -> Flow[RecoveryReach]:
         recovery = response["ContinuousBackupsDescription"].get("PointInTimeRecoveryDescription", {})
         earliest = None
         if recovery.get("PointInTimeRecoveryStatus") == "ENABLED":
-            # A service that does not say can be expected to reach back to the beginning.
+            # A service that does not report it can be expected to reach back to the beginning.
             earliest = timestamp(recovery.get("EarliestRestorableDateTime", 0)).timestamp()
         backups: list[float] = []
         body: dict[str, Any] = {"TableName": name, "BackupType": "ALL"}

@@ -1,4 +1,4 @@
-"""Blobs in a bucket of S3, or of anything that speaks its protocol.
+"""Blobs in a bucket of S3, or of any other server of its protocol.
 
 An object is put in one request, which S3 takes or refuses entirely, and reads are strongly consistent, so everyone can
 read a blob once its put has returned. The store does the retries, as with DynamoDB.
@@ -47,7 +47,7 @@ class S3BlobStore:
 
     @cached_property
     def _client(self) -> Any:
-        """Made when it is first needed: most requests read and write no large value, and making it takes a while."""
+        """Created on first use: most requests read and write no large value, and creating it takes a while."""
         import botocore.session
         from botocore.config import Config
 

@@ -1,10 +1,11 @@
-"""Flows: work of several requests as a generator, run by a thin driver.
+"""Flows: work of several requests as a generator, executed by a thin driver.
 
-A flow yields what is to be done (a ``Request`` to the service, ``Work`` elsewhere, or a ``Sleep``) and is sent the
-response, or has the service's error thrown into it. It does no I/O itself, so one flow serves the synchronous and the
-asynchronous store, and a test can run it step by step, or stop it between any two. What only an event loop can do, to
-``Begin`` a request and go on meanwhile, is a pause of no length to all others. So are flows to be run ``Together``, by
-threads or on an event loop: who knows nothing of it gives no results, and the flow runs them one after the other.
+A flow yields its next step (a ``Request`` to the service, ``Work`` elsewhere, or a ``Sleep``) and is sent the response,
+or has the service's error thrown into it. It does no I/O itself, so one flow serves the synchronous and the
+asynchronous store, and a test can run it step by step, or stop it between any two. Steps that only an event loop can
+do, such as to ``Begin`` a request and continue meanwhile, are a pause of no length for other drivers. So are flows to
+be run ``Together``, by threads or on an event loop: a driver without support returns no results, and the flow runs them
+one after the other.
 """
 
 from __future__ import annotations
@@ -31,13 +32,13 @@ Response = dict[str, Any]
 class Request:
     """One operation of DynamoDB, with its JSON body; ``pattern`` names the access pattern that it serves.
 
-    A backend may leave ``deadline`` and ``hedge_after`` alone, if it always answers at once.
+    A backend may ignore ``deadline`` and ``hedge_after`` if it always responds at once.
     """
 
     operation: str
     body: dict[str, Any]
     pattern: str = ""
-    # By when there has to be a response, as a time of time.monotonic.
+    # The deadline of the response, as a time of time.monotonic.
     deadline: float | None = None
     # Seconds after which a read that has no response yet is sent a second time.
     hedge_after: float | None = None
@@ -71,7 +72,7 @@ Flow = Generator[Request | Sleep, Any, T]
 
 @dataclass(frozen=True, slots=True)
 class FlowResult(Generic[T]):
-    """What came of one of several flows: its result, or its error."""
+    """The outcome of one of several flows: its result, or its error."""
 
     result: T | None
     error: Exception | None = None
@@ -92,7 +93,7 @@ class Together(Sleep):
 
 
 def together(flows: Sequence[Flow[T]], concurrency: int) -> Flow[list[FlowResult[T]]]:
-    """Run flows, so many at a time; gives the result of each, in their order."""
+    """Run flows, so many at a time; returns the result of each, in their order."""
     results: list[FlowResult[T]] | None = None
     if len(flows) > 1 and concurrency > 1:
         results = yield Together(0.0, flows, concurrency)
@@ -107,13 +108,13 @@ def together(flows: Sequence[Flow[T]], concurrency: int) -> Flow[list[FlowResult
 
 
 class Backend(Protocol):
-    """What a store sends its requests to: it answers DynamoDB's operations, and raises errors as ServiceError.
+    """Where a store sends its requests: it responds to DynamoDB's operations, and raises errors as ServiceError.
 
     Implement it to put something between a store and its service, such as a meter or a fault injector.
     """
 
     def call(self, request: Request) -> Response:
-        """The response to a request; blocks until it is there."""
+        """The response to a request; blocks until it arrives."""
 
     async def call_async(self, request: Request) -> Response:
         """The response to a request, without blocking the event loop."""
@@ -243,7 +244,7 @@ async def _run_all_async(step: Together, backend: Backend) -> list[FlowResult[An
 
 
 def _noted(begun: asyncio.Future[Response]) -> None:
-    """Nobody may ask for the response any more; then its error is not to be complained of."""
+    """The response may no longer be awaited; then its error is not reported."""
     if not begun.cancelled():
         begun.exception()
 

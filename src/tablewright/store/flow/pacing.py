@@ -1,12 +1,12 @@
-"""How much a service that fails or throttles is asked of: what the requests of one store have in common.
+"""Limits on the requests to a service that fails or throttles, shared by all requests of a store.
 
-A **budget** bounds retries: each costs some of it, and each success gives some back. While most requests fail, it is
-empty, and nothing is retried any more; a few failures among many successes never empty it.
+A **budget** limits retries: each costs some of it, and each success refills it a little. While most requests fail, it
+is empty, and nothing is retried any more; a few failures among many successes never empty it.
 
-A **send rate** follows what a table lets through. It is there from the first throttled request on, until a minute has
-passed without one: each throttling takes it down by three tenths of what was sent, and it grows back as a cubic, slowly
-near the rate that was too much and faster beyond. This is what the AWS SDKs call the adaptive mode, for each table by
-itself, so that one that throttles does not slow down the others.
+A **send rate** follows what a table accepts. It exists from the first throttled request until a minute has passed
+without one: each throttling reduces it by three tenths of the rate sent, and it grows back as a cubic, slowly near the
+rate that was too much and faster beyond. The AWS SDKs call this the adaptive mode; here it applies to each table
+separately, so that one that throttles does not slow down the others.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class RetryBudget:
         self.tokens = _CAPACITY
 
     def take(self) -> bool:
-        """Whether there may be one more retry."""
+        """Whether another retry is allowed."""
         if self.tokens < _RETRY_COST:
             return False
         self.tokens -= _RETRY_COST
@@ -48,12 +48,12 @@ class RetryBudget:
 
 
 class SendRate:
-    """How many requests a second a table is sent."""
+    """The number of requests per second that are sent to a table."""
 
     def __init__(self, now: float) -> None:
         self._rate = math.inf
         self._tokens, self._filled_at = 0.0, now
-        # What is really sent.
+        # The measured rate.
         self._measured, self._count, self._half = 0.0, 0, math.floor(now * 2) / 2
         self._last_max = self._window = 0.0
         self.throttled_at = now
@@ -63,7 +63,7 @@ class SendRate:
         self._measure(now)
         if self._rate == math.inf:
             return 0.0
-        # No more than a second's worth is saved up.
+        # At most one second's worth is saved.
         self._tokens = min(self._tokens + (now - self._filled_at) * self._rate, max(self._rate, 1.0)) - 1.0
         self._filled_at = now
         return min(max(0.0, -self._tokens / self._rate), _MAX_WAIT)

@@ -1,12 +1,12 @@
-"""How every request is sent: metered, and retried when the service is busy.
+"""Sending of requests: metered, and retried while the service is busy.
 
 All flows send their requests through ``retrying``. The backoff is exponential with full jitter: a random time up to a
-ceiling that doubles, so that clients that failed together do not retry together. How much a service that fails or
-throttles is asked of is bounded for the store as a whole (``pacing``).
+ceiling that doubles, so that clients that failed together do not retry together. The load on a service that fails or
+throttles is limited for the store as a whole (``pacing``).
 
-A write whose response got lost may have been executed. It is sent again where that does no harm: the same item is put,
-a condition refuses it, a transaction has a token. What would count twice is not sent again, and a write that is refused
-after its response got lost may have refused itself: both are ``OutcomeUnknown``.
+A write whose response was lost may have been executed. It is sent again if that does no harm: the same item is put, a
+condition refuses it, a transaction has a token. A write that would count twice is not sent again, and a write that is
+refused after its response was lost may have refused itself: both are ``OutcomeUnknown``.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _TRANSIENT = frozenset(
         "DeadlineExceeded",
         "NotConnected",
         "ConnectionError",
-        # A response that has a status and no code, of something in front of the service.
+        # A response with a status and no code comes from something in front of the service.
         "408",
         "429",
         "500",
@@ -62,7 +62,7 @@ _UNCERTAIN = frozenset(
         "504",
     }
 )
-# The table is asked for more than it gives.
+# The table is asked for more than its capacity.
 _THROTTLED = frozenset(
     {
         "ProvisionedThroughputExceededException",
@@ -74,7 +74,7 @@ _THROTTLED = frozenset(
         "429",
     }
 )
-# Others write the same items: nothing is wrong with the service.
+# Concurrent writers of the same items: the service is fine.
 _CONTENTION = frozenset(
     {"TransactionConflictException", "TransactionCanceledException", "ReplicatedWriteConflictException"}
 )
@@ -98,7 +98,7 @@ _METERED = frozenset(
 )
 
 
-# Reads that are answered alike by whoever answers first.
+# Reads with the same response from every server.
 _HEDGED = frozenset({"BatchGetItem", "GetItem", "Query", "TransactGetItems"})
 
 
@@ -148,7 +148,7 @@ def retrying(
 
 
 def _check_tables(error: ServiceError, request: Request) -> None:
-    """Raise an error that says what to call, if there is no table or index for a request yet."""
+    """Raise an error that names the call to make, if there is no table or index for a request yet."""
     if request.operation not in _METERED:
         return
     if error.code == "ResourceNotFoundException":

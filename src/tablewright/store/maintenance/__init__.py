@@ -1,1 +1,1 @@
-"""Tables made from the model; stored items verified against it, and repaired."""
+"""Tables created from the model; stored items verified against it, and repaired."""

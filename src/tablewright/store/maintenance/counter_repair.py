@@ -1,10 +1,10 @@
-"""Counters, against the items that they count.
+"""Counters, compared with the items that they count.
 
-    counters as they are ──▶ all items that they count, added up ──▶ what differs, read again
+    present counters ──▶ all items that they count, added up ──▶ the differences, read again
 
-A counter that has changed meanwhile is looked at again. Each write of a counted item changes its counter, and the
-number of changes is in the counter's item; so one that is the same before and after has counted what was read in
-between. A repair sets it under the condition that this is still so. What a consumer keeps is behind its stream, and is
+A counter that has changed meanwhile is read again. Each write of a counted item changes its counter, and the number of
+changes is in the counter's item; so one that is the same before and after has counted what was read in between. A
+repair sets it on condition that this is still so. A counter that a consumer maintains lags behind its stream, and is
 left to a rebuild.
 """
 

@@ -2,7 +2,7 @@
 
     describe all ──▶ differences ──▶ any unsafe? refuse before anything is changed ──▶ apply, one at a time, and wait
 
-Several processes may do so at once, as they start: whatever another one was faster with counts as done.
+Several processes may do so at once, as they start: a change that another one made first counts as done.
 
 It is safe to add a table, an index, time to live, a stream, recovery, encryption, protection and tags. It is not safe
 to delete or rebuild: for another key, another projection, a local index, or another view type of the stream. What is in
@@ -24,7 +24,7 @@ from tablewright.store.maintenance.table_differences import Aspect, Difference, 
 
 _FIRST_PAUSE = 0.05
 _MAX_PAUSE = 5.0
-# What a table that another process is changing answers; and how often a change is tried then.
+# The error for a table that another process is changing; and how often a change is then tried.
 _BUSY = ("ResourceInUseException", "LimitExceededException", "ContinuousBackupsUnavailableException")
 _TRIES = 10
 
@@ -98,7 +98,7 @@ def _change(context: Context, table: Table, step: _Step, request: Request, wait:
         except ServiceError as error:
             if _is_unsupported(error):
                 raise
-            # Where a change is refused, the table decides: it may be as it should be by now.
+            # If a change is refused, the table decides: it may be as required by now.
             left = [each.difference for each in (yield from _plan(context, table, wait))]
             _refuse(left)
             if not any((each.aspect, each.name) == (step.difference.aspect, step.difference.name) for each in left):
@@ -149,7 +149,7 @@ def _until_active(name: str, wait: float) -> Flow[dict[str, Any]]:
 
 
 def _plan(context: Context, table: Table, wait: float | None) -> Flow[list[_Step]]:
-    """What of one table differs. With ``wait``, a table that is being changed is waited for."""
+    """The differences of one table. With ``wait``, a table that is being changed is waited for."""
     name = context.name_of(table)
     try:
         response = yield Request("DescribeTable", {"TableName": name})

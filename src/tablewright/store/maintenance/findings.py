@@ -1,4 +1,4 @@
-"""Findings: what is wrong with stored items, from an item and its model alone."""
+"""Findings: the errors in stored items, from an item and its model alone."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tablewright.store.write.unique_values import OWNER, expected_guards
 
 
 class Fault(StrEnum):
-    """What is wrong with an item."""
+    """A kind of error in an item."""
 
     KEY = "key attribute"
     TYPE = "type attribute"
@@ -34,19 +34,19 @@ class Fault(StrEnum):
 
 
 class Remedy(StrEnum):
-    """What became of a finding."""
+    """The outcome of a finding."""
 
     FOUND = "found"
     REPAIRED = "repaired"
-    # Needs a decision that only a person can take.
+    # Needs a decision by a person.
     LEFT = "left"
-    # Others kept changing the item.
+    # Other writers kept changing the item.
     BUSY = "busy"
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is not as the model says; ``subject`` is the attribute or field it is about."""
+    """A difference from the model; ``subject`` is the attribute or field."""
 
     fault: Fault
     entity: str
@@ -64,19 +64,19 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a pass is; ``cursor`` goes on from here, also in another process. None: it is at its end."""
+    """The progress of a pass; ``cursor`` continues from here, also in another process. None: it is at its end."""
 
     done: int
     found: int
     repaired: int
-    # The service's own estimate of how many items there are.
+    # The service's own estimate of the number of items.
     total: int
     cursor: str | None
 
 
 @dataclass(slots=True)
 class Report:
-    """What a pass found; the findings themselves up to a thousand, their number in full."""
+    """The results of a pass; up to a thousand findings, and their total number."""
 
     findings: list[Finding]
     progress: Progress
@@ -90,7 +90,7 @@ class Report:
 
 
 def compared(schema: Schema, item: Item) -> tuple[list[Finding], Item | None]:
-    """What is wrong with an item, and what it should be; None if that cannot be worked out."""
+    """The error in an item, and the correct item; None if that cannot be derived."""
     name, which = schema.entity.__name__, describe_item(schema, item)
     try:
         entity = entity_of(schema, item)

@@ -1,7 +1,7 @@
-"""A pass over a table that verifies it, and may repair it: what it is about, what it has found, how it commits repairs.
+"""A pass over a table that verifies it, and may repair it: its scope, its findings, and how it commits repairs.
 
-A repair changes an item only under the condition that what it was derived from is still the same; otherwise it is
-``Changed``, and looked at again, ``MAX_REPAIR_ATTEMPTS`` times at most.
+A repair changes an item only on condition that what it was derived from is unchanged; otherwise it raises ``Changed``,
+and the item is checked again, at most ``MAX_REPAIR_ATTEMPTS`` times.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MAX_FINDINGS = 1000
 
 
 class Changed(StoreError):
-    """An item is not what it was when it was looked at."""
+    """An item has changed since it was checked."""
 
 
 def has_changed(_: Item) -> StoreError:
@@ -37,7 +37,7 @@ def has_changed(_: Item) -> StoreError:
 
 @dataclass(slots=True)
 class RepairPass:
-    """What is verified, and what was found; with ``repairs``, it is repaired too."""
+    """What is verified, and the findings; with ``repairs``, they are repaired too."""
 
     context: Context
     target: Table | type[Entity]
@@ -59,7 +59,7 @@ class RepairPass:
 
     @property
     def name(self) -> str:
-        """What the table is called here."""
+        """The name of the table in this store's backend."""
         return self.context.name_of(self.table)
 
     def report(self, findings: Sequence[Finding], remedy: Remedy) -> None:
@@ -82,5 +82,5 @@ class RepairPass:
         return {"TableName": self.name, "Key": key}
 
     def unchanged(self, *conditions: Condition) -> list[Precondition]:
-        """The preconditions that an item is there, and still as it was seen."""
+        """The preconditions that an item exists, and is unchanged."""
         return [Precondition(each, has_changed) for each in (exists(self.table.partition), *conditions)]

@@ -3,8 +3,8 @@
     item ──▶ which form? ──▶ RetiredEntity.becomes() ──▶ one transaction: the old item goes, its successors come
 
 An item has a retired form if the present model does not account for it: no entity matches it, or the one that does
-lacks an attribute of the retired form, or cannot read it. So what is done already looks different from what is not,
-and a pass that was killed is simply run again.
+lacks an attribute of the retired form, or cannot read it. So migrated items already differ from the others, and a pass
+that was killed is simply run again.
 
 The old item is deleted, or replaced by the successor that has its key, on condition that it is still what the
 successors were made of. What does not fit into a transaction is created in parts, each while the old item is unchanged,
@@ -56,7 +56,7 @@ __all__ = ["replace_retired", "retired_form"]
 
 # Of successors that do not fit into one transaction: each may have guards and sequences, too.
 _PART = 25
-# What only a person can decide: the pass goes on with the next item.
+# Decisions for a person: the pass continues with the next item.
 _LEFT = (AlreadyExists, ConditionFailed, Conflict, LimitExceeded, NotFound, NotUnique)
 
 

@@ -1,8 +1,8 @@
-"""The guards of unique values, against the items that have them.
+"""The guards of unique values, compared with the items that have them.
 
-An item has a guard for each of its unique values, and a guard has an item that owns it. The two are read at two
-moments, so what looks wrong is looked at once more in one transaction, and repaired under the condition that neither
-has changed. A value that two items have is reported, and left: somebody has to decide which one keeps it.
+An item has a guard for each of its unique values, and a guard has an item that owns it. The two are read at different
+moments, so an apparent error is checked again in one transaction, and repaired on condition that neither has changed. A
+value that two items have is reported, and left: a person has to decide which one keeps it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def guards_of(repair_pass: RepairPass, items: Sequence[tuple[Schema, Item]]) -> 
 
 
 def _guard(repair_pass: RepairPass, schema: Schema, key: Item, guard_key: Item) -> Flow[None]:
-    """Look at an item and the guard of one of its values at one moment, and repair the guard."""
+    """Read an item and the guard of one of its values at one moment, and repair the guard."""
     finding: Finding | None = None
     for attempt in range(1, MAX_REPAIR_ATTEMPTS + 1):
         item, stored = yield from _snapshot(repair_pass, key, guard_key)

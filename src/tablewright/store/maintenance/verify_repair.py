@@ -1,16 +1,16 @@
-"""Verify and repair: what is stored, against what the model says of it.
+"""Verify and repair: stored items, compared with the model.
 
     scan, page by page ──▶ items: key attributes, type, schema version, key ──▶ guards and counters that belong to them
-                      └──▶ guards: is the owner there, and has it the value?
+                      └──▶ guards: does the owner exist, and does it have the value?
 
-Everything that follows from an item's fields is derived again and compared. So the same pass finds drift, fills in the
-attributes of a new index, spreads items again when the number of shards has changed, moves items whose key template is
-another one now, brings older schema versions up to date, and replaces items of retired entities (``retired_items``).
+Everything that is derived from an item's fields is derived again and compared. So the same pass finds drift, fills in
+the attributes of a new index, redistributes items when the number of shards has changed, moves items whose key template
+has changed, upgrades older schema versions, and replaces items of retired entities (``retired_items``).
 
-A repair changes an item only under the condition that what it was derived from is still the same; an item that others
-change meanwhile is read again (see ``repair_pass``). What looks wrong because two things were read at two moments is
-looked at once more, in one transaction (``unique_repair``). What needs a decision (a value that two items have, an item
-that is unreadable) is reported and left.
+A repair changes an item only on condition that what it was derived from is unchanged; an item that others change
+meanwhile is read again (see ``repair_pass``). An apparent error that may come from reading two things at different
+moments is checked again, in one transaction (``unique_repair``). A finding that needs a decision (a value that two
+items have, an item that is unreadable) is reported and left.
 """
 
 from __future__ import annotations
@@ -61,10 +61,10 @@ def verify(
     page_size: int | None = None,
     on_progress: ProgressHook | None = None,
 ) -> Flow[Report]:
-    """Compare what is stored with the model; nothing is changed.
+    """Compare stored items with the model; nothing is changed.
 
     All entities of a table, or one of them; ``limit`` ends the pass after about so many items, and the cursor of its
-    progress goes on there.
+    progress continues there.
     """
     _check_scope("verify", target)
     return (yield from _Verification(context, target, repairs=False).run(cursor, limit, page_size, on_progress))
@@ -153,7 +153,7 @@ class _Verification(RepairPass):
     # -- what is in the item itself -----------------------------------------------------------------------------
 
     def _item(self, schema: Schema, item: Item) -> Flow[Item | None]:
-        """Check one item, and repair it; the item as it is then, None if it is not to be trusted."""
+        """Check one item, and repair it; returns the item as it is then, None if it cannot be trusted."""
         findings: list[Finding] = []
         for attempt in range(1, MAX_REPAIR_ATTEMPTS + 1):
             try:
@@ -221,7 +221,7 @@ class _Verification(RepairPass):
     # -- sequences ----------------------------------------------------------------------------------------------
 
     def _sequences_of(self, items: Sequence[tuple[Schema, Item]]) -> Flow[None]:
-        """Check that no item has a number that its sequence has yet to give."""
+        """Check that no item has a number that its sequence has not reached yet."""
         highest: dict[str, tuple[Schema, FieldSpec, Item, Item]] = {}
         for schema, item in items:
             for spec in schema.numbered:
@@ -253,7 +253,7 @@ class _Verification(RepairPass):
     # -- large values -------------------------------------------------------------------------------------------
 
     def _blobs_of(self, items: Sequence[tuple[Schema, Item]]) -> Flow[None]:
-        """Read the blobs that items refer to: whether they are there, hold what was written, and are the table's own.
+        """Read the blobs that items refer to: whether they exist, contain what was written, and belong to the table.
 
         A table that was restored from another one refers to that table's blobs, which are deleted once the other one
         does not need them: a repair copies them.

@@ -1,4 +1,4 @@
-"""Items of an older schema version, stored in the current one: by a repair, and by reads of an entity that writes back.
+"""Storing items of an older schema version in the current one: by a repair, and by reads of an entity that writes back.
 
     read ──▶ older items ──▶ each upgraded, and written once if nothing has changed ──▶ entities
 
@@ -6,8 +6,9 @@ What is written is what the upgrade has changed, under the condition that all th
 item that is gone does not come back, and what others have written stays, also attributes that nobody here knows. The
 version stays what it was, and so do the stamps: nothing has happened to the entity, and who has read it can write it.
 
-A read is not made to wait or to fail by it. What was changed meanwhile, or is refused, is left to the next read. The
-first answer that says that writing does not work now (throttling, no permission, no connection) ends it for this read.
+It neither delays a read nor makes it fail. Items that were changed meanwhile, or are refused, are left to the next
+read. The first response that says that writing does not work now (throttling, no permission, no connection) ends it for
+this read.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from tablewright.store.write.planning.operation import Planned, WritePlan, actio
 from tablewright.store.write.planning.preconditions import Precondition, Refusal
 from tablewright.store.write.unique_values import GuardChange, guard_changes
 
-# What is wrong with one item, and says nothing of the others.
+# Errors of one item, which say nothing about the others.
 _OF_THE_ITEM = "ValidationException"
 
 
@@ -61,7 +62,7 @@ def plan_upgrade(
 
 
 class _Changed(StoreError):
-    """The item is not what it was when it was read."""
+    """The item has changed since it was read."""
 
 
 class _Waiting(StoreError):

@@ -1,4 +1,4 @@
-"""What of an endpoint each pattern, write and table of a design needs."""
+"""The capabilities of an endpoint that each pattern, write and table of a design needs."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""What an endpoint can and cannot do: each capability is tried out, in tables of the check's own.
+"""What an endpoint can and cannot do: each capability is tested, in tables of the check's own.
 
-    yes        it answers as DynamoDB does
-    no         it refuses, with what it says
-    differs    it answers something else
+    yes        it responds as DynamoDB does
+    no         it refuses the request, with the error shown
+    differs    it responds differently
 
-Tables have a prefix of their own, and are deleted at the end, also after Ctrl-C. What is left over is named.
+Tables have their own prefix, and are deleted at the end, also after Ctrl-C. Any that remain are named.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ CAPABILITIES: dict[str, Callable[[ProbeTables], Awaitable[None]]] = {
     "consumed capacity": item_probes.capacity,
     "the store": store_probe.store,
 }
-"""What is tried out, by its name."""
+"""The probes, by capability."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,17 +71,17 @@ class EndpointReport:
 
     @property
     def lacking(self) -> dict[str, CapabilityResult]:
-        """What it cannot do, or does otherwise, by name."""
+        """What it cannot do, or does differently, by name."""
         return {result.name: result for result in self.results if result.outcome != "yes"}
 
 
 async def check_endpoint(
     backend: Backend, on_result: Callable[[CapabilityResult], None] = lambda _: None
 ) -> EndpointReport:
-    """Try out everything on an endpoint, one after the other."""
+    """Test all capabilities of an endpoint, one after the other."""
     tables = ProbeTables(backend)
     report = EndpointReport()
-    # Whether anybody answers at all.
+    # Whether the endpoint responds at all.
     await tables.call("ListTables", Limit=1)
     try:
         for name, probe in CAPABILITIES.items():
@@ -102,7 +102,7 @@ async def _tried(name: str, probe: Callable[[ProbeTables], Awaitable[None]], tab
     except StoreError as error:
         return CapabilityResult(name, "no", " ".join(str(error).split()).rstrip(":"))
     except TimeoutError:
-        return CapabilityResult(name, "no", f"it has not ended within {_PROBE_SECONDS:.0f} seconds")
+        return CapabilityResult(name, "no", f"it did not finish within {_PROBE_SECONDS:.0f} seconds")
     except (KeyError, TypeError, ValueError, IndexError) as error:
-        return CapabilityResult(name, "differs", f"a response is not as DynamoDB's: {type(error).__name__}: {error}")
+        return CapabilityResult(name, "differs", f"unexpected response: {type(error).__name__}: {error}")
     return CapabilityResult(name, "yes")

@@ -87,7 +87,7 @@ async def conditions(tables: ProbeTables) -> None:
         return True
 
     won = await asyncio.gather(*(create() for _ in range(_AT_ONCE)))
-    expect(sum(won) == 1, f"{sum(won)} of {_AT_ONCE} writers created the same item")
+    expect(sum(won) == 1, f"{sum(won)} of {_AT_ONCE} concurrent writers created the same item")
 
 
 async def updates(tables: ProbeTables) -> None:
@@ -112,10 +112,10 @@ async def updates(tables: ProbeTables) -> None:
         {":one": one, ":l": text, ":s": {"SS": ["x"]}},
     )
     expected = {"m": {"M": {"n": {"N": "2"}}}, "l": {"L": [{"S": "x"}] * 2}, "k": one, "s": {"SS": ["x"]}}
-    expect({name: found.get(name) for name in expected} == expected, f"an update makes {found}")
+    expect({name: found.get(name) for name in expected} == expected, f"an update results in {found}")
     await asyncio.gather(*(update("ADD c :one", {":one": one}) for _ in range(_AT_ONCE)))
     count = (await tables.get(table, "a") or {}).get("c")
-    expect(count == {"N": str(_AT_ONCE)}, f"{_AT_ONCE} increments at once make {count}")
+    expect(count == {"N": str(_AT_ONCE)}, f"{_AT_ONCE} concurrent increments result in {count}")
 
 
 async def consistent_reads(tables: ProbeTables) -> None:
@@ -123,7 +123,7 @@ async def consistent_reads(tables: ProbeTables) -> None:
     for number in range(30):
         await tables.put(table, "a", value={"N": str(number)})
         found = await tables.get(table, "a")
-        expect(found is not None and found["value"] == {"N": str(number)}, "a consistent read returns an older item")
+        expect(found is not None and found["value"] == {"N": str(number)}, "a consistent read returns an old item")
 
 
 async def queries(tables: ProbeTables) -> None:
@@ -140,7 +140,7 @@ async def queries(tables: ProbeTables) -> None:
     first = await tables.call("Query", **body)
     rest = await tables.call("Query", **body, ExclusiveStartKey=first["LastEvaluatedKey"])
     found = [item["sk"]["S"] for page in (first, rest) for item in page["Items"]]
-    expect(found == ["b-2", "b-10", "b-1"], f"a query in reverse order gives {found}")
+    expect(found == ["b-2", "b-10", "b-1"], f"a query in reverse order returns {found}")
 
 
 async def scans(tables: ProbeTables) -> None:
@@ -151,7 +151,7 @@ async def scans(tables: ProbeTables) -> None:
     for segment in range(4):
         page = await tables.call("Scan", TableName=table, Segment=segment, TotalSegments=4, ConsistentRead=True)
         found += [item["pk"]["S"] for item in page["Items"]]
-    expect(sorted(found) == sorted(f"p{number}" for number in range(20)), "segments do not have every item once")
+    expect(sorted(found) == sorted(f"p{number}" for number in range(20)), "segments do not return every item once")
 
 
 async def batches(tables: ProbeTables) -> None:
@@ -159,7 +159,7 @@ async def batches(tables: ProbeTables) -> None:
     for begin in range(0, 100, 25):
         puts = [{"PutRequest": {"Item": key(f"p{number}")}} for number in range(begin, begin + 25)]
         response = await tables.call("BatchWriteItem", RequestItems={table: puts})
-        expect(not response.get("UnprocessedItems"), "a small batch is not processed as a whole")
+        expect(not response.get("UnprocessedItems"), "a small batch is not processed completely")
     keys = [key(f"p{number}") for number in range(100)]
     response = await tables.call("BatchGetItem", RequestItems={table: {"Keys": keys, "ConsistentRead": True}})
     got = len(response["Responses"].get(table, []))

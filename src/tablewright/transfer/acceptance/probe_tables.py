@@ -1,4 +1,4 @@
-"""The tables of a check: under a prefix of their own, and gone at the end, however it ends."""
+"""The tables of a check: under their own prefix, and deleted at the end, however it ends."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PREFIX = "tablewright-check-"
 
 
 class Unmet(Exception):
-    """Something answers otherwise than DynamoDB does; the message says how."""
+    """The endpoint responds differently from DynamoDB; the message says how."""
 
 
 class ProbeTables:
@@ -24,7 +24,7 @@ class ProbeTables:
 
     def __init__(self, backend: Backend) -> None:
         self.backend = backend
-        # Where nobody listens, nothing can be checked: whoever asks is told at once.
+        # If the endpoint does not respond, nothing can be checked: the error is reported at once.
         self.calls = PatientCalls(backend, first_patience=0.0)
         self.prefix = f"{PREFIX}{secrets.token_hex(4)}-"
         self._created: list[str] = []
@@ -34,7 +34,7 @@ class ProbeTables:
         return await self.calls.call(operation, body)
 
     async def create(self, name: str, **more: Any) -> str:
-        """A table with the key pk, sk and what is asked for; its whole name."""
+        """Create a table with the key pk, sk and the given settings; returns its full name."""
         types = [{"AttributeName": each, "AttributeType": "S"} for each in ("pk", "sk", *more.pop("attributes", ()))]
         key = [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}]
         table = self.claim(name)
@@ -50,7 +50,7 @@ class ProbeTables:
         return table
 
     def claim(self, name: str) -> str:
-        """The whole name of a table, which is deleted at the end."""
+        """The full name of a table, which is deleted at the end."""
         table = f"{self.prefix}{name}"
         self._created.append(table)
         return table
@@ -79,19 +79,19 @@ class ProbeTables:
         return item
 
     async def refused(self, operation: str, code: str, **body: Any) -> ServiceError:
-        """The error of a request that has to be refused with a code."""
+        """The error of a request that must be refused with a code."""
         try:
             await self.call(operation, **body)
         except ServiceError as error:
             if error.is_missing_operation:
                 raise
             if error.code != code:
-                raise Unmet(f"{operation} is refused with {error.code}, and not {code}") from None
+                raise Unmet(f"{operation} is refused with {error.code}, not {code}") from None
             return error
         raise Unmet(f"{operation} is not refused with {code}")
 
     async def clean(self) -> list[str]:
-        """Delete all of it; the names of what could not be deleted."""
+        """Delete all tables and backups; returns the names of those that could not be deleted."""
         left = []
         for arn in self._backups:
             try:
@@ -113,6 +113,6 @@ def key(pk: str, sk: str = "-") -> Item:
 
 
 def expect(condition: object, otherwise: str) -> None:
-    """What DynamoDB would do, and in words what this endpoint does instead."""
+    """An expectation of DynamoDB's behaviour, and the message about what the endpoint does instead."""
     if not condition:
         raise Unmet(otherwise)

@@ -1,4 +1,4 @@
-"""The store on an endpoint: what a program does with it, on a small model of its own."""
+"""The store on an endpoint: what programs do with it, on a small model of its own."""
 
 from __future__ import annotations
 
@@ -53,22 +53,22 @@ async def store(tables: ProbeTables) -> None:
 async def _accepted(store: AsyncStore) -> None:
     await store.ensure_tables(_table)
     one = await store.create(_Case(case_id="1", email="a@example.com"))
-    await _raises(NotUnique, store.create(_Case(case_id="2", email="a@example.com")), "two items have one unique value")
+    await _raises(NotUnique, store.create(_Case(case_id="2", email="a@example.com")), "two items share a unique value")
     stale = one.model_copy()
     changed = await store.update(one, attr(_Case.state).set("closed"))
     await _raises(
         VersionConflict, store.update(stale, attr(_Case.state).set("open")), "an older version overwrites a newer one"
     )
-    expect(changed.version == stale.version + 1, "a version is not counted")
+    expect(changed.version == stale.version + 1, "the version is not incremented")
     notes = await asyncio.gather(*(store.create(_Note(case_id="1", text=str(each))) for each in range(_WRITERS)))
     numbers = sorted(note.number for note in notes)
-    expect(numbers == list(range(1, _WRITERS + 1)), f"{_WRITERS} writers at once get the numbers {numbers}")
+    expect(numbers == list(range(1, _WRITERS + 1)), f"{_WRITERS} concurrent writers get the numbers {numbers}")
     page = await store.query(_Note.of_case(case_id="1"), limit=3)
     rest = await store.query(_Note.of_case(case_id="1"), cursor=page.cursor)
     read = [note.number for note in [*page.items, *rest.items]]
-    expect(read == numbers, f"pages of a query have the numbers {read}")
+    expect(read == numbers, f"the pages of a query return the numbers {read}")
     report = await store.verify(_table)
-    expect(not report.findings, f"the store finds {report.findings[:1]}")
+    expect(not report.findings, f"verify reports {report.findings[:1]}")
     await store.delete(_Case.by_id(case_id="1"))
     await store.create(_Case(case_id="2", email="a@example.com"))
 

@@ -34,13 +34,13 @@ async def _in_index(tables: ProbeTables, table: str, condition: str, **more: Any
 
 
 async def _soon(tables: ProbeTables, table: str, count: int) -> None:
-    """A global index follows its table after a while."""
+    """A global index catches up with its table after a while."""
     until = time.monotonic() + _INDEX_SECONDS
     while True:
         found = len((await _in_index(tables, table, "a = :v"))["Items"])
         if found == count:
             return
-        expect(time.monotonic() < until, f"an index has {found} items, and not {count}")
+        expect(time.monotonic() < until, f"an index returns {found} items, not {count}")
         await asyncio.sleep(0.2)
 
 
@@ -51,7 +51,7 @@ async def global_indexes(tables: ProbeTables) -> None:
     await tables.put(table, "3", a={"S": "x"})
     await _soon(tables, table, 2)
     found = [item["pk"]["S"] for item in (await _in_index(tables, table, "a = :v"))["Items"]]
-    expect(found == ["2", "1"], f"an index is in the order {found}")
+    expect(found == ["2", "1"], f"an index returns the order {found}")
 
 
 async def added_indexes(tables: ProbeTables) -> None:
@@ -73,7 +73,7 @@ async def local_indexes(tables: ProbeTables) -> None:
     await tables.put(table, "x", "2", a={"S": "1"})
     found = await _in_index(tables, table, "pk = :v", ConsistentRead=True)
     names = [item["sk"]["S"] for item in found["Items"]]
-    expect(names == ["2", "1"], f"a local index is in the order {names}")
+    expect(names == ["2", "1"], f"a local index returns the order {names}")
 
 
 async def streams(tables: ProbeTables) -> None:
@@ -89,7 +89,7 @@ async def streams(tables: ProbeTables) -> None:
         records = await _records(tables, str(arn))
         if len(records) >= 4:
             break
-        expect(time.monotonic() < until, f"a stream has {len(records)} records of 4 changes")
+        expect(time.monotonic() < until, f"a stream has {len(records)} records for 4 changes")
         await asyncio.sleep(0.5)
     names = [record["eventName"] for record in records]
     expect(names == ["INSERT", "MODIFY", "MODIFY", "REMOVE"], f"the events of one item are {', '.join(names)}")
@@ -126,7 +126,7 @@ async def recovery(tables: ProbeTables) -> None:
     await tables.call("UpdateContinuousBackups", TableName=table, PointInTimeRecoverySpecification=specification)
     found = (await tables.call("DescribeContinuousBackups", TableName=table))["ContinuousBackupsDescription"]
     status = found.get("PointInTimeRecoveryDescription", {}).get("PointInTimeRecoveryStatus")
-    expect(status == "ENABLED", f"recovery is {status}")
+    expect(status == "ENABLED", f"point-in-time recovery is {status}")
 
 
 async def backups(tables: ProbeTables) -> None:

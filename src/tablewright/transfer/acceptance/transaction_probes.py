@@ -1,4 +1,4 @@
-"""Transactions: all or nothing, why not, once, and apart from each other."""
+"""Transactions: all or nothing, reasons, idempotency, isolation."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ async def tokens(tables: ProbeTables) -> None:
     for _ in range(2):
         await tables.call("TransactWriteItems", TransactItems=[{"Update": update}], ClientRequestToken="one-token")
     count = (await tables.get(table, "a") or {}).get("n")
-    expect(count == {"N": "1"}, f"a transaction that was sent twice with one token makes {count}")
+    expect(count == {"N": "1"}, f"a transaction sent twice with the same token results in {count}")
 
 
 async def limits(tables: ProbeTables) -> None:
@@ -68,7 +68,7 @@ async def limits(tables: ProbeTables) -> None:
 
 
 async def isolation(tables: ProbeTables) -> None:
-    """Money goes from account to account, while others add up what all of them have."""
+    """Money moves between accounts, while concurrent readers add up the balances."""
     table = await tables.create("isolation")
     names = [f"account-{number}" for number in range(_ACCOUNTS)]
     for name in names:

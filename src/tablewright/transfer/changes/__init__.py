@@ -1,1 +1,1 @@
-"""Which items are copied, and what is made of them."""
+"""Which items are copied, and how they are changed."""

@@ -1,11 +1,11 @@
-"""Which items are copied, and what is made of them.
+"""Which items are copied, and how they are changed.
 
-    where        a condition that an item has to fulfil
-    pseudonyms   personal data is replaced, and the keys that follow from it
-    transform    a function of the user's: what it returns is copied, and nothing for None
+    where        a condition that an item must meet
+    pseudonyms   personal data is replaced, and the keys made from it
+    transform    a user function: what it returns is copied; an item is left out if it returns None
 
-With a design, the function gets entities, and what it returns is encoded anew, keys included. An item that belongs to
-no entity is handed on as it is: a table has items of the store's own in it.
+With a design, the function gets entities, and what it returns is encoded again, including the keys. An item that
+belongs to no entity is passed on unchanged: a table also has items that the store manages.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = ["ItemChanges"]
 
 
 class ItemChanges:
-    """What a copy does to items between its source and its target; by default nothing."""
+    """The changes that a copy makes to items between source and target; none by default."""
 
     def __init__(
         self,
@@ -41,11 +41,11 @@ class ItemChanges:
         pseudonyms: Pseudonyms | None = None,
         drop_unknown: bool = False,
     ) -> None:
-        """``drop_unknown``: leave out what belongs to no entity, and so cannot be pseudonymized."""
+        """``drop_unknown``: leave out items that belong to no entity, and so cannot be pseudonymized."""
         self._where = None if where is None else condition(where)
         self._transform = None if transform is None else _function(transform)
         self._tables = {table.name: table for design in designs for table in design.all_tables}
-        # What tells one copy from another.
+        # What distinguishes one copy from another.
         self.identity: Mapping[str, Any] = {
             "where": where,
             "transform": transform,
@@ -54,14 +54,14 @@ class ItemChanges:
         }
         self._pseudonyms, self._drop_unknown = pseudonyms, drop_unknown
         if pseudonyms is not None and not self._tables:
-            raise TransferError("--pseudonymize needs the model, which says what is personal; give it with --design")
+            raise TransferError("--pseudonymize needs the model, which declares personal fields; give it with --design")
 
     def modelled(self, table: str) -> Table | None:
         """The table of the design with this name."""
         return self._tables.get(table)
 
     def apply(self, table: str, items: Iterable[Item]) -> list[Item]:
-        """The items to be written, for items of a table that were read."""
+        """The items to write, for items that were read from a table."""
         if self._where is not None:
             items = filter(self._where, items)
         modelled = self._tables.get(table)
@@ -75,7 +75,7 @@ class ItemChanges:
 
     @property
     def drops_internal(self) -> bool:
-        """Whether the items that the store keeps for itself are left out, as they have values of others in them."""
+        """Whether items that the store manages are left out, as they contain values of other items."""
         return self._pseudonyms is not None
 
     def _pseudonymized(self, item: Item, name: str, table: Table | None, pseudonyms: Pseudonyms) -> Item | None:
@@ -87,7 +87,7 @@ class ItemChanges:
                 return None
             key = item if table is None else {each: item.get(each) for each in table.key}
             raise TransferError(
-                f"an item of {name} belongs to no entity of the design, so that nobody knows what in it is personal: "
+                f"an item of {name} belongs to no entity of the design, so its personal fields are unknown: "
                 f"{', '.join(f'{each} {value}' for each, value in list(key.items())[:2])}; add it to the model, or "
                 "leave such items out with --drop-unknown"
             )
@@ -100,8 +100,8 @@ class ItemChanges:
         unknown = unknown_attributes(entity)
         if unknown and not self._drop_unknown:
             raise TransferError(
-                f"an item of {schema.entity.__name__} has the attributes {', '.join(sorted(unknown))}, which the model "
-                "does not know; add them to it, or leave them out with --drop-unknown"
+                f"an item of {schema.entity.__name__} has the attributes {', '.join(sorted(unknown))}, which are not "
+                "in the model; add them to it, or leave such items out with --drop-unknown"
             )
         keep_unknown_attributes(entity, {})
         try:
@@ -121,14 +121,14 @@ class ItemChanges:
             try:
                 return schema_of(type(result)).encode(result)
             except ModelError as error:
-                raise TransferError(f"--transform returned what cannot be stored: {error}") from None
+                raise TransferError(f"--transform returned a value that cannot be stored: {error}") from None
         if result is None or isinstance(result, dict):
             return result
         raise TransferError(f"--transform returned {type(result).__name__}; return an item, an entity, or None")
 
 
 def entity_schema(table: Table, item: Item) -> Schema | None:
-    """The entity that an item is of; None for those that the store keeps for itself, and for unknown ones."""
+    """The entity of an item; None for items that the store manages, and for unknown ones."""
     if table.is_internal(item):
         return None
     return next((schema for schema in schemas_of(table) if schema.matches(item)), None)
@@ -140,7 +140,7 @@ def decoded(schema: Schema, item: Item) -> BaseModel:
     except (ModelError, ValidationError) as error:
         key = {name: item.get(name) for name in schema.table.key}
         reason = str(error).splitlines()[0]
-        raise TransferError(f"the item {key} is no valid {schema.entity.__name__}: {reason}") from None
+        raise TransferError(f"the item {key} is not a valid {schema.entity.__name__}: {reason}") from None
     return entity
 
 

@@ -1,11 +1,11 @@
-"""Pseudonyms for personal data: the same value gives the same pseudonym everywhere, so that what belongs together does.
+"""Pseudonyms for personal data: the same value has the same pseudonym everywhere, so related items stay related.
 
     ada@example.com     ─▶  amber-heron-91c3d04f2a7b@example.invalid
-    +49 151 2345678     ─▶  +49 803 9914276            digits stay digits, and no two numbers become one
+    +49 151 2345678     ─▶  +49 803 9914276            digits stay digits, and different numbers stay different
     Ada Lovelace        ─▶  Amber Heron 91c3d04f2a7b
 
-They follow from the value and a secret key (HMAC-SHA256; digits by a Feistel network over it, which is one to one).
-Without the key nobody can tell whom a pseudonym stands for, nor find out by trying names.
+They are derived from the value and a secret key (HMAC-SHA256; digits by a Feistel network over it, which is a
+bijection). Without the key, a pseudonym cannot be traced to a person, not even by trying names.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MIN_KEY_BYTES = 16
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
 _DIGITS = re.compile(r"[^a-zA-Z]*\d[^a-zA-Z]*")
 _ROUNDS = 10
-# Where dates begin, and how many days there are.
+# The first date, and the number of days.
 _FIRST_DAY, _DAYS = date(1930, 1, 1), 28_000
 _ADJECTIVES = (
     "amber azure bold brave bright calm clear cool coral dark deep early fair fine fresh gentle glad gold grand green"
@@ -52,14 +52,14 @@ class Pseudonyms:
 
     def __init__(self, key: bytes) -> None:
         if len(key) < _MIN_KEY_BYTES:
-            raise TransferError(f"the key of pseudonyms has to have at least {_MIN_KEY_BYTES} bytes; make a new one")
+            raise TransferError(f"a pseudonym key must have at least {_MIN_KEY_BYTES} bytes; create a new one")
         self._key = key
-        # Tells one key from another, and nothing about it.
+        # Identifies the key without revealing anything about it.
         self.fingerprint = self._digest("fingerprint", b"").hex()[:16]
 
     @classmethod
     def from_file(cls, path: Path) -> Pseudonyms:
-        """Those of the key in a file, which is made if it is not there."""
+        """The pseudonyms of the key in a file, which is created if it does not exist."""
         try:
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         except FileExistsError:
@@ -73,7 +73,7 @@ class Pseudonyms:
         return cls(path.read_bytes().strip())
 
     def fields_of(self, schema: Schema, entity: BaseModel) -> dict[str, Any]:
-        """The fields of an entity that are personal, or have something personal in them, replaced."""
+        """The fields of an entity that are personal, or contain personal data, replaced."""
         found: dict[str, Any] = {}
         markers = personal_fields(schema)
         for name in schema.fields:
@@ -86,7 +86,7 @@ class Pseudonyms:
     # -- values -------------------------------------------------------------------------------------------------
 
     def of(self, value: Any) -> Any:
-        """The pseudonym of a value, of the same type; None and what is empty stay."""
+        """The pseudonym of a value, of the same type; None and empty values stay."""
         if value is None or value in ("", b""):
             return value
         if isinstance(value, bool):
@@ -121,7 +121,7 @@ class Pseudonyms:
         raise TransferError(f"there is no pseudonym for a value of the type {type(value).__name__}; remove Personal()")
 
     def _inside(self, value: Any) -> Any:
-        """A value with the personal fields of models in it replaced; the same object if there are none."""
+        """A value with the personal fields of models in it replaced; the same object if it has none."""
         if isinstance(value, BaseModel):
             changed: dict[str, Any] = {}
             markers = personal_members(type(value))
@@ -162,19 +162,19 @@ class Pseudonyms:
     # -- digits -------------------------------------------------------------------------------------------------
 
     def _digits(self, text: str, tweak: str = "") -> str:
-        """A text with its digits replaced, and everything else where it was."""
+        """Text with its digits replaced, and everything else unchanged."""
         digits = iter(self._permuted("".join(re.findall(r"\d", text)), tweak))
         return re.sub(r"\d", lambda _: next(digits), text)
 
     def _whole(self, digits: str) -> str:
-        """The digits of a whole number: as many as before, so that no two numbers become one."""
+        """The digits of an integer replaced by as many digits, so that different numbers stay different."""
         replaced = self._permuted(digits, "int")
         while len(digits) > 1 and replaced.startswith("0"):
             replaced = self._permuted(replaced, "int")
         return replaced
 
     def _permuted(self, digits: str, tweak: str) -> str:
-        """A permutation of all texts of so many digits: a Feistel network whose halves are added to, in turn."""
+        """A permutation of all digit strings of one length: a Feistel network whose halves are added to, in turn."""
         digits = "".join(str(int(each)) for each in digits)
         if len(digits) < 2:
             return str((int(digits) * 3 + self._number("digit", tweak)) % 10) if digits else ""
@@ -196,5 +196,5 @@ class Pseudonyms:
 
 
 def _is_personal(marker: Personal | None) -> bool:
-    """Whether a value is replaced; what an item is a part of has no person's name."""
+    """Whether a value is replaced; values that identify a parent item are not names of people."""
     return marker is not None and marker.kind != "part"

@@ -2,9 +2,9 @@
 
     status = 'open' AND size(lines) > 3 AND begins_with(PK, 'ORDER#') AND "order-id" <> NULL
 
-It is DynamoDB's condition expression, in which a program would write ``#n`` and ``:v``: text is in single quotes, names
-with special characters are in double quotes, numbers, TRUE, FALSE and NULL are as they are, and words that are reserved
-in DynamoDB need nothing. It is evaluated here, so that it means the same for a table and for a file.
+It is DynamoDB's condition expression with literals in place of ``#n`` and ``:v``: text is in single quotes, names with
+special characters are in double quotes; numbers, TRUE, FALSE and NULL are written as they are, and DynamoDB's reserved
+words need no quotes. It is evaluated here, so that it means the same for a table and for a file.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _TOKEN = re.compile(
 
 
 def where(text: str) -> Callable[[Item], bool]:
-    """Whether an item is one that a condition is about."""
+    """Whether an item meets a condition."""
     names: dict[str, str] = {}
     values: dict[str, AttributeValue] = {}
     parts: list[str] = []
@@ -44,7 +44,7 @@ def where(text: str) -> Callable[[Item], bool]:
         found = _TOKEN.match(text, position)
         if found is None:
             raise TransferError(
-                f"--where {text}: {text[position:][:20]!r} is not understood; write it as status = 'open' AND total > 5"
+                f"--where {text}: syntax error at {text[position:][:20]!r}; write it as status = 'open' AND total > 5"
             )
         position = found.end()
         kind, token = str(found.lastgroup), found[0]
@@ -68,7 +68,7 @@ def where(text: str) -> Callable[[Item], bool]:
         raise TransferError(f"--where {text}: {_readable(error.message or error.code, names, values)}") from None
 
     def holds(item: Item) -> bool:
-        # Files, and some endpoints, have numbers in other forms; what DynamoDB would refuse is left as it is.
+        # Files, and some endpoints, have numbers in other forms; what DynamoDB would refuse stays as it is.
         with suppress(DynamoError, TypeError, ValueError):
             item, _ = checked_item(item)
         return bool(program.evaluate(item, values))
@@ -87,6 +87,6 @@ def _placed(known: dict[str, AttributeValue] | dict[str, str], prefix: str, valu
 
 
 def _readable(message: str, names: dict[str, str], values: dict[str, AttributeValue]) -> str:
-    """DynamoDB's message, with names and values in place of what stands for them."""
+    """DynamoDB's message, with placeholders replaced by their names and values."""
     shown = {**names, **{name: str(next(iter(value.values()))) for name, value in values.items()}}
     return re.sub(r"[#:][nv]\d+", lambda found: shown.get(found[0], found[0]), message)

@@ -1,12 +1,12 @@
-"""Files of items: how they are written and read, by their suffix.
+"""File formats of items, which depend on the suffix.
 
     .json      DynamoDB JSON, {"Item": {...}} on each line, as Amazon's export to S3 writes and its import reads
     .jsonl     plain JSON, an object on each line
-    .csv       a column for each attribute, with a head; an empty cell is a missing attribute
+    .csv       a column for each attribute, with a header; an empty cell is a missing attribute
     .parquet   a column for each attribute, by duckdb; the types of attributes are in its metadata
 
-The first three may end in .gz. Whatever the format is, a copy writes parts of DynamoDB JSON first, and makes the file
-of them at the end, item by item. DynamoDB JSON and Parquet have all that an item has.
+The first three may end in .gz. For every format, a copy first writes parts in DynamoDB JSON, and converts them to the
+file at the end, item by item. DynamoDB JSON and Parquet preserve everything in an item.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from tablewright.transfer.files.plain_values import AttributeTypes, from_cell, f
 FORMATS = (".json", ".jsonl", ".csv", ".parquet")
 _ROWS = 1000
 _TYPES = "tablewright.types"
-# Whole numbers that a column of 64 bits has, and digits that a double has.
+# Integers that fit into a column of 64 bits, and digits that fit into a double.
 _INTEGER_DIGITS = 18
 _MAX_ROW = 32 * 1024 * 1024
 # Cells of more than 128 KB, the default of the csv module: an item may have 400 KB.
@@ -41,7 +41,7 @@ csv.field_size_limit(16 * 1024 * 1024)
 
 
 def format_of(path: str | Path) -> str | None:
-    """The format of a file, by its name; None if it has none."""
+    """The format of a file by its name; None if it is unknown."""
     name = str(path).removesuffix(".gz")
     found = next((suffix for suffix in FORMATS if name.endswith(suffix)), None)
     return None if found == ".parquet" and str(path).endswith(".gz") else found
@@ -68,7 +68,7 @@ def _part_items(lines: Iterable[bytes]) -> Iterator[Item]:
 
 
 def read_items(path: Path, types: AttributeTypes) -> Iterator[Item]:
-    """The items of a file, in the order in which they are in it."""
+    """The items of a file, in its order."""
     number = 0
     try:
         for item in _items(path, types):
@@ -95,12 +95,12 @@ def _items(path: Path, types: AttributeTypes) -> Iterator[Item]:
             text = io.TextIOWrapper(file, "utf-8-sig", newline="")
             for row in csv.DictReader(text, strict=True):
                 if None in row or None in row.values():
-                    raise ValueError("a row has more or fewer cells than the head")
+                    raise ValueError("a row has more or fewer cells than the header")
                 yield from_row(row, types)
 
 
 def as_read(kind: str | None, item: Item, types: AttributeTypes) -> Item:
-    """What will be read of an item that is written in a format."""
+    """An item as it will be read back after it was written in a format."""
     if kind == ".jsonl":
         return from_line(to_line(item), types)
     if kind == ".csv":
@@ -112,7 +112,7 @@ def as_read(kind: str | None, item: Item, types: AttributeTypes) -> Item:
 
 
 def assemble(path: Path, parts: Sequence[Path]) -> None:
-    """Make a file of its parts; it is there as a whole, or not at all."""
+    """Create a file from its parts; it is complete, or does not exist."""
     new = path.with_name(f".{path.name}.new")
     kind = format_of(path)
     if kind == ".parquet":
@@ -135,7 +135,7 @@ def assemble(path: Path, parts: Sequence[Path]) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Return when the names in a folder are on disk."""
+    """Return when the file names in a folder are on disk."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -149,7 +149,7 @@ def _compressed(path: Path, gzipped: bool) -> Iterator[IO[bytes]]:
         if not gzipped:
             yield raw
             return
-        # Without a time, so that the same items are the same file.
+        # Without a timestamp, so that the same items give the same file.
         with gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as file:
             yield file  # type: ignore[misc]  # it is not declared as IO[bytes], and is used as one
 
@@ -161,7 +161,7 @@ def _all_items(parts: Sequence[Path]) -> Iterator[Item]:
 
 
 def _columns(parts: Sequence[Path]) -> dict[str, set[str]]:
-    """The attributes of all items in the order of their first use, with the types that they have."""
+    """The attributes of all items in the order of their first use, with their types."""
     found: dict[str, set[str]] = {}
     for item in _all_items(parts):
         for name, value in item.items():
@@ -186,7 +186,7 @@ def _write_csv(file: IO[bytes], parts: Sequence[Path]) -> None:
 
 
 def _number_column(text: str) -> str:
-    """How a column could have a number: as BIGINT, as DOUBLE, or, with all of its digits, as text."""
+    """How a column could store a number: as BIGINT, as DOUBLE, or as text with all of its digits."""
     digits = text.removeprefix("-")
     if digits.isdigit() and len(digits) <= _INTEGER_DIGITS:
         return "BIGINT"
@@ -201,7 +201,7 @@ def _write_parquet(path: Path, parts: Sequence[Path]) -> None:
 
     columns: dict[str, str] = {}
     types: dict[str, str] = {}
-    # To duckdb, names that differ in case alone are the same.
+    # For duckdb, names that differ only in case are the same.
     names: dict[str, str] = {}
     for name, kinds in _columns(parts).items():
         taken = {each.lower() for each in names.values()}
@@ -289,5 +289,5 @@ def _foreign(cell: Any, kind: str | None) -> dict[str, Any]:
 
 
 def _quoted(text: str) -> str:
-    """A text as a literal of SQL."""
+    """Text as an SQL literal."""
     return "'" + text.replace("'", "''") + "'"

@@ -1,11 +1,11 @@
-"""Files as a source and as a target: one for a table, one for each of several, or what Amazon's export has written.
+"""Files as a source and as a target: one for a table, one for each of several, or an export by Amazon.
 
     orders.json.gz            the table orders, in one file
-    export/{table}.parquet    each table in a file of its own; beside it, what the table is created from
+    export/{table}.parquet    each table in its own file; beside it, the table's definition
     AWSDynamoDB/0123-abc/     an export of Amazon DynamoDB to S3: one table in many files
 
-A target is written as parts, one for each segment, which are cut back to what a state file speaks of. When all are
-complete, the file is made of them and takes its name, and the parts are deleted once the copy is done.
+A target is written as parts, one for each segment, which are truncated to what the state file records. When all are
+complete, the file is made from them and renamed, and the parts are deleted once the copy is done.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _DEFINITION = ".table.json"
 
 
 class FilePlace:
-    """Files of items. ``tables`` are those of a design, which say what types attributes have."""
+    """Files of items. ``tables`` are those of a design, which declare the types of attributes."""
 
     def __init__(self, place: str, tables: Sequence[Table] = ()) -> None:
         self.place = place
@@ -41,10 +41,10 @@ class FilePlace:
         self._path = Path(place).expanduser()
         self._format = format_of(place)
         if place.count(_TABLE) > 1 or _TABLE in str(self._path.parent):
-            raise TransferError(f"{place}: {_TABLE} stands for the name of a file, once; such as export/{_TABLE}.json")
+            raise TransferError(f"{place}: use {_TABLE} once, in the name of the file; such as export/{_TABLE}.json")
         self._types = {table.name: AttributeTypes(table) for table in tables}
         self._parts: dict[tuple[str, int], IO[bytes]] = {}
-        # What is being read, by table and segment, with the position that is reached.
+        # What is being read, by table and segment, with the position reached.
         self._open: dict[tuple[str, int], tuple[int, Iterator[Item]]] = {}
 
     def close(self) -> None:
@@ -57,7 +57,7 @@ class FilePlace:
         return self
 
     def types(self, table: str) -> AttributeTypes:
-        # One table of a design, and one file: its name need not be the table's.
+        # One table of a design, and one file: the names may differ.
         if table not in self._types and len(self._types) == 1 and _TABLE not in self.place:
             return next(iter(self._types.values()))
         return self._types.get(table, AttributeTypes())
@@ -130,7 +130,7 @@ class FilePlace:
         if len(page) < _PAGE_ITEMS:
             return Page(page, None)
         self._open[table, segment] = begin + len(page), items
-        # Others have their turn: reading a file never waits.
+        # An await for other tasks: reading a file never waits.
         await asyncio.sleep(0)
         return Page(page, begin + len(page))
 
@@ -180,7 +180,7 @@ class FilePlace:
             sync_folder(self._path.parent)
 
     async def restore_internal(self, table: str, model: Table) -> None:
-        """They are made when the file is copied into a table."""
+        """They are created when the file is copied into a table."""
 
     async def finish(self, table: str, definition: TableDefinition | None) -> list[str]:
         return []
@@ -193,7 +193,7 @@ class FilePlace:
             self._part(table, segment).unlink(missing_ok=True)
 
     async def existing_items(self, table: str, keys: Sequence[Item]) -> list[Item]:
-        raise TransferError("a file is written as a whole; --into-existing is for tables")
+        raise TransferError("a file is always replaced as a whole; use --into-existing for tables only")
 
 
 def _stem(name: str) -> str:

@@ -1,9 +1,9 @@
-"""Attribute values as plain JSON, and back: what JSON Lines and CSV have, and other programs understand.
+"""Attribute values as plain JSON, and back: for JSON Lines and CSV, and for other programs.
 
     {"N": "12.5"} ⇄ 12.5     {"SS": ["a"]} ⇄ ["a"]     {"B": "AQI="} ⇄ "AQI="     {"NULL": true} ⇄ null
 
-Numbers keep all of their digits. That a list was a set, or a text binary, is not in it: the design says so, for the
-attributes that fields are stored in. What it does not know is taken as it looks, and in CSV for text.
+Numbers keep all of their digits. Whether a list was a set, or text was binary, is lost: the design declares it for the
+attributes of its fields. Other attributes are read by their form; in CSV, as text.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 
 class AttributeTypes:
-    """The types of attributes that a design knows: S, N, B, BOOL, L, M, SS, NS or BS."""
+    """The types of attributes that a design declares: S, N, B, BOOL, L, M, SS, NS or BS."""
 
     def __init__(self, table: Table | None = None) -> None:
         self._table = table
@@ -33,12 +33,12 @@ class AttributeTypes:
         return self._types.get(attribute)
 
     def is_internal(self, item: Item) -> bool:
-        """Whether an item is one that the store keeps for itself, of which no entity tells the types."""
+        """Whether the store manages an item, so that no entity declares its types."""
         return self._table is not None and self._table.is_internal(item)
 
 
 class _Number(str):
-    """A number of a JSON text, as it is written there."""
+    """A number of JSON text, as it is written there."""
 
 
 def to_line(item: Item) -> bytes:
@@ -47,15 +47,15 @@ def to_line(item: Item) -> bytes:
 
 
 def from_line(line: bytes, types: AttributeTypes) -> Item:
-    """An item of a line of JSON; ValueError if it is none."""
+    """The item of a line of JSON; ValueError if it is not one."""
     content = json.loads(line, parse_int=_Number, parse_float=_Number)
     if not isinstance(content, dict):
-        raise TypeError("a line is an object with an attribute for each name")
+        raise TypeError("a line must be an object with the attributes of an item")
     return {name: _value(each, types.get(name)) for name, each in content.items()}
 
 
 def to_row(item: Item) -> dict[str, str]:
-    """An item as the cells of a row."""
+    """The cells of an item's row."""
     return {name: _to_cell(value) for name, value in item.items()}
 
 
@@ -128,7 +128,7 @@ def _canonical(text: str) -> str:
 
 
 def _types_in(table: Table) -> dict[str, str]:
-    """The types of attributes, as far as all entities of a table agree on them."""
+    """The types of attributes that all entities of a table agree on."""
     found: dict[str, set[str | None]] = {name: {table.types.get(name, "S")} for name in table.key_attributes}
     if table.type_attribute is not None:
         found.setdefault(table.type_attribute, {"S"})

@@ -1,7 +1,7 @@
-"""The requests of a copy: repeated for as long as a service is only busy, and no faster than they may be.
+"""The requests of a copy: retried for as long as a service is only busy, and limited to a rate.
 
-A store gives up after some attempts, since somebody waits for its answer. A copy has time: it goes on for as long as
-anything gets through, and gives up after ten minutes in which nothing did; of a place that has never answered, after
+A store gives up after some attempts, since a caller waits for its response. A copy has time: it continues as long as
+any request succeeds, and gives up after ten minutes in which none did; for a place that has never responded, after
 seconds.
 """
 
@@ -16,7 +16,7 @@ from tablewright.store import Backend, Request, Response, ServiceError, is_trans
 from tablewright.transfer.places.unit_rate import UnitRate
 
 _PATIENCE_SECONDS = 600.0
-# For a place that has never answered: its address is probably wrong.
+# For a place that has never responded: its address is probably wrong.
 _FIRST_PATIENCE_SECONDS = 5.0
 _FIRST_CEILING = 0.05
 _MAX_CEILING = 5.0
@@ -25,7 +25,7 @@ _WRITES = frozenset({"BatchWriteItem", "TransactWriteItems"})
 
 
 class PatientCalls:
-    """Sends requests to a backend; rates are in capacity units a second, for all of them together."""
+    """Sends requests to a backend; rates are in capacity units per second, for all requests together."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class PatientCalls:
         write_rate: float | None = None,
         first_patience: float = _FIRST_PATIENCE_SECONDS,
     ) -> None:
-        """``first_patience`` is how many seconds to try, as long as the place has never answered."""
+        """``first_patience`` is for how many seconds to retry as long as the place has never responded."""
         self.backend = backend
         self._patience = first_patience
         read = None if read_rate is None else UnitRate(read_rate)
@@ -43,7 +43,7 @@ class PatientCalls:
         self._rates = {**dict.fromkeys(_READS, read), **dict.fromkeys(_WRITES, write)}
 
     async def call(self, operation: str, body: dict[str, Any], expected_units: float = 1.0) -> Response:
-        """The response to a request, of which about so many units are expected to be consumed."""
+        """The response to a request that is expected to consume so many units."""
         rate = self._rates.get(operation)
         if rate is not None:
             body = {**body, "ReturnConsumedCapacity": "TOTAL"}
@@ -73,7 +73,7 @@ async def pause(attempt: int) -> None:
 
 
 def _units(response: Response, expected: float) -> float:
-    """What a response says was consumed; what was expected, where the endpoint does not say."""
+    """The capacity that a response reports as consumed; the expected one, if the endpoint does not report it."""
     consumed = response.get("ConsumedCapacity")
     if consumed is None:
         return expected

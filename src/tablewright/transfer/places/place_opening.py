@@ -27,7 +27,7 @@ def open_places(
 ) -> Iterator[tuple[Source, Target]]:
     """The two places of a copy, which are closed at the end.
 
-    Rates are in units a second. ``tables`` are those of a design, which say what types the attributes in files have.
+    Rates are in units per second. ``tables`` are those of a design, which declare the types of attributes in files.
     """
 
     def calls_of(place: str, exists: bool) -> PatientCalls:

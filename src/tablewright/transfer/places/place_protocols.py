@@ -1,13 +1,13 @@
-"""What SOURCE and TARGET may be, by how they are written.
+"""The places that SOURCE and TARGET can name, and their protocols.
 
-    ./data                     a data folder; nobody else may have it open
+    ./data                     a data folder, which no other process may have open
     http://127.0.0.1:8000      an endpoint that speaks DynamoDB's protocol
     aws, aws:eu-west-1         Amazon DynamoDB, in the configured region or in another one
     orders.json                a file: .json, .jsonl or .csv, also with .gz, or .parquet
     export/{table}.csv         a file for each table
 
-A source gives pages of items, segment by segment, each page with the position at which the next one begins; a position
-is JSON, for a state file to hold. A target takes items, and says when they are safe.
+A source returns pages of items, segment by segment, each with the position at which the next one begins; a position is
+JSON, for the state file. A target accepts items, and reports when they are durable.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Page:
 
 
 class Source(Protocol):
-    """Where items are read from."""
+    """A place that items are read from."""
 
     # How the user wrote it.
     place: str
@@ -46,79 +46,79 @@ class Source(Protocol):
         """All tables of the place."""
 
     async def definition(self, table: str) -> TableDefinition | None:
-        """What a table is created from; None if the place does not know, or has no such table."""
+        """The definition to create a table from; None if the place does not know it, or has no such table."""
 
     async def expected_items(self, table: str) -> int:
-        """About how many items a table has; 0 if that is not known."""
+        """The approximate number of items of a table; 0 if unknown."""
 
     async def segments(self, table: str, wanted: int) -> int:
-        """In how many segments a table is read."""
+        """The number of segments in which a table is read."""
 
     async def page(self, table: str, segment: int, segments: int, position: Any) -> Page:
         """The page of a segment that begins at a position; the first one begins at None."""
 
     def close(self) -> None:
-        """Release what the place has open."""
+        """Release open resources."""
 
 
 class Target(Protocol):
-    """Where items are written to; it can be read, too, so that it can be compared."""
+    """A place that items are written to; it can also be read, for comparison."""
 
     place: str
-    # Whether it takes more than one table.
+    # Whether it accepts more than one table.
     holds_tables: bool
 
     async def existing(self, table: str) -> TableDefinition | None:
-        """What a table is there as; None if it is not."""
+        """The definition of an existing table; None if it does not exist."""
 
     async def occupied(self, table: str, *, into_existing: bool) -> str | None:
-        """Why nothing can be written there, in words that say what to do; None if it can."""
+        """Why nothing can be written there, with what to do; None if it can."""
 
     async def create(self, table: str, definition: TableDefinition | None) -> None:
-        """Create a table, as far as writing to it needs."""
+        """Create a table with what writing to it needs."""
 
     async def open_segment(self, table: str, segment: int, mark: Any) -> None:
-        """Go on behind what was written to a segment when ``mark`` was given; None if nothing was."""
+        """Continue a segment after ``mark``; from the beginning if it is None."""
 
     async def write(self, table: str, segment: int, items: Sequence[Item]) -> Any:
-        """Write items; the mark behind them."""
+        """Write items; returns the mark after them."""
 
     def comparable(self, table: str, items: list[Item]) -> list[Item]:
-        """What will be read of items that are written."""
+        """Items as they will be read back after they were written."""
 
     async def secure(self) -> None:
-        """Return when all that was written survives a crash."""
+        """Return when everything written survives a crash."""
 
     async def assemble(self, table: str, segments: int, definition: TableDefinition | None) -> None:
-        """Make it readable as a whole, when all segments have ended."""
+        """Make the table readable, when all segments have ended."""
 
     async def restore_internal(self, table: str, model: Table) -> None:
-        """Make the items that a store keeps for itself, as they follow from the others."""
+        """Create the items that a store manages, from the others."""
 
     async def finish(self, table: str, definition: TableDefinition | None) -> list[str]:
-        """Turn on what comes last; what the place cannot do, in words."""
+        """Enable the features that come last; returns those that the place does not support."""
 
     def tidy(self, table: str, segments: int) -> None:
-        """Delete what nobody needs any more, as the table is done."""
+        """Delete temporary data, as the table is done."""
 
     def reading(self) -> Source:
         """The place as a source."""
 
     async def existing_items(self, table: str, keys: Sequence[Item]) -> list[Item]:
-        """Those items of some keys that are there."""
+        """The existing items of some keys."""
 
     def close(self) -> None:
-        """Release what the place has open."""
+        """Release open resources."""
 
 
 def endpoint_of(place: str) -> tuple[str | None, str | None] | None:
-    """The region and the address of an endpoint; None if a place is none."""
+    """The region and the address of an endpoint; None if a place is not one."""
     if found := _AWS.fullmatch(place):
         return found["region"], None
     if place.startswith("aws:"):
-        raise TransferError(f"{place} names no region; write it as aws:eu-west-1")
+        raise TransferError(f"{place} does not name a region; write it as aws:eu-west-1")
     if _URL.fullmatch(place):
         return None, place
     if "://" in place:
-        raise TransferError(f"{place} is no endpoint; give http://host:port, aws:region, a data folder, or a file")
+        raise TransferError(f"{place} is not an endpoint; use http://host:port, aws:region, a data folder, or a file")
     return None

@@ -1,7 +1,7 @@
-"""What a table is created from, taken from its description or from the model.
+"""The definition that a table is created from, taken from its description or from the model.
 
-A stream, time to live, recovery and deletion protection are turned on when everything is in place: a copy makes no
-events, and nothing expires while it is being compared.
+A stream, time to live, recovery and deletion protection are enabled at the end: copying creates no stream records, and
+no item expires during the comparison.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _STANDARD = "STANDARD"
 
 @dataclass(frozen=True, slots=True)
 class TableDefinition:
-    """A table, but for its name and its items."""
+    """A table without its name and its items."""
 
     # The CreateTable request without a name.
     create: dict[str, Any]
@@ -50,7 +50,7 @@ class TableDefinition:
 
     @classmethod
     def described(cls, description: Mapping[str, Any], *, ttl: str | None, recovery: bool) -> Self:
-        """As DescribeTable has it, with what other requests say."""
+        """From the responses of DescribeTable and of other requests."""
         on_demand = description.get("BillingModeSummary", {}).get("BillingMode") == "PAY_PER_REQUEST"
         create: dict[str, Any] = {
             "AttributeDefinitions": description["AttributeDefinitions"],
@@ -83,7 +83,7 @@ class TableDefinition:
 
     @classmethod
     def modelled(cls, table: Table) -> Self:
-        """As the model has it."""
+        """From the model."""
         create = table.create_request()
         for member in ("TableName", "StreamSpecification", "DeletionProtectionEnabled"):
             create.pop(member, None)

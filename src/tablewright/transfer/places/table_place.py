@@ -1,7 +1,7 @@
 """Tables as a source and as a target: a data folder, an endpoint, Amazon DynamoDB.
 
-All are the same operations: Scan by segments, BatchWriteItem, and what describes and creates a table. Reads are
-consistent, so that a copy has what was acknowledged before it began, and a comparison what was written just now.
+All use the same operations: Scan by segments, BatchWriteItem, and those that describe and create a table. Reads are
+consistent, so a copy has everything acknowledged before it began, and a comparison sees what was just written.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from tablewright.transfer.places.table_definition import TableDefinition
 
 __all__ = ["backend_at", "endpoint_backend"]
 
-# What bounds memory: so many items of a page, and so many batches of a segment on their way. A page is also what is
-# written again after a kill.
+# These bound memory: the items of a page, and the concurrent batches of a segment. A page is also what is written again
+# after a kill.
 _PAGE_ITEMS = 250
 _BATCHES_AT_ONCE = 8
 _READY_SECONDS = 600.0
@@ -35,7 +35,7 @@ _MAX_PAUSE = 5.0
 
 
 class TablePlace:
-    """The tables that answer behind one backend."""
+    """The tables of one backend."""
 
     holds_tables = True
 
@@ -95,7 +95,7 @@ class TablePlace:
         return found
 
     async def _asked(self, operation: str, body: dict[str, Any]) -> dict[str, Any]:
-        """The response; an empty one if the endpoint has no such operation."""
+        """The response; an empty one if the endpoint does not support the operation."""
         try:
             return await self._calls.call(operation, body)
         except ServiceError as error:
@@ -124,7 +124,7 @@ class TablePlace:
         if not (await self._calls.call("Scan", body))["Items"]:
             return None
         return (
-            f"{table} of {self.place} has items already; add to them with --into-existing, or choose another name with "
+            f"{table} of {self.place} already has items; add to them with --into-existing, or choose another name with "
             "--rename OLD=NEW"
         )
 
@@ -146,13 +146,13 @@ class TablePlace:
     # -- writing ------------------------------------------------------------------------------------------------
 
     async def open_segment(self, table: str, segment: int, mark: Any) -> None:
-        """An item that is put a second time is the same item: there is nothing to go back to."""
+        """Putting an item twice changes nothing, so there is nothing to roll back."""
 
     async def write(self, table: str, segment: int, items: Sequence[Item]) -> None:
         if table not in self._keys:
             description = await self._description(table)
             if description is None:
-                raise TransferError(f"table {table} is gone from {self.place}; delete the state file, and begin anew")
+                raise TransferError(f"table {table} was deleted in {self.place}; delete the state file, and start over")
             self._keys[table] = tuple(part["AttributeName"] for part in description["KeySchema"])
         at_once = self._batches.setdefault((table, segment), asyncio.Semaphore(_BATCHES_AT_ONCE))
 
@@ -183,7 +183,7 @@ class TablePlace:
             await pause(attempt)
 
     async def _refused(self, table: str, batch: list[Item], error: ServiceError) -> None:
-        """One item of a batch is refused: write the others, to say which one."""
+        """One item of a batch was refused: write the others, to report which one."""
         if len(batch) > 1:
             for item in batch:
                 await self._write_batch(table, [item])
@@ -212,13 +212,13 @@ class TablePlace:
     async def create(self, table: str, definition: TableDefinition | None) -> None:
         if definition is None:
             raise TransferError(
-                f"{self.place} has no table {table}, and the source does not say what its key is; create the table "
-                "first, or name the model with --design"
+                f"{self.place} has no table {table}, and the source does not know its key; create the table first, or "
+                "name the model with --design"
             )
         try:
             await self._calls.call("CreateTable", {"TableName": table, **definition.create})
         except ServiceError as error:
-            # By the copy that this one goes on with.
+            # By the copy that this one continues.
             if error.code != "ResourceInUseException":
                 raise
         await self.until_active(table)
@@ -228,12 +228,12 @@ class TablePlace:
         report = await store.repair(model, dry_run=False)
         left = [str(each) for each in report.findings if each.remedy is not Remedy.REPAIRED]
         if left:
-            raise TransferError(f"{table} is copied, and some of it cannot be repaired: {'; '.join(left[:5])}")
+            raise TransferError(f"{table} is copied, but some findings cannot be repaired: {'; '.join(left[:5])}")
 
     async def finish(self, table: str, definition: TableDefinition | None) -> list[str]:
         if definition is None:
             return []
-        # Recovery and expiry before the stream and the protection, which is what others wait for.
+        # Recovery and expiry before the stream and the protection, which others depend on.
         steps: list[tuple[str, str, dict[str, Any]]] = []
         if definition.recovery:
             recovery = {"PointInTimeRecoveryEnabled": True}
@@ -296,7 +296,7 @@ def _is_active(description: dict[str, Any]) -> bool:
 
 
 def _batches(items: Sequence[Item], key: tuple[str, ...]) -> Iterator[list[Item]]:
-    """Items in batches that a request may have: of two with the same key, the second is in the next one."""
+    """Items in batches that fit a request: the second of two items with the same key is in the next one."""
     batch: dict[str, Item] = {}
     for item in items:
         named = str([item.get(name) for name in key])
@@ -312,7 +312,7 @@ def _batches(items: Sequence[Item], key: tuple[str, ...]) -> Iterator[list[Item]
 
 
 def backend_at(place: str, *, exists: bool) -> Backend:
-    """What answers at a place; a data folder has to exist, or is created."""
+    """The backend of a place; a data folder has to exist, or is created."""
     endpoint = endpoint_of(place)
     return _folder(place, exists=exists) if endpoint is None else _endpoint(*endpoint)
 
@@ -321,7 +321,7 @@ def endpoint_backend(place: str) -> Backend:
     """The backend of an endpoint: an address, ``aws``, or ``aws:eu-west-1``."""
     endpoint = endpoint_of(place)
     if endpoint is None:
-        raise TransferError(f"{place} is no endpoint; give http://host:port, aws, or aws:eu-west-1")
+        raise TransferError(f"{place} is not an endpoint; use http://host:port, aws, or aws:eu-west-1")
     return _endpoint(*endpoint)
 
 
@@ -335,7 +335,7 @@ def _endpoint(region: str | None, address: str | None) -> Backend:
     session = botocore.session.Session()
     options: dict[str, Any] = {}
     if session.get_credentials() is None:
-        # An endpoint of one's own usually accepts any.
+        # A self-hosted endpoint usually accepts any.
         options = {"aws_access_key_id": "any", "aws_secret_access_key": "any"}
     return EndpointBackend(session.get_config_variable("region") or "us-east-1", address, options)
 
@@ -345,11 +345,10 @@ def _folder(place: str, *, exists: bool) -> Backend:
         folder = resolve_folder(place)
         if exists and not holds_database(folder):
             raise TransferError(
-                f"there is no data folder at {folder}; a source is a data folder, an endpoint (http://host:port) or "
-                "aws:region"
+                f"there is no data folder at {folder}; use a data folder, an endpoint (http://host:port) or aws:region"
             )
         if os.path.isfile(folder):
-            raise TransferError(f"{folder} is a file, and not a data folder")
+            raise TransferError(f"{folder} is a file, not a data folder")
         return EmbeddedBackend(Engine.open(folder), owned=True)
     except StorageError as error:
         raise TransferError(str(error)) from None

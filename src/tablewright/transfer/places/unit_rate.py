@@ -1,7 +1,7 @@
-"""So many units a second: what is taken is paid back by time.
+"""A rate of capacity units per second: a token bucket.
 
-A request takes what it will probably consume before it is sent, and settles when the response says what it did.
-Requests that come at once wait one behind the other.
+A request takes the units it will probably consume before it is sent, and settles when the response reports the actual
+number. Concurrent requests queue.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 
 
 class UnitRate:
-    """A rate in units a second; a second's worth may be saved up."""
+    """A rate in units per second; up to one second's units can be saved."""
 
     def __init__(
         self,
@@ -33,5 +33,5 @@ class UnitRate:
             await self._sleep(-self._balance / self._per_second)
 
     def settle(self, taken: float, used: float) -> None:
-        """What was consumed in the end, of what was taken."""
+        """Settle: what was consumed, and what was taken for it."""
         self._balance += taken - used

@@ -1,7 +1,7 @@
 """The bulk of a relocation: the items of each table, segment by segment, before any change is applied.
 
-A page is written by some transactions, of which the last one notes where the next page begins. After a kill, a page is
-written again at most.
+A page is written by some transactions, the last of which records where the next page begins. After a kill, at most one
+page is written again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ OnItems = Callable[[str, int], None]
 
 
 class BulkCopy:
-    """The copy of tables into the other place."""
+    """Copies tables into the other place."""
 
     def __init__(self, source: TablePlace, target: ControlTable, segments: int, on_items: OnItems) -> None:
         self._source, self._target = source, target
@@ -31,12 +31,12 @@ class BulkCopy:
         self.items = 0
 
     async def run(self, tables: Sequence[str]) -> None:
-        """Copy what is not copied yet."""
+        """Copy everything that is not copied yet."""
         lanes = {lane.name: lane for lane in await self._target.lanes()}
         for table in tables:
             known = sorted(name for name in lanes if name.startswith(f"segment#{table}#"))
             if not known:
-                # All of them before the first page, so that they are as many when the copy goes on.
+                # All of them before the first page, so that their number is the same when the copy continues.
                 for number in reversed(range(self._segments)):
                     name = f"segment#{table}#{self._segments}#{number}"
                     lanes[name] = await self._target.set_lane(name, {"at": None, "ended": False, "items": 0})

@@ -1,11 +1,11 @@
-"""What a place keeps of a relocation: a table of its own, with the switch, and who may write here.
+"""The state of a relocation in a place: a control table, with the switch, and who may write here.
 
     switch                  open, held, moved, standby (``PlaceSwitch``)
-    main                    owner: the process that does the relocation; in the target, also how far it is
+    main                    owner: the process that does the relocation; in the target, also its progress
     lane, one for each      a segment that is copied, or a shard that is followed: owner, position
 
-An owner is a number that only grows. To take over is to write one's own into ``main`` first, under which alone lanes
-are made, and then into every lane. Whatever the process before sends after that is refused.
+An owner is a number that only grows. To take over, a process first writes its own into ``main``, which creating a lane
+requires, and then into every lane. Later requests of the previous process are refused.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ Action = dict[str, Any]
 
 
 class TakenOver(TransferError):
-    """Another process goes on with the relocation."""
+    """Another process has taken over the relocation."""
 
     def __init__(self) -> None:
-        super().__init__("another process goes on with this relocation; this one has stopped")
+        super().__init__("another process has taken over this relocation; this one has stopped")
 
 
 @dataclass(slots=True)
 class Lane:
-    """How far a segment or a shard is; ``position`` is JSON."""
+    """The progress of a segment or a shard; ``position`` is JSON."""
 
     name: str
     position: dict[str, Any]
@@ -67,7 +67,7 @@ class ControlTable:
         self.owner = 0
 
     async def ensure(self) -> None:
-        """Create the table, unless it is there."""
+        """Create the table if it does not exist."""
         await self.place.create(PlaceSwitch.TABLE, CONTROL_DEFINITION)
 
     async def _get(self, key: Item) -> Item | None:
@@ -88,7 +88,7 @@ class ControlTable:
         return PlaceSwitch.of(await self._get(PlaceSwitch.KEY))
 
     async def set_switch(self, switch: PlaceSwitch, before: PlaceSwitch) -> None:
-        """Write the switch of a place, unless somebody has changed it."""
+        """Write the switch of a place, unless it was changed concurrently."""
         put: dict[str, Any] = {"TableName": PlaceSwitch.TABLE, "Item": switch.item()}
         if before.exists:
             put |= {
@@ -101,7 +101,7 @@ class ControlTable:
         await self.write([{"Put": put}])
 
     async def step(self, update: dict[str, Any]) -> bool:
-        """Make a step of the switch; whether it is made: somebody else may have made another one."""
+        """Move the switch one step; returns whether it did: another process may have moved it."""
         try:
             await self.write([{"Update": update}])
         except _StepRefused:
@@ -114,7 +114,7 @@ class ControlTable:
         return await self._get(_MAIN)
 
     async def create_main(self, content: Item) -> None:
-        """Begin a relocation; one that was begun meanwhile is left alone."""
+        """Begin a relocation, unless it has begun concurrently."""
         body = {
             "TableName": PlaceSwitch.TABLE,
             "Item": {**_MAIN, **content},
@@ -139,7 +139,7 @@ class ControlTable:
         return int((await self._calls.call("UpdateItem", body))["Attributes"]["owner"]["N"])
 
     async def take_over(self, owner: int) -> None:
-        """Be the process that may write here."""
+        """Become the process that may write here."""
         self.owner = owner
         for key in [_MAIN, *(lane.key for lane in await self.lanes())]:
             body = {
@@ -153,7 +153,7 @@ class ControlTable:
             await self._unless_taken("UpdateItem", body)
 
     async def update_main(self, values: Mapping[str, Any], removed: Iterable[str] = ()) -> Item:
-        """Change what is known of the relocation; gives all of it."""
+        """Change the state of the relocation; returns all of it."""
         names = {f"#{number}": name for number, name in enumerate([*values, *removed])}
         placed = dict(zip(values, names, strict=False))
         sets = ", ".join(f"{placed[name]} = :{placed[name][1:]}" for name in values)
@@ -175,7 +175,7 @@ class ControlTable:
         return found
 
     async def ask(self, request: str, phases: Iterable[str]) -> bool:
-        """Ask for a step of the relocation, if it is in one of some phases; whether it is."""
+        """Request a step of the relocation, if it is in one of some phases; returns whether it is."""
         known = {f":p{number}": {"S": phase} for number, phase in enumerate(phases)}
         body = {
             "TableName": PlaceSwitch.TABLE,
@@ -187,7 +187,7 @@ class ControlTable:
         return await self._accepted(body)
 
     async def withdraw(self, request: str) -> None:
-        """Ask for it no longer."""
+        """Withdraw the request."""
         body = {
             "TableName": PlaceSwitch.TABLE,
             "Key": _MAIN,
@@ -198,7 +198,7 @@ class ControlTable:
         await self._accepted(body)
 
     async def clear(self) -> None:
-        """Delete what is known of the relocation, but for the switch."""
+        """Delete the state of the relocation, except for the switch."""
         for key in [*(lane.key for lane in await self.lanes()), _MAIN]:
             body = {
                 "TableName": PlaceSwitch.TABLE,
@@ -234,7 +234,7 @@ class ControlTable:
         return lane
 
     async def advance(self, lane: Lane, position: dict[str, Any], actions: list[Action], units: float = 1.0) -> None:
-        """Write something, and where the lane is then, in one transaction."""
+        """Write something together with the new position of the lane, in one transaction."""
         update = {
             "TableName": PlaceSwitch.TABLE,
             "Key": lane.key,
@@ -252,14 +252,14 @@ class ControlTable:
         except ServiceError as error:
             if not _is_refused(error):
                 raise
-            # The first attempt may have got through, and its response may have been lost.
+            # The first attempt may have succeeded, and its response may have been lost.
             item = await self._get(lane.key) or {}
             if item.get("owner") != self._me or item.get("position") != {"S": _text(position)}:
                 raise TakenOver from None
         lane.position = position
 
     async def write(self, actions: list[Action]) -> None:
-        """Write something, as long as this process may."""
+        """Write something, if this process still may."""
         check = {
             "TableName": PlaceSwitch.TABLE,
             "Key": _MAIN,
@@ -301,10 +301,10 @@ class ControlTable:
 
 
 class _StepRefused(TransferError):
-    """Somebody else has changed the switch."""
+    """The switch was changed concurrently."""
 
     def __init__(self) -> None:
-        super().__init__("somebody else has changed the switch; run the same command again")
+        super().__init__("another process has changed the switch; run the same command again")
 
 
 def _is_refused(error: ServiceError) -> bool:

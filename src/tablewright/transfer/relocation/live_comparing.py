@@ -1,13 +1,13 @@
-"""Verification while both places change: every item of either place is compared with the other one.
+"""Verification while both places change: every item of each place is compared with the other one.
 
     pages of one place ─▶ the same keys in the other ─▶ what differs, many at once: again, when the stream was applied
                                                         └─▶ still different: written again, as the open place has it
 
-An item that was changed a moment ago differs, though nothing is wrong with it: the stream is about to apply the change,
-and a change has the whole item. So what differs is looked at again after the stream was applied, and only what is still
-the same in the open place is a difference. That happens where something else has written to the other place.
+A recently changed item differs although nothing is wrong with it: the stream is about to apply the change, and a change
+has the whole item. So items that differ are compared again after the stream was applied, and only one that has not
+changed in the open place since is a difference. The cause is another program that has written to the other place.
 
-It is repaired while nothing is applied: the item is read from the open place, and written to the other. Changes that
+A repair is made while nothing is applied: the item is read from the open place, and written to the other. Changes that
 are applied after that are later ones, or bring the item to the same state again.
 """
 
@@ -22,9 +22,9 @@ from tablewright.transfer.places.table_place import TablePlace
 from tablewright.transfer.relocation.control_table import ControlTable
 from tablewright.transfer.relocation.stream_following import StreamFollower
 
-# How often an item that differs is looked at, before it is a difference.
+# How often an item that differs is compared before it counts as a difference.
 _LOOKS = 3
-# Items that may differ are looked at again together: each time the stream has to be applied, which takes a moment.
+# Items that may differ are compared again together: each time the stream has to be applied, which takes a moment.
 _MANY = 1_000
 
 
@@ -56,7 +56,7 @@ class LiveComparison:
                         break
 
     async def differing(self, table: str, key: Sequence[str], keys: Sequence[Item]) -> dict[bytes, bytes | None]:
-        """Those of some keys whose items are not the same in both places now, with what the open place has."""
+        """The keys whose items differ in the two places now, with the items of the open place."""
         open_items, others = await asyncio.gather(
             self._open.existing_items(table, keys), self._other.place.existing_items(table, keys)
         )
@@ -78,7 +78,7 @@ class LiveComparison:
             await self._repair(table, key, by_name[name])
 
     async def _applied(self) -> None:
-        """Wait until all that was written before now is applied."""
+        """Wait until everything written before now is applied."""
         passes = self._follower.passes
         while self._follower.passes < passes + 2 or self._follower.lag > 1:
             await asyncio.sleep(0.02)
@@ -99,7 +99,7 @@ class LiveComparison:
 
 
 async def _unlike(items: Sequence[Item], other: TablePlace, table: str, key: Sequence[str]) -> list[Item]:
-    """The keys of those items that another place does not have, or has otherwise."""
+    """The keys of the items that another place lacks, or has differently."""
     keys = [_key_of(item, key) for item in items]
     others = {key_bytes(each, key): canonical_bytes(each) for each in await other.existing_items(table, keys)}
     return [

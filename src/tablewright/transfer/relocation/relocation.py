@@ -1,12 +1,12 @@
-"""The process of a relocation: it goes on with whatever the phase is, until it is finished.
+"""The process of a relocation: it continues from the current phase until it is finished.
 
     take over ─▶ copying ─▶ following ⇄ reversing ─▶ finished
                                │   a pass, a beat, a comparison; cut or back when it is asked for and possible
-                               ▼
+                               │   a pass, a heartbeat, a comparison; cut or back when requested and possible
         hold ─ wait for a lease ─ read the rest ─ compare what changed last ─ stream of the other place on ─ move ─ open
 
-It may be killed anywhere. What was decided is in the switches: a hold without its process is broken by those who wait,
-and where a switch has moved, the rest is done by the next process, or by whoever comes by.
+It may be killed at any point. Decisions are in the switches: if the process of a hold is gone, waiting programs break
+it, and if a switch has moved, the rest is done by the next process, or by any command.
 """
 
 from __future__ import annotations
@@ -35,23 +35,23 @@ from tablewright.transfer.relocation.table_streams import WHOLE_IMAGES, TableStr
 __all__ = ["Relocation", "RelocationEvent", "RelocationOptions", "open_relocation"]
 
 _BOTH_IMAGES = "NEW_AND_OLD_IMAGES"
-# DynamoDB Streams throttles whoever reads a shard more often than five times a second.
+# DynamoDB Streams throttles consumers that read a shard more often than five times per second.
 _IDLE_SECONDS = 0.2
 _BEAT_SECONDS = 0.5
-# A stream that had nothing for so long, while nobody wrote, has no more.
+# A stream without records for so long, while nothing is written, has no more.
 _QUIET_SECONDS = 0.2
 _MAX_LAG = 1.0
-# Longer than programs wait: they have broken a hold by then, and their changes would keep a stream from its end.
+# Longer than programs wait: they have broken a hold by then, and their changes would extend the stream.
 _MAX_HOLD_SECONDS = 6.0
-_TOO_LATE = "it took too long, so that those who waited went on; try again"
-# A process that has not been heard of for so long is not there.
+_TOO_LATE = "it took too long, so that waiting programs continued; try again"
+# A process without a heartbeat for so long is gone.
 _SILENT_SECONDS = 10.0
 _MAX_LISTED = 20
 
 
 @dataclass(frozen=True, slots=True)
 class RelocationOptions:
-    """What a relocation is asked for; ``tables`` are those of the source, all if there are none."""
+    """The options of a relocation; ``tables`` are those of the source, all if it is empty."""
 
     tables: Sequence[str] = ()
     segments: int = 4
@@ -59,7 +59,7 @@ class RelocationOptions:
 
 @dataclass(frozen=True, slots=True)
 class RelocationEvent:
-    """What a relocation has to tell: ``copy`` with items, ``follow`` with records and lag, ``step`` with a text."""
+    """A progress report: ``copy`` with items, ``follow`` with records and lag, ``step`` with a text."""
 
     kind: Literal["copy", "follow", "step"]
     text: str = ""
@@ -76,7 +76,7 @@ class _Place:
     def __init__(self, place: str, read_rate: float | None, write_rate: float | None) -> None:
         calls = PatientCalls(endpoint_backend(place), read_rate=read_rate, write_rate=write_rate)
         self.tables = TablePlace(place, calls)
-        # What a hold waits for does not wait for a rate.
+        # Requests during a hold are not limited to a rate.
         self._unpaced = PatientCalls(calls.backend)
         self.control = ControlTable(self.tables, calls)
         self.streams = TableStreams(self.tables, self._unpaced)
@@ -92,7 +92,7 @@ class _Place:
 async def open_relocation(
     source: str, target: str, *, read_rate: float | None = None, write_rate: float | None = None
 ) -> AsyncIterator[Relocation]:
-    """The relocation from one endpoint to another, whether it has begun or not. Rates are in units a second."""
+    """The relocation from one endpoint to another, whether it has begun or not. Rates are in units per second."""
     if source == target:
         raise TransferError("source and target are the same place")
     first = _Place(source, read_rate, write_rate)
@@ -107,7 +107,7 @@ async def open_relocation(
 
 
 class Relocation:
-    """A relocation between two places; made by ``open_relocation``."""
+    """A relocation between two places; created by ``open_relocation``."""
 
     def __init__(self, source: _Place, target: _Place) -> None:
         self._source, self._target = source, target
@@ -118,21 +118,21 @@ class Relocation:
     # -- what commands do besides ---------------------------------------------------------------------------------
 
     async def status(self) -> RelocationState | None:
-        """How far it is; None if there is none."""
+        """Its progress; None if there is none."""
         item = await self._target.control.main()
         return None if item is None or "plan" not in item else RelocationState.of(item)
 
     async def ask(self, request: str) -> dict[str, Any]:
-        """Ask the process of the relocation for ``cut``, ``back`` or ``finish``, and wait; gives its answer.
+        """Request ``cut``, ``back`` or ``finish`` from the relocation's process, and wait; returns its response.
 
-        The answer has ``done``, and ``reason`` where it is not done.
+        The response has ``done``, and ``reason`` if it is not done.
         """
         state = await self.status()
         if state is None:
             raise TransferError("there is no such relocation; begin it with tablewright relocate start")
         if not await self._target.control.ask(request, REQUESTS[request]):
             raise TransferError(
-                f"the tables are open at {state.open_place}, in the phase {state.phase}: there is nothing to {request}"
+                f"the tables are open at {state.open_place}, in the phase {state.phase}: {request} is impossible now"
             )
         beat, heard_at = state.beat, _now()
         while True:
@@ -146,12 +146,12 @@ class Relocation:
                 beat, heard_at = state.beat, _now()
             elif _now() - heard_at > _SILENT_SECONDS:
                 await self._target.control.withdraw(request)
-                raise TransferError("no process is at this relocation; run tablewright relocate start, which goes on")
+                raise TransferError("no process runs this relocation; continue it with tablewright relocate start")
 
     # -- the process ------------------------------------------------------------------------------------------------
 
     async def run(self, options: RelocationOptions, on_event: OnEvent = lambda _: None) -> str:
-        """Begin, or go on, until it is finished; gives the place where the tables are."""
+        """Begin or continue until it is finished; returns the place where the tables are."""
         self._on_event = on_event
         if await self.status() is None:
             for place in (self._source, self._target):
@@ -168,10 +168,10 @@ class Relocation:
             raise TransferError("the relocation was finished by another process")
         if (state.source, state.target) != (self._source.tables.place, self._target.tables.place):
             raise TransferError(
-                f"{state.target} has a relocation from {state.source} already; name the places as it does, or finish it"
+                f"{state.target} already has a relocation from {state.source}; name the same places, or finish it"
             )
         await self._set_switches()
-        # Whoever knew of no switch knows of it after this.
+        # Programs without a switch have read it after this.
         self._known_since = _now() + PlaceSwitch.FIRST_SECONDS
         if state.phase == "copying" and not await self._copy(options.segments):
             return await self._finish()
@@ -190,14 +190,14 @@ class Relocation:
                 raise TransferError(f"{source.place} has no table {name}; it has {', '.join(known) or 'none'}")
             if definition.stream not in (None, *WHOLE_IMAGES):
                 raise TransferError(
-                    f"the stream of {name} has {definition.stream}, and not the items as they are after a change; turn "
-                    f"it off, or on again with {_BOTH_IMAGES}"
+                    f"the stream of {name} has {definition.stream}, not the items after a change; turn it off, or "
+                    f"on again with {_BOTH_IMAGES}"
                 )
             there = await target.existing(name)
             if there is not None and there.typed_key != definition.typed_key:
-                raise TransferError(f"{name} of {target.place} has another key; delete it, and it will be created")
+                raise TransferError(f"{name} of {target.place} has another key; delete it, and it is created again")
             if await target.occupied(name, into_existing=False):
-                raise TransferError(f"{name} of {target.place} has items already; delete the table, or its items")
+                raise TransferError(f"{name} of {target.place} already has items; delete the table, or its items")
             definitions[name] = definition
         if not names:
             raise TransferError(f"{source.place} has no tables")
@@ -213,7 +213,7 @@ class Relocation:
         await self._target.control.create_main(state.item())
 
     async def _set_switches(self) -> None:
-        """Make the switches, if this relocation has none yet."""
+        """Create the switches, if this relocation has none yet."""
         state = self._begun
         if state.phase != "copying":
             return
@@ -222,7 +222,7 @@ class Relocation:
         if second.state != "standby":
             await self._target.control.set_switch(PlaceSwitch("standby", second.epoch), second)
         if not first.exists or (first.state == "open" and first.tables != tables):
-            # Above what either place has had.
+            # Higher than in either place.
             epoch = max(first.epoch, second.epoch, 1)
             await self._source.control.set_switch(PlaceSwitch("open", epoch, tables), first)
 
@@ -234,7 +234,7 @@ class Relocation:
     # -- copying ----------------------------------------------------------------------------------------------------
 
     async def _copy(self, segments: int) -> bool:
-        """Copy everything, from a point in time that the streams know; whether that was not to be broken off."""
+        """Copy everything, from a point in time in the streams; returns False if it was cancelled."""
         state, source, target = self._begun, self._source, self._target
         if not state.streams:
             arns = {
@@ -283,7 +283,7 @@ class Relocation:
         if state.phase == "reversing":
             here, there = there, here
         if (await here.control.switch()).state == "moved":
-            # A process before this one was stopped behind the decision.
+            # A previous process was stopped after the decision.
             await self._arrive(here, there, None)
             return True
         await self._settle(there)
@@ -295,7 +295,7 @@ class Relocation:
             while True:
                 quiet = await follower.run_pass()
                 wanted = "back" if state.phase == "reversing" else "cut"
-                # The way back is compared when it is asked for: what others wrote to the place that was left is found.
+                # The way back is compared when requested: writes of others to the old place are found.
                 is_due = wanted == "cut" or state.asked == wanted
                 if comparing is None and not state.verified and is_due and follower.lag < _MAX_LAG:
                     tables = [(name, definition.key) for name, definition in state.definitions.items()]
@@ -330,7 +330,7 @@ class Relocation:
                     await comparing
 
     async def _settle(self, there: _Place) -> None:
-        """The place that follows has no streams, and the open one has all that its tables are to have."""
+        """Disable the streams of the following place, and enable all features of the tables in the open one."""
         state = self._begun
         for name in state.tables:
             await there.streams.turn_off(name)
@@ -358,8 +358,8 @@ class Relocation:
             if passed_at - began > _MAX_HOLD_SECONDS:
                 await here.control.step(held.releasing())
                 return await self._not_moved(
-                    f"the stream of {here.tables.place} did not come to its end in {_MAX_HOLD_SECONDS:g} s: a program "
-                    "without the switch writes to it, or those who waited went on; try again"
+                    f"the stream of {here.tables.place} did not end within {_MAX_HOLD_SECONDS:g} s: a program without "
+                    f"the switch writes to it, or waiting programs continued; try again"
                 )
             await asyncio.sleep(0 if not quiet else 0.01)
         different = [
@@ -368,13 +368,13 @@ class Relocation:
             for name in await comparison.differing(table, state.definitions[table].key, list(keys.values()))
         ]
         if different and not await here.control.step(held.releasing()):
-            # Those who waited have broken the hold and gone on, so that what they write differs.
+            # Waiting programs have broken the hold, so their writes differ.
             return await self._not_moved(_TOO_LATE)
         if different:
             state.verified = False
             await self._answer(done=False, reason=f"{len(different)} items differ", differing=different[:_MAX_LISTED])
             raise TransferError(
-                f"what changed last is not the same in both places, so nothing was moved: {', '.join(different[:5])}; "
+                f"the latest changes differ in the two places, so nothing was moved: {', '.join(different[:5])}; "
                 "run the same command again, which compares everything"
             )
         for name, definition in state.definitions.items():
@@ -392,12 +392,12 @@ class Relocation:
 
     @staticmethod
     async def _has_moved(place: _Place, held: PlaceSwitch) -> bool:
-        """Whether a step was made whose response got lost."""
+        """Whether a step was made whose response was lost."""
         now = await place.control.switch()
         return (now.state, now.epoch, now.hold) == ("moved", held.epoch + 1, held.hold)
 
     async def _arrive(self, here: _Place, there: _Place, began: float | None) -> None:
-        """What follows from the decision, and may be done twice: the other place is open."""
+        """Carry out the decision, idempotently: the other place is open."""
         state = self._begun
         moved = await here.control.switch()
         await there.control.step(PlaceSwitch.opening(moved.epoch, moved.tables))
@@ -408,7 +408,7 @@ class Relocation:
         }
         state.phase = "reversing" if there is self._target else "following"
         state.verified = False
-        # Said before it is answered: a process that is killed in between says it again, where it would never be said.
+        # Reported before the response: a process that is killed in between reports it again, and not never.
         self._step(
             f"the tables are open at {there.tables.place}"
             + ("" if seconds is None else f", after {seconds:.2f} s; {here.tables.place} follows")
@@ -424,7 +424,7 @@ class Relocation:
     # -- the end ----------------------------------------------------------------------------------------------------
 
     async def _finish(self) -> str:
-        """Close the way back: what is left is the tables where they are open, and the switches that say so."""
+        """Close the way back: the tables stay where they are open, with the switches that say so."""
         state = self._begun
         place = self._target if state.phase == "reversing" else self._source
         other = self._source if place is self._target else self._target
@@ -439,7 +439,7 @@ class Relocation:
     # -- telling ----------------------------------------------------------------------------------------------------
 
     async def _save(self, more: dict[str, Any] | None = None, removed: Sequence[str] = ()) -> None:
-        """Write down how far it is, and see what is asked for."""
+        """Record the progress, and read what is requested."""
         state = self._begun
         state.beat += 1
         item = await self._target.control.update_main({**state.changes(), **(more or {})}, removed)
@@ -454,7 +454,7 @@ def _now() -> float:
 
 
 async def _unwrapped(work: Any) -> None:
-    """The work, with the first of several errors as its own."""
+    """The work; of several errors, the first one is raised."""
     try:
         await work
     except BaseExceptionGroup as failed:

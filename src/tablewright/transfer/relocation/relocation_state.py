@@ -1,10 +1,10 @@
-"""What a relocation is about, and how far it is, as the target keeps it.
+"""The description and the progress of a relocation, as stored in the target.
 
     copying ─▶ following ──cut──▶ reversing ──finish──▶ finished
                    ▲                 │
                    └──────back───────┘
 
-In ``following`` the source is open, in ``reversing`` the target. ``finish`` ends it from anywhere, with the tables
+In ``following`` the source is open, in ``reversing`` the target. ``finish`` ends it from any phase, and the tables stay
 where they are open then.
 """
 
@@ -21,7 +21,7 @@ from tablewright.transfer.places.table_definition import TableDefinition
 __all__ = ["REQUESTS", "RelocationState"]
 
 Phase = Literal["copying", "following", "reversing"]
-# What may be asked for, and in which phases.
+# The steps that can be requested, and in which phases.
 REQUESTS: Mapping[str, tuple[Phase, ...]] = {
     "cut": ("copying", "following"),
     "back": ("reversing",),
@@ -31,7 +31,7 @@ REQUESTS: Mapping[str, tuple[Phase, ...]] = {
 
 @dataclass(slots=True)
 class RelocationState:
-    """A relocation as it was last written down."""
+    """A relocation as it was last recorded."""
 
     phase: Phase
     source: str
@@ -42,11 +42,11 @@ class RelocationState:
     streams: dict[str, str] = field(default_factory=dict)
     # Whether both places were compared since the tables last moved.
     verified: bool = False
-    # What somebody asks for, and what became of what was asked for before.
+    # The requested step, and the result of the one before.
     asked: str | None = None
     answer: dict[str, Any] | None = None
     progress: dict[str, Any] = field(default_factory=dict)
-    # Grows while a process is at it.
+    # Grows with every heartbeat of a process.
     beat: int = 0
 
     @property
@@ -55,11 +55,11 @@ class RelocationState:
 
     @property
     def open_place(self) -> str:
-        """Where the tables are used now."""
+        """The place where the tables are used now."""
         return self.target if self.phase == "reversing" else self.source
 
     def item(self) -> Item:
-        """What is written when it begins."""
+        """The attributes written when it begins."""
         plan = {
             "source": self.source,
             "target": self.target,
@@ -68,7 +68,7 @@ class RelocationState:
         return {"phase": {"S": self.phase}, "plan": {"S": json.dumps(plan)}, **self.changes()}
 
     def changes(self) -> Item:
-        """What the process changes as it goes on."""
+        """The attributes that change while it runs."""
         return {
             "phase": {"S": self.phase},
             "streams": {"S": json.dumps(self.streams)},
@@ -94,7 +94,7 @@ class RelocationState:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """What ``status`` prints."""
+        """The output of ``status``."""
         return {
             "phase": self.phase,
             "source": self.source,

@@ -1,9 +1,9 @@
 """Following: the changes of one place, applied to the other, shard by shard, each once and in the order of its key.
 
-    page of records ─▶ batches ─▶ of each key the last image ─▶ transaction: items, and the position behind the batch
+    page of records ─▶ batches ─▶ the last image of each key ─▶ transaction: items, and the position after the batch
 
-Records of a key are in one shard and its children, which are read after it, so that shards do not wait for others.
-A record has the item as it is after the change; a batch leaves out images that another one in it replaces, since nobody
+Records of a key are in one shard and its children, which are read after it, so shards do not wait for each other.
+A record has the whole item after the change; a batch leaves out images that later ones in it replace, since nobody
 reads the place that is written to.
 """
 
@@ -25,7 +25,7 @@ from tablewright.transfer.relocation.table_streams import PAGE_RECORDS, StreamSh
 # A transaction has at most 100 actions, and 4 MB; JSON is never shorter than what DynamoDB counts.
 _MAX_ACTIONS = 90
 _MAX_BYTES = 3_500_000
-# Pages of a shard in one pass: others have a turn, and whoever follows looks at what is asked for.
+# Pages of a shard in one pass: other shards get their turn, and requested steps are noticed.
 _MAX_PAGES = 20
 _LOOK_SECONDS = 5.0
 _MAX_RECENT = 200
@@ -55,7 +55,7 @@ class StreamFollower:
         self.applying = asyncio.Lock()
         self.records = 0
         self.passes = 0
-        # When a record was last read; and of each shard, a time whose changes are all applied.
+        # When a record was last read; and for each shard, a time up to which all changes are applied.
         self._began = self.last_record_at = clock()
         self._caught_up: dict[str, float] = {}
         # The keys that changed last, of each table.
@@ -63,13 +63,13 @@ class StreamFollower:
 
     @property
     def lag(self) -> float:
-        """Seconds: whatever was written longer ago is applied."""
+        """Seconds: everything written longer ago is applied."""
         if self.passes == 0:
             return float("inf")
         return max((self._clock() - at for at in self._caught_up.values()), default=0.0)
 
     async def skim(self) -> None:
-        """Go to the end of all streams, and note where that is; nothing is applied."""
+        """Read all streams to their end, and record the positions; nothing is applied."""
         for table, arn in self._arns.items():
             for shard in await self._streams.shards(arn):
                 after, iterator, ended = None, None, False
@@ -84,7 +84,7 @@ class StreamFollower:
                 await self._target.set_lane(_name(table, arn, shard.id), {"after": after, "ended": ended})
 
     async def run_pass(self) -> bool:
-        """Apply what there is now; whether every shard was seen without a record at its end."""
+        """Apply all present records; returns whether every shard was at its end."""
         if self._clock() - self._looked_at > _LOOK_SECONDS:
             await self._look()
         assert self._lanes is not None
@@ -97,7 +97,7 @@ class StreamFollower:
         return all(quiet)
 
     async def _look(self) -> None:
-        """Find shards, and how far each of them is."""
+        """Find shards and their positions."""
         if self._lanes is None:
             self._lanes = {lane.name: lane for lane in await self._target.lanes()}
         now = self._clock()
@@ -114,7 +114,7 @@ class StreamFollower:
         return bool(self._lanes[_name(table, arn, shard.id)].position["ended"])
 
     async def _shard(self, table: str, arn: str, shard: StreamShard) -> bool:
-        """Apply the records of a shard; whether there were none at the end."""
+        """Apply the records of a shard; returns whether it was at its end."""
         assert self._lanes is not None
         lane = self._lanes[_name(table, arn, shard.id)]
         self._caught_up.setdefault(lane.name, self._began)
@@ -130,7 +130,7 @@ class StreamFollower:
                 await self._target.advance(lane, {**lane.position, "ended": True}, [])
                 self._iterators.pop(lane.name, None)
                 self._caught_up.pop(lane.name, None)
-                # Its children are there now.
+                # Its children exist now.
                 self._looked_at = float("-inf")
                 return False
             self._iterators[lane.name] = page.iterator

@@ -1,8 +1,8 @@
-"""Whether the streams of a place do what a relocation needs, tried out in a table of its own before anything is begun.
+"""Tests whether the streams of a place do what a relocation needs, in a table of its own, before anything is begun.
 
-A stream is turned on with each cut and off again on the way back, and a place is written to while it is off. Not every
-server that has streams can do that: with moto, writes fail once a stream was turned off. That has to be known before a
-cut, which holds requests. The streams of Amazon DynamoDB are known to do it, and take a minute for it.
+A stream is enabled with each cut and disabled on the way back, and a place is written to while it is disabled. Not
+every server with streams supports that: with moto, writes fail once a stream was disabled. This must be known before a
+cut, which holds requests. The streams of Amazon DynamoDB are known to support it, and take a minute for it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ TRIAL_TABLE = f"{PlaceSwitch.TABLE}-check"
 
 
 async def try_streams(place: TablePlace, calls: PatientCalls) -> None:
-    """TransferError if tables of a place cannot be relocated, with what it says."""
+    """TransferError with the place's error if its tables cannot be relocated."""
     if place.place.partition(":")[0] == "aws":
         return
     streams = TableStreams(place, calls)
@@ -30,13 +30,13 @@ async def try_streams(place: TablePlace, calls: PatientCalls) -> None:
         await streams.turn_on(TRIAL_TABLE, WHOLE_IMAGES[0])
         step = "be turned off and on again, with writes in between"
         await streams.turn_off(TRIAL_TABLE)
-        # Without patience: an error is the answer.
+        # Without retries: an error is the result.
         await calls.backend.call_async(Request("PutItem", {"TableName": TRIAL_TABLE, "Item": PlaceSwitch.KEY}))
         await streams.turn_on(TRIAL_TABLE, WHOLE_IMAGES[0])
     except (ServiceError, TransferError) as error:
         said = " ".join(str(error).split())[:200]
         raise TransferError(
-            f"{place.place} cannot be a place of a relocation, as its streams cannot {step}: {said}; stop the "
+            f"{place.place} cannot be used for a relocation, as its streams cannot {step}: {said}; stop the "
             "programs, and copy the tables with tablewright copy"
         ) from None
     finally:

@@ -1,4 +1,4 @@
-"""Streams of a place as a relocation reads them: turned on and off, shards with their parents, pages of records."""
+"""Streams of a place as a relocation reads them: enabled and disabled, shards with their parents, pages of records."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class TableStreams:
         return arn if is_on else None
 
     async def turn_on(self, table: str, view: str) -> str:
-        """The ARN of the stream of a table, which is turned on if it is not."""
+        """The ARN of a table's stream, which is enabled if it is not."""
         arn = await self.turned_on(table)
         if arn is not None:
             return arn
@@ -56,11 +56,11 @@ class TableStreams:
         await self._update(table, specification)
         arn = await self.turned_on(table)
         if arn is None:
-            raise TransferError(f"{self._place.place} has no stream for {table}; a relocation cannot do without")
+            raise TransferError(f"{self._place.place} has no stream for {table}, which a relocation needs")
         return arn
 
     async def turn_off(self, table: str) -> None:
-        """Turn the stream of a table off; what it has can still be read for a day."""
+        """Disable the stream of a table; its records can still be read for a day."""
         if await self.turned_on(table) is not None:
             await self._update(table, {"StreamEnabled": False})
 
@@ -68,7 +68,7 @@ class TableStreams:
         try:
             await self._calls.call("UpdateTable", {"TableName": table, "StreamSpecification": specification})
         except ServiceError as error:
-            # It is so already: the response to the first attempt got lost.
+            # It is disabled already: the response to the first attempt was lost.
             if error.code != "ValidationException" or "stream" not in error.message.lower():
                 raise
         await self._place.until_active(table)
@@ -88,7 +88,7 @@ class TableStreams:
             body = {"StreamArn": arn, "ExclusiveStartShardId": last}
 
     async def page(self, arn: str, shard: str, after: str | None, iterator: str | None) -> StreamPage:
-        """The page at an iterator, or behind a record if there is none; behind None is the beginning."""
+        """The page at an iterator, or after a record if it is None; after None is the beginning."""
         while True:
             if iterator is None:
                 iterator = await self._iterator(arn, shard, after)
@@ -120,13 +120,13 @@ class TableStreams:
 
 
 def in_order(shards: Sequence[StreamShard], ended: set[str]) -> list[StreamShard]:
-    """The shards whose turn it is: they have not ended, and their parents have, or are gone."""
+    """The shards that can be read next: they have not ended, and their parents have, or are gone."""
     known = {shard.id for shard in shards}
     return [shard for shard in shards if shard.id not in ended and (shard.parent not in known or shard.parent in ended)]
 
 
 def _lost(shard: str) -> TransferError:
     return TransferError(
-        f"the stream no longer has all changes of shard {shard}: a stream keeps them for a day. Begin the relocation "
-        "anew, with more segments, or let it run"
+        f"the stream no longer has all changes of shard {shard}: a stream keeps them for a day. Start the "
+        "relocation over with more segments, and do not interrupt it"
     )

@@ -1,1 +1,1 @@
-"""HTTP/1.1: connections and messages, with their limits; what DynamoDB does with them is not known here."""
+"""HTTP/1.1: connections and messages, with their limits; independent of DynamoDB."""

@@ -2,24 +2,24 @@
 
 Parsing is llhttp's (through httptools), strict about framing. A request is processed as soon as it is complete, on the
 event loop; a response that waits for something (a commit) keeps its position in a queue, so pipelined requests get
-their responses in order whatever they wait for. Requests that arrive while the client is not reading its responses, or
-beyond the limit of pending ones, wait until it does.
+their responses in order. Requests that arrive while the client is not reading its responses, or beyond the limit of
+pending ones, wait until it does.
 
-What a connection holds is bounded twice: by its own limits, and by what all connections may hold (``memory_budget``).
-``_received`` is its account of bodies, unfinished or waiting, and ``_unsent`` that of responses. A body that is too
-much ends with 503; while responses are too much, requests get 503 before they are processed, and a client that does not
+The memory of a connection is limited twice: by its own limits, and by that of all connections (``memory_budget``).
+``_received`` is its account of bodies, unfinished or waiting, and ``_unsent`` that of responses. A body beyond the
+budget gets 503; while responses are beyond it, requests get 503 before they are processed, and a client that does not
 read at all is dropped.
 
-Time-outs are checked by the host's sweep: a connection only sets its deadline, by its state: idle, reading a head,
-reading a body, or writing to a client that does not read. Whatever ends a connection early (limits, time-outs, broken
-HTTP) sends its response, half-closes and drains for a moment, because closing with unread input would reset the
+Timeouts are checked by the host's sweep: a connection only sets its deadline, by its state: idle, reading a head,
+reading a body, or writing to a client that does not read. If a connection ends early (limits, timeouts, invalid HTTP),
+it sends its response, half-closes and drains for a moment, because closing with unread input would reset the
 connection, and the response would be lost.
 
-A subclass makes the responses:
+A subclass creates the responses:
 
     respond(request)              send(response, request) at once; or enqueue(pending) and later complete(pending)
-    unavailable_response(request) what a client gets while the server has no memory left for its response
-    error_response(status)        what a client gets whose request could not be read to its end
+    unavailable_response(request) the response while the server has no memory left for the request's own
+    error_response(status)        the response to a request that could not be read to its end
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from tablewright.wire.http.messages import Request
 
 
 class ConnectionHost(Protocol):
-    """What a connection needs of the server it belongs to."""
+    """What a connection needs from its server."""
 
     limits: Limits
     now: float
@@ -78,14 +78,14 @@ class Connection(asyncio.Protocol):
         self._request = Request()
         self._reading_head = False
         self._reading_body = False
-        # Bytes of this read, and of earlier ones that an open head goes on from; fields that repeat a name, or trail.
+        # Bytes of this read, and of earlier ones that an open head continues; fields that repeat a name, or trail.
         self._read_size = self._open_head_size = self._more_fields = 0
-        # Bytes of the read that an open head began in, which may have had others before it.
+        # Bytes of the read in which an open head began, which may have had others before it.
         self._first_read_size = 0
         self._body: bytes | bytearray = b""
-        self._pieces: list[bytes] = []  # of the body, that came with the last read
+        self._pieces: list[bytes] = []  # of the body, from the last read
         self._body_size = 0
-        # Whether a request is with the host that is neither answered nor in the queue.
+        # Whether the host has a request that is neither answered nor in the queue.
         self.arrived = False
         self._queue: deque[PendingResponse] = deque()
         self._queued_bytes = 0
@@ -98,7 +98,7 @@ class Connection(asyncio.Protocol):
         self._all_unsent = host.unsent
         self._writing_paused = False
         self._client_done = False
-        # The bytes in the write buffer when the client was last seen to read, and when that was.
+        # The bytes in the write buffer when the client last read, and that time.
         self._unread, self._read_at = 0, 0.0
         self._ending = False  # the last request has been read: further input is ignored
         self._refused = False  # ... because that request was refused
@@ -119,11 +119,11 @@ class Connection(asyncio.Protocol):
         self._ending = True
         self._forget_requests()
         for pending in self._queue:
-            pending.response = b""  # whoever is to complete it keeps it for as long as a commit takes
+            pending.response = b""  # its owner keeps it for as long as a commit takes
         self._queue.clear()
         self._queued_bytes = 0
         self._unsent.set(0)
-        # The parser refers to its connection: without this, both would stay until the garbage collector comes by.
+        # The parser refers to its connection: without this, both would stay until a garbage collection.
         del self._parser
         self._host.connection_closed(self)
 
@@ -159,7 +159,7 @@ class Connection(asyncio.Protocol):
             self.deadline = self._host.now + self._limits.body_seconds
 
     def _head_is_too_large(self) -> bool:
-        """Whether the fields that were read so far are too many or too long."""
+        """Whether the fields read so far are too many or too long."""
         url, headers, limits = self._request.url, self._request.headers, self._limits
         size = len(url) + sum(map(len, headers)) + sum(map(len, headers.values()))
         return size > limits.head_bytes or len(headers) + self._more_fields > limits.head_fields
@@ -192,7 +192,7 @@ class Connection(asyncio.Protocol):
 
     def eof_received(self) -> bool:
         self._client_done = True
-        # The transport stays open for the responses still to be sent, and closes after the last of them.
+        # The transport stays open for the remaining responses, and closes after the last of them.
         return bool(self._queue or self._backlog or self.arrived)
 
     def pause_writing(self) -> None:
@@ -220,7 +220,7 @@ class Connection(asyncio.Protocol):
         self._request.url += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        # This is called more often than anything else: how many they are, and how long, is looked at in the end.
+        # This is called more often than anything else: their number and length are checked at the end.
         if not self._reading_head:
             # A trailer: nothing that was checked before the body may change after it.
             self._open_head_size += len(name) + len(value)
@@ -234,7 +234,7 @@ class Connection(asyncio.Protocol):
         headers[name] = value
 
     def _count_field(self) -> None:
-        """Bounds what a head has beside one field of each name."""
+        """Limits the head, except for one field of each name."""
         self._more_fields += 1
         if self._more_fields > self._limits.head_fields or self._open_head_size > self._limits.head_bytes:
             raise _Refused(400)
@@ -281,7 +281,7 @@ class Connection(asyncio.Protocol):
         if b"upgrade" in request.headers and self._parser.should_upgrade():
             return
         if self.arrived:
-            # One at a time: whether there is room for the next response is known after this one.
+            # One at a time: whether there is space for the next response is known after this one.
             self.answer_arrived()
         if self._backlog or self._writing_paused or self.arrived or len(self._queue) >= self._limits.pipelined:
             self._backlog.append(request)
@@ -293,7 +293,7 @@ class Connection(asyncio.Protocol):
             self._respond(request)
 
     def _join_pieces(self) -> None:
-        """Adds what a read has brought to the body: pieces of few bytes would take many times that, if kept."""
+        """Adds the bytes of a read to the body: small pieces would take many times their size, if kept."""
         pieces = self._pieces
         piece = pieces[0] if len(pieces) == 1 else b"".join(pieces)
         pieces.clear()
@@ -311,11 +311,11 @@ class Connection(asyncio.Protocol):
         """Sends the response to a request, now or later; ``arrived`` until it is sent or in the queue."""
 
     def answer_arrived(self) -> None:
-        """Has the request answered now that has arrived."""
+        """Has the arrived request answered now."""
 
     @abstractmethod
     def unavailable_response(self, request: Request) -> bytes:
-        """The response to a request that is not processed for want of memory."""
+        """The response to a request that is not processed because memory is short."""
 
     @abstractmethod
     def error_response(self, status: int) -> bytes:
@@ -331,11 +331,11 @@ class Connection(asyncio.Protocol):
 
     @property
     def is_closed(self) -> bool:
-        """Whether nobody is there any more to get a response."""
+        """Whether the client is gone."""
         return self._transport is None
 
     def replace(self, pending: PendingResponse, response: bytes) -> None:
-        """Puts another response in the place of one that may not be sent yet."""
+        """Replaces a response that may not be sent yet by another."""
         if self._transport is None:
             return
         self._queued_bytes += len(response) - len(pending.response)
@@ -362,7 +362,7 @@ class Connection(asyncio.Protocol):
         else:
             self.respond(request)
         if not self.arrived:
-            request.body = b""  # what waits for a commit needs the rest of the request only
+            request.body = b""  # while it waits for a commit, only the rest of the request is needed
             if self._received.charged:
                 self._account_received()
 
@@ -390,7 +390,7 @@ class Connection(asyncio.Protocol):
         if transport is None or transport.is_closing():
             return
         if len(response) > self._allowance:
-            # As long as any of it is unsent, the transport keeps all of it: it has to tell when it is done with it.
+            # As long as any of it is unsent, the transport keeps all of it: it has to report when it is done with it.
             transport.set_write_buffer_limits(0)
             self._written = len(response)
         transport.write(response)
@@ -408,7 +408,7 @@ class Connection(asyncio.Protocol):
             self._transport.pause_reading()
 
     def _resume(self) -> None:
-        """Processes requests that had to wait, and reads on once there are none."""
+        """Processes requests that had to wait, and continues reading once there are none."""
         while self._backlog and not self._writing_paused and len(self._queue) < self._limits.pipelined:
             if self.arrived:
                 self.answer_arrived()
@@ -436,7 +436,7 @@ class Connection(asyncio.Protocol):
         self._unsent.set(self._queued_bytes + buffered)
 
     def _forget_requests(self) -> None:
-        """Gives up what was received and will not be processed."""
+        """Frees received data that will not be processed."""
         self._body, self._body_size = b"", 0
         self._pieces.clear()
         self._request = Request()
@@ -447,7 +447,7 @@ class Connection(asyncio.Protocol):
     # -- endings -----------------------------------------------------------------------------------------
 
     def _refuse(self, status: int) -> None:
-        """Ends the connection with this status, after the responses that are still to be sent."""
+        """Ends the connection with this status, after the remaining responses."""
         if self._ending:
             return
         self._ending = self._refused = True
@@ -478,13 +478,13 @@ class Connection(asyncio.Protocol):
             self._transport.abort()
 
     def _watch_client(self) -> None:
-        """From now on the client has to read something of what is sent before each write time-out."""
+        """From now on the client has to read some of the data within each write timeout."""
         self._unread = 0 if self._transport is None else self._transport.get_write_buffer_size()
         self._read_at = self._host.now
         self.write_deadline = self._host.now + self._limits.write_seconds
 
     def _has_to_go(self, now: float) -> bool:
-        """Whether memory is short, and the client has had a moment to read something."""
+        """Whether memory is short, and the client had a moment to read something."""
         return (
             self._writing_paused and self._all_unsent.exceeded and now - self._read_at > 1.5 * self._limits.tick_seconds
         )

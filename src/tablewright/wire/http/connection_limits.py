@@ -15,14 +15,14 @@ class Limits:
     head_bytes: int = 64 * 1024
     head_fields: int = 128
     body_bytes: int = MAX_BODY_BYTES
-    allowance_bytes: int = 64 * 1024  # of a connection, in each direction, that count for nothing in these totals:
-    received_bytes: int = 128 * 1024 * 1024  # bodies that are unfinished or wait
-    unsent_bytes: int = 128 * 1024 * 1024  # responses that wait, or that clients do not read
-    idle_seconds: float = 120.0  # longer than SDKs keep a pooled connection: they close it, not we
+    allowance_bytes: int = 64 * 1024  # of a connection, in each direction, not counted in these totals:
+    received_bytes: int = 128 * 1024 * 1024  # bodies that are unfinished or waiting
+    unsent_bytes: int = 128 * 1024 * 1024  # responses that are waiting, or not read by clients
+    idle_seconds: float = 120.0  # longer than SDKs keep a pooled connection, so that they close it first
     head_seconds: float = 10.0  # from a request's first byte to the end of its head
     body_seconds: float = 60.0  # for the whole body
     write_seconds: float = 30.0  # for a client that does not read its responses
-    drain_seconds: float = 2.0  # reading on after an error response, so that the client receives it
+    drain_seconds: float = 2.0  # continued reading after an error response, so that the client receives it
     stop_seconds: float = 10.0  # for requests in progress when the server stops
 
     @property

@@ -1,4 +1,4 @@
-"""The open connections of a server: how many there may be, what they may hold, the timer that checks their deadlines.
+"""The open connections of a server: their number, their memory, and the timer that checks their deadlines.
 
 Connections have no timers of their own: while there are any, all are checked every ``Limits.tick_seconds``.
 """
@@ -45,7 +45,7 @@ class ConnectionRegistry:
         self._rejected.discard(connection)
 
     def abort_all(self) -> None:
-        """Closes all connections at once, without sending what is left."""
+        """Closes all connections at once, without sending the rest."""
         for connection in [*self._connections, *self._rejected]:
             connection.abort()
 
@@ -57,7 +57,7 @@ class ConnectionRegistry:
         self._release_memory()
 
     def _release_memory(self) -> None:
-        """Gives back to the system what connections held, once it was much and is no more."""
+        """Returns memory of connections to the system, if it was much and is free now."""
         for budget in (self.received, self.unsent):
             if budget.most > _WORTH_RELEASING and budget.used < budget.most // 4:
                 budget.most = budget.used

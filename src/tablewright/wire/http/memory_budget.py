@@ -1,12 +1,12 @@
-"""What all connections together may hold in memory.
+"""The memory limit of all connections together.
 
-A server has two budgets: for what clients have sent and nobody has processed yet (unfinished bodies, requests that wait
-for their turn), and for what they have not read yet (responses). Each connection has an account with both:
+A server has two budgets: for data that clients have sent and that is not processed yet (unfinished bodies, queued
+requests), and for data that they have not read yet (responses). Each connection has an account with both:
 
     account.set(held) ──▶ budget.used, the sum over all accounts of what is beyond the allowance
 
-The first bytes of each connection are free, so that small requests, which most are, get through while large ones have
-used the budget up. Whoever gives something up says so at once; a connection that ends sets its accounts to 0.
+The first bytes of each connection are free, so small requests, which are the majority, succeed while large ones have
+used up the budget. Memory is reported as free at once; a connection that ends sets its accounts to 0.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class MemoryBudget:
 
 
 class Account:
-    """What one connection holds."""
+    """The memory held by one connection."""
 
     __slots__ = ("_budget", "charged")
 
@@ -40,7 +40,7 @@ class Account:
         self.charged = 0
 
     def set(self, held: int) -> bool:
-        """The connection holds so many bytes from now on; whether it may."""
+        """Set the connection's memory; returns whether that is allowed."""
         budget = self._budget
         charged = max(0, held - budget.allowance)
         budget.used += charged - self.charged
@@ -50,14 +50,14 @@ class Account:
 
 
 def release_free_memory() -> None:
-    """Returns what is free to the system, where the C library keeps it by default (glibc)."""
+    """Returns free memory to the system, if the C library keeps it by default (glibc)."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)
 
 
 def resident_bytes() -> int:
-    """The resident size of this process; 0 where the system does not tell it in this way."""
+    """The resident size of this process; 0 if the system does not report it in this way."""
     try:
         with open("/proc/self/statm", "rb") as file:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")

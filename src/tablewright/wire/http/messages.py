@@ -1,9 +1,9 @@
 """HTTP messages: a request as it was read, and a response as it is sent.
 
 A response is rendered once, to the bytes that are sent; nothing is kept between the engine's response and the socket. A
-large one is compressed in pieces, and others have a turn in between. The head is DynamoDB's: ``Server``, ``Date``,
-``Content-Type``, ``Content-Length``, ``Connection``, ``x-amzn-RequestId``, ``x-amz-crc32``, the checksum being that of
-the bytes sent (after compression, where the client asked for it).
+large one is compressed in pieces, with turns for others in between. The head is DynamoDB's: ``Server``, ``Date``,
+``Content-Type``, ``Content-Length``, ``Connection``, ``x-amzn-RequestId``, ``x-amz-crc32``, with the checksum of the
+bytes sent (after compression, if the client asked for it).
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _UNAVAILABLE: Final = (
 COMPRESS_FROM: Final = 1024
 
 RENDERED_AT_ONCE: Final = 128 * 1024
-"""What is compressed at once of a body that takes long: a few milliseconds, at most."""
+"""How much of a large body is compressed at once: at most a few milliseconds."""
 
 _WEIGHT: Final = re.compile(rb"0(\.\d{0,3})?|1(\.0{0,3})?")
 
-# The gzip container, of which a body may have several in a row, each compressed on its own.
+# The gzip container; a body may have several in a row, each compressed separately.
 _GZIP: Final = 31
 _MAX_MEMBERS: Final = 64
 _PIECE: Final = 64 * 1024
@@ -83,7 +83,7 @@ class _RequestIds:
 
 
 class _Clock:
-    """The ``Date`` header, rendered once a second."""
+    """The ``Date`` header, rendered once per second."""
 
     def __init__(self) -> None:
         self._rendered = (0, b"")
@@ -120,7 +120,7 @@ def render(
 def render_in_pieces(
     request: Request, status: int, body: bytes, content_type: bytes | None = None
 ) -> Generator[None, None, bytes]:
-    """``render`` for a body that takes long to compress: yields where others may have a turn."""
+    """``render`` for a body that takes long to compress: yields so that others get a turn."""
     coding = _coding(request, body)
     compressor = None if coding is None else _compressor(coding)
     parts: list[bytes] = []
@@ -149,7 +149,7 @@ def _rendered(
     coding: bytes | None,
     checksum: int | None,
 ) -> bytes:
-    """A response whose body is compressed already, if it is to be."""
+    """A response whose body is already compressed, if it should be."""
     if coding is not None:
         extra_headers += b"Content-Encoding: %b\r\n" % coding
     extra_headers += request.cors
@@ -184,21 +184,21 @@ def render_error(status: int) -> bytes:
 
 
 def render_health(request: Request, problems: Sequence[str]) -> bytes:
-    """The response to a health check, as the service's load balancers send it; or what is wrong."""
+    """The response to a health check, as the service's load balancers send it; or the problems."""
     if problems:
         return render(request, 503, f"unhealthy: {'; '.join(problems)}".encode(), b"text/plain")
     return render(request, 200, b"healthy: " + request.headers.get(b"host", b"localhost"), b"text/plain")
 
 
 def render_unavailable(request: Request) -> bytes:
-    """The response while the server has as many connections, or holds as much for them, as it may; SDKs retry it."""
+    """The response while the server has reached its limit of connections or memory; SDKs retry it."""
     return render(request, 503, _UNAVAILABLE, JSON_1_0)
 
 
 # Each client sends the same with all of its requests.
 @lru_cache(maxsize=64)
 def accepted_coding(accept_encoding: bytes) -> tuple[bytes | None, bool]:
-    """The content coding that the client prefers, None for the body as it is; and whether it has to be encoded."""
+    """The content coding that the client prefers, None for the plain body; and whether it has to be encoded."""
     weights: dict[bytes, float] = {}
     for entry in accept_encoding.lower().split(b","):
         coding, *parameters = (part.strip() for part in entry.split(b";"))
@@ -209,14 +209,14 @@ def accepted_coding(accept_encoding: bytes) -> tuple[bytes | None, bool]:
     others = weights.get(b"*", 0.0)
     best = max((b"gzip", b"deflate"), key=lambda coding: weights.get(coding, others))
     weight = weights.get(best, others)
-    # As it is, it is always acceptable unless that is excluded; and preferred only if it is said to be.
+    # A plain body is always acceptable unless excluded; and preferred only if stated.
     as_it_is = weights.get(b"identity", 0.0)
     excluded = as_it_is == 0.0 and (b"identity" in weights or (b"*" in weights and others == 0.0))
     return (best, excluded) if weight > 0 and weight >= as_it_is else (None, False)
 
 
 def _coding(request: Request, body: bytes) -> bytes | None:
-    """The content coding of the response with this body; None for the body as it is."""
+    """The content coding of the response with this body; None for the plain body."""
     accept_encoding = request.headers.get(b"accept-encoding")
     if accept_encoding is None or not body:
         return None
@@ -239,7 +239,7 @@ class BodyTooLarge(Exception):
 
 
 def decompress(body: bytes | bytearray, coding: bytes, limit: int) -> bytes | bytearray:
-    """The decoded body; raises BodyTooLarge past ``limit``, ValueError where it cannot be decoded."""
+    """The decoded body; raises BodyTooLarge past ``limit``, ValueError if it cannot be decoded."""
     coding = coding.strip().lower()
     if coding in (b"", b"identity"):
         return body
@@ -259,7 +259,7 @@ def decompress(body: bytes | bytearray, coding: bytes, limit: int) -> bytes | by
 
 
 def _inflate(body: bytes | bytearray, window: int, limit: int) -> bytes:
-    """Decompresses piece by piece: never more than one byte past the limit is produced, whatever there would be."""
+    """Decompresses piece by piece: never produces more than one byte past the limit, whatever the input."""
     view, at = memoryview(body), 0
     parts: list[bytes] = []
     size = members = 0

@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 __all__ = ["PRICE_LIST", "FreeTier", "Prices", "PricesError", "TableClass", "cents", "load_prices"]
 
 PRICE_LIST = "us-east-1-2026-08-31.json"
-"""The price list that is used unless another one is given."""
+"""The default price list."""
 
 Amount = Annotated[Decimal, Field(ge=0)]
 

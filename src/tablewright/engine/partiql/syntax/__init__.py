@@ -1,4 +1,4 @@
-"""The text of a PartiQL statement, and the tree that it is read as.
+"""The text of a PartiQL statement, and the tree that it is parsed to.
 
 statement_lexer            text to tokens
 token_reader               tokens, one after the other

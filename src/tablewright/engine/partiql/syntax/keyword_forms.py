@@ -1,7 +1,7 @@
 """Forms that begin with a keyword of their own: DATE, CAST, CASE, CREATE and the like, and the names of types.
 
 DynamoDB runs none of them. They are read because their keywords make likely names for attributes (``date``,
-``time``, ``case``), and an attribute by such a name without quotes is reported as the form that it is not.
+``time``, ``case``), and an unquoted attribute of such a name is reported as an error in that form.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _NAMES = (statement_lexer.NAME, statement_lexer.QUOTED_NAME)
 
 
 def keyword_form(reader: TokenReader, keyword: Token) -> Node | None:
-    """What a keyword begins, the keyword taken; None when it begins nothing of this kind."""
+    """The form that a keyword begins, after the keyword; None if it begins none of this kind."""
     read = _FORMS.get(keyword.text)
     return None if read is None else read(reader, keyword)
 
 
 def type_name(reader: TokenReader, asking: str) -> TypeName:
-    """The name of a type, and what may stand in parentheses behind it."""
+    """The name of a type, with its parameters in parentheses."""
     token = reader.head
     name = grammar.TYPE_ALIASES.get(token.text, token.text)
     if token.kind != statement_lexer.KEYWORD or name not in grammar.TYPES:

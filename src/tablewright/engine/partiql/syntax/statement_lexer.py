@@ -2,7 +2,7 @@
 
 The lexemes are those of PartiQL: words are keywords in any case unless they are quoted, so an attribute
 with the name of one has to be; two words that belong together (``NOT IN``, ``INSERT INTO``, ``ALL OLD``)
-become one token. A token knows where it stands, because DynamoDB's messages point there.
+become one token. A token has its place, because DynamoDB's messages name it.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ _ION_TYPES = [
 
 
 class Unreadable(Exception):
-    """A character that starts nothing, or a lexeme that does not end."""
+    """A character that begins no token, or a token that does not end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +198,7 @@ def _append(tokens: list[Token], token: Token) -> None:
         last = tokens[-1]
         kind = _PAIRS.get((last.text, token.text))
         if kind is not None:
-            # A pair stands where its first word does.
+            # A pair has the place of its first word.
             tokens[-1] = Token(kind, f"{last.text} {token.text}", last.statement, last.start, last.length)
             return
     tokens.append(token)

@@ -1,8 +1,8 @@
 """Tokens to the tree of a statement, by precedence climbing.
 
-In PartiQL a statement is an expression like any other, and the service's parser says so: the misspelt
+In PartiQL a statement is an expression like any other, and this shows in the service's messages: the misspelt
 ``SELECTT * FROM t`` is a multiplication whose right side is the statement ``FROM t``, which then lacks an
-operation. The messages only come out right when statements are read that way, so they are.
+operation. Only by parsing statements in that way are the messages the same.
 
 Nesting is bounded well below Python's recursion limit, and operators in a row are bounded too, because each
 makes the tree one level deeper (AND and OR do not: a row of those is one node).
@@ -282,7 +282,7 @@ class _Parser(TokenReader):
     # -- SELECT ------------------------------------------------------------------------------------
 
     def _select(self, at: Token) -> Node:
-        # The clauses come before the projection when there is something to refuse about both.
+        # The clauses come before the projection if there are errors in both.
         projection: list[str] = []
         clauses: list[str] = []
         is_distinct = self.take_keyword("distinct")
@@ -358,7 +358,7 @@ class _Parser(TokenReader):
         return self.advance() if self.head.kind in (statement_lexer.NAME, statement_lexer.QUOTED_NAME) else None
 
     def _aliases(self) -> Token | None:
-        """AS, AT and BY, any of which names the source anew."""
+        """AS, AT and BY, each of which renames the source."""
         alias = self._alias()
         for keyword in ("at", "by"):
             if self.take_keyword(keyword):

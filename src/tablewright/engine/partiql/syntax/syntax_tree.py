@@ -1,8 +1,7 @@
-"""The tree of a statement as PartiQL reads it, before anybody asks whether DynamoDB would run it.
+"""The tree of a statement as PartiQL parses it, before it is checked whether DynamoDB would run it.
 
-PartiQL's grammar is much wider than what DynamoDB runs: a projection may be any expression, a FROM any
-query. The tree keeps that width, each node with the token that it is reported at, and ``translate`` narrows
-it down.
+PartiQL's grammar is much wider than what DynamoDB runs: a projection may be any expression, a FROM any query. The tree
+covers all of it, each node with the token that messages refer to, and ``translate`` restricts it.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
-    """``[...]``, ``(..., ...)`` or, when it is a bag, ``<<...>>``."""
+    """``[...]``, ``(..., ...)`` or, if it is a bag, ``<<...>>``."""
 
     at: Token
     members: tuple[Node, ...]
@@ -80,7 +79,7 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """An operator and its operands; AND and OR have as many as are written in a row."""
+    """An operator and its operands; AND and OR have all operands of a chain."""
 
     at: Token
     operator: str
@@ -107,7 +106,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What a keyword begins that DynamoDB never runs, with the names that messages have for it."""
+    """A form that begins with a keyword and that DynamoDB never runs, with its names in messages."""
 
     at: Token
     kind: str
@@ -123,7 +122,7 @@ class Star:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What stands behind FROM; joined when it is more than one thing."""
+    """The source after FROM; joined if there are several."""
 
     node: Node
     alias: Token | None = None
@@ -151,7 +150,7 @@ class Select:
     source: Source
     where: Node | None
     order: tuple[Order, ...]
-    # The message about something that is read but never run.
+    # The message about a part that is parsed but never run.
     unsupported: str | None
 
 
@@ -182,7 +181,7 @@ class Insert:
     target: Node
     value: Node
     is_one: bool
-    # The name of a clause that is read but never run.
+    # The name of a clause that is parsed but never run.
     unsupported: str | None = None
     returning: tuple[Returning, ...] = ()
 
@@ -192,7 +191,7 @@ class Change:
     """UPDATE, with its operations in the order written, or DELETE, with none."""
 
     at: Token
-    # SET and REMOVE may stand by themselves, without a table.
+    # SET and REMOVE may occur without a table.
     source: Source | None
     operations: tuple[Assignment | Removal | Insert, ...]
     where: Node | None
@@ -240,7 +239,7 @@ _NAMES = {Name: "Id", Change: "Dml", Insert: "Dml"}
 
 
 def kind(node: Node) -> str:
-    """What PartiQL's own tree calls a node; the service's messages do too."""
+    """The name of a node in PartiQL's own tree, and in the service's messages."""
     match node:
         case Constant():
             return "Missing" if node.kind == "missing" else "Lit"
@@ -260,7 +259,7 @@ def kind(node: Node) -> str:
 
 
 def written(node: Node) -> str:
-    """What stands for a node in messages about the value of an attribute."""
+    """The text for a node in messages about the value of an attribute."""
     match node:
         case Name() | Form():
             return node.text

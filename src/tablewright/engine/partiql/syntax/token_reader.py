@@ -1,4 +1,4 @@
-"""The tokens of a statement, one after the other: what every part of the parser reads with."""
+"""The tokens of a statement, one after the other: the base of all parts of the parser."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class TokenReader(ABC):
-    """``take`` and its kin go on when the next token is as asked; ``expect`` and its kin refuse otherwise."""
+    """``take`` and its relatives advance if the next token matches; ``expect`` and its relatives refuse otherwise."""
 
     def __init__(self, tokens: list[Token]) -> None:
         self._tokens = tokens

@@ -1,7 +1,7 @@
-"""The addresses of a host, of which some may not answer: the next one is tried a moment later, and the first wins.
+"""The addresses of a host, some of which may not respond: the next one is tried a moment later, and the first wins.
 
-A name often has addresses of IPv6 and of IPv4, and a network may drop what goes to one of them without a word. Whoever
-waits for the first until all time is up never tries the second (RFC 8305).
+A name often has addresses of IPv6 and of IPv4, and a network may silently drop packets to one of them. A client that
+waits for the first until its timeout never tries the second (RFC 8305).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ NEXT_AFTER = 0.25
 
 
 def numeric_addresses(host: str, port: int) -> Sequence[Address]:
-    """The address that a host is, without asking anybody; none if it is a name."""
+    """The address that a host is, without a lookup; none if it is a name."""
     try:
         return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
     except OSError:

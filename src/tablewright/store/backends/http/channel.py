@@ -1,8 +1,8 @@
-"""What goes between TCP and HTTP: a proxy's tunnel, and TLS.
+"""The layers between TCP and HTTP: a proxy's tunnel, and TLS.
 
-Nothing here does I/O. What has to be said before the first request is a generator: it yields bytes to be sent, and is
-sent what was received. TLS runs on buffers in memory, so that blocking sockets and asyncio share it, and TLS inside of
-TLS (an encrypted way to a proxy, and through it) is two layers.
+Nothing here does I/O. The steps before the first request are a generator: it yields bytes to send, and is sent the
+bytes received. TLS runs on buffers in memory, so that blocking sockets and asyncio share it, and TLS inside of TLS (an
+encrypted connection to a proxy, and through it) is two layers.
 
     endpoint                         [TLS to the endpoint]
     proxy, for http://               [TLS to the proxy]
@@ -46,7 +46,7 @@ class TlsLayer:
                 if not data:
                     raise TunnelError("the connection was closed during the TLS handshake") from None
             else:
-                # What is left to be sent goes with the first request.
+                # The remaining bytes are sent with the first request.
                 return
 
     def seal(self, data: bytes) -> bytes:
@@ -81,7 +81,7 @@ class Channel:
         self.layers: list[TlsLayer] = []
 
     def opening(self, destination: Destination) -> Opening:
-        """What has to be said before the first request."""
+        """The steps before the first request."""
         proxy = destination.proxy
         if proxy is not None:
             if proxy.tls is not None:

@@ -1,4 +1,4 @@
-"""One request and its response: where it goes, by when, and the two ways in which it can fail.
+"""One request and its response: its destination, its deadline, and the two ways in which it can fail.
 
 ``NotConnected``: the request was not sent as a whole, so it has not been executed. ``ConnectionError``: it was sent,
 and there is no response, so it may have been executed.
@@ -21,7 +21,7 @@ _MAX_HEDGES = 10.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Proxy:
-    """An HTTP proxy; with ``tls``, the way to it is encrypted as well."""
+    """An HTTP proxy; with ``tls``, the connection to it is encrypted as well."""
 
     host: str
     port: int
@@ -100,7 +100,7 @@ def _words(reason: object) -> str:
     if isinstance(reason, TimeoutError):
         return "timed out"
     if isinstance(reason, ConnectionError) and reason.errno:
-        # The address is said already, and the number helps nobody.
+        # The address is in the message already, and the number does not help.
         return os.strerror(reason.errno)
     if isinstance(reason, socket.gaierror):
         return reason.strerror or str(reason)

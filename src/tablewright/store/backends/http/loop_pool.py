@@ -2,8 +2,8 @@
 
 A task takes the connection that was used last, or opens one; at most ``max_connections`` are in use, and further tasks
 wait in turn. A connection that the endpoint has closed meanwhile, or that was idle for long, is not used again.
-Whatever ends an exchange early (an error, a time-out, a task that is cancelled) closes its connection, since the
-response may still come.
+If an exchange ends early (an error, a timeout, a cancelled task), its connection is closed, since the response may
+still arrive.
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ class LoopConnection(asyncio.Protocol):
 
 
 def _abort_connected(task: asyncio.Task[LoopConnection]) -> None:
-    """A connection that was made although nobody wants it any more."""
+    """A connection that is no longer needed when it is open."""
     if not task.cancelled() and task.exception() is None:
         task.result().abort()
 

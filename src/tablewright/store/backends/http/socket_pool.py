@@ -2,7 +2,7 @@
 
 A thread takes the connection that was used last, or opens one; at most ``max_connections`` are in use, and further
 threads wait. A connection that the endpoint has closed meanwhile, or that was idle for long, is not used again: a
-request that is sent into a closed connection may or may not have been executed, and nobody could tell.
+request sent into a closed connection may or may not have been executed, which cannot be determined.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def _connect(address: tuple[str, int], until: float) -> socket.socket:
 
 
 def _resolve(address: tuple[str, int], until: float) -> Sequence[Address]:
-    """The addresses of a host. The system's resolver takes no time-out, so a thread waits for it."""
+    """The addresses of a host. The system's resolver has no timeout, so a thread waits for it."""
     host, port = address
     if numeric := numeric_addresses(host, port):
         return numeric
