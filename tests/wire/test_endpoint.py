@@ -73,10 +73,10 @@ def test_the_health_check_names_the_host_it_was_asked_for(http: Client) -> None:
 
 
 def test_the_health_check_says_what_is_wrong(http: Client, engine: FakeEngine) -> None:
-    engine.troubles = ["the disk is full", "background work fails"]
+    engine.troubles = ["the disk is full", "background work is failing"]
     response = http.ask(request(b"", None, method=b"GET", authorization=None))
     assert response.status == 503
-    assert response.body == b"unhealthy: the disk is full; background work fails"
+    assert response.body == b"unhealthy: the disk is full; background work is failing"
     engine.troubles = []
     assert http.ask(request(b"", None, method=b"GET", authorization=None)).status == 200
 

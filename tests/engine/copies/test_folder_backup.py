@@ -112,7 +112,7 @@ def test_a_copy_made_while_another_process_writes_is_what_had_been_acknowledged_
             for number, line in enumerate(lines):
                 _, writer, version = line.split()
                 acknowledged[int(writer)] = int(version)
-                if number > 60:
+                if number > 60 and len(acknowledged) == WRITERS:
                     enough.set()
 
         listener = threading.Thread(target=listen)
@@ -120,7 +120,6 @@ def test_a_copy_made_while_another_process_writes_is_what_had_been_acknowledged_
         assert enough.wait(60)
         for number in range(4):
             known = dict(acknowledged)
-            assert len(known) == WRITERS
             copy = back_up(tmp_path / "data", tmp_path / "copies")
             assert copy.problems == []
             check_prefix(restored(tmp_path / "copies", tmp_path / f"restored-{number}"), known)
