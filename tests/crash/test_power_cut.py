@@ -21,7 +21,7 @@ from tablewright.dynamo import ConditionalCheckFailedException, InternalServerEr
 from tablewright.engine import Engine
 from tablewright.engine.database import Database
 from tablewright.engine.operations import HANDLERS
-from tablewright.engine.storage import group_commit
+from tablewright.engine.storage import disk_pace
 from tablewright.engine.storage.data_folder import WriteAheadLog
 from tablewright.wire import boto, serve_in_thread
 from tests.engine.table_requests import on_demand
@@ -62,8 +62,8 @@ def engine(
 ) -> Iterator[Engine]:
     """On a slow disk reads do not wait for commits that they have seen nothing of, and the server syncs in a thread."""
     if request.param == "slow disk":
-        monkeypatch.setattr(group_commit, "_SLOW_SYNC", -1.0)
-        monkeypatch.setattr(group_commit, "_FAST_SYNC", -1.0)
+        monkeypatch.setattr(disk_pace, "_SLOW_SYNC", -1.0)
+        monkeypatch.setattr(disk_pace, "_FAST_SYNC", -1.0)
     with Engine.open(tmp_path / "data") as opened:
         assert opened.flush_takes_long == (request.param == "slow disk")
         opened.call("CreateTable", on_demand(TableName="things"))

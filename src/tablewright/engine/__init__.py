@@ -58,13 +58,13 @@ if TYPE_CHECKING:
     from tablewright.engine.storage.data_folder import (
         DamagedError,
         StorageError,
+        StorageFigures,
         claim_folder,
         holds_database,
         resolve_folder,
     )
     from tablewright.engine.storage.durable_commit import Commit
     from tablewright.engine.storage.folder_lock import FolderLock
-    from tablewright.engine.storage.group_commit import StorageFigures
     from tablewright.engine.verify_folder import VerifyReport
 else:
     _MODULES = {
@@ -85,13 +85,13 @@ else:
         "engine.storage.data_folder": (
             "DamagedError",
             "StorageError",
+            "StorageFigures",
             "claim_folder",
             "holds_database",
             "resolve_folder",
         ),
         "engine.storage.durable_commit": ("Commit",),
         "engine.storage.folder_lock": ("FolderLock",),
-        "engine.storage.group_commit": ("StorageFigures",),
         "engine.verify_folder": ("VerifyReport",),
     }
     _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}

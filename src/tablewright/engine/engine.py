@@ -35,9 +35,9 @@ from tablewright.engine.operations import HANDLERS, Handler
 from tablewright.engine.requests import check_request
 from tablewright.engine.slices import Outcome, Steps, Unfinished, refusal
 from tablewright.engine.storage.checksums import DamagedRecord
-from tablewright.engine.storage.data_folder import DamagedError, StorageError, resolve_folder
+from tablewright.engine.storage.data_folder import DamagedError, StorageError, StorageFigures, resolve_folder
 from tablewright.engine.storage.durable_commit import Commit
-from tablewright.engine.storage.group_commit import Storage, StorageFigures, Turn
+from tablewright.engine.storage.group_commit import Storage, Turn
 from tablewright.engine.verify_folder import VerifyReport, definition_problems, verify
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import orjson
 import pytest
 
 from tablewright.engine import Engine
-from tablewright.engine.storage import group_commit
+from tablewright.engine.storage import disk_pace
 from tablewright.engine.storage.data_folder import WriteAheadLog
 from tablewright.wire import serve_in_thread
 from tests.engine.table_requests import attributes, index, key, on_demand
@@ -38,8 +38,8 @@ class SlowDisk:
 @pytest.fixture
 def disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[SlowDisk]:
     disk = SlowDisk()
-    monkeypatch.setattr(group_commit, "_SLOW_SYNC", -1.0)
-    monkeypatch.setattr(group_commit, "_FAST_SYNC", -1.0)
+    monkeypatch.setattr(disk_pace, "_SLOW_SYNC", -1.0)
+    monkeypatch.setattr(disk_pace, "_FAST_SYNC", -1.0)
     monkeypatch.setattr(WriteAheadLog, "sync", lambda log: disk.sync())
     yield disk
     disk.released.set()
@@ -191,8 +191,8 @@ def test_a_server_answers_others_during_a_sync(engine: Engine, disk: SlowDisk) -
 def test_a_server_answers_others_while_a_large_transaction_is_synced_on_a_fast_disk(
     engine: Engine, disk: SlowDisk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(group_commit, "_SLOW_SYNC", 3600.0)
-    monkeypatch.setattr(group_commit, "_FAST_SYNC", 3600.0)
+    monkeypatch.setattr(disk_pace, "_SLOW_SYNC", 3600.0)
+    monkeypatch.setattr(disk_pace, "_FAST_SYNC", 3600.0)
     engine.call(*PUT)
     assert not engine.flush_takes_long
     texts = {"text": {"S": "x" * 300_000}}
@@ -216,8 +216,8 @@ def test_a_server_answers_others_while_a_large_transaction_is_synced_on_a_fast_d
 def test_a_server_does_not_wait_for_a_sync_of_another_thread_on_a_fast_disk(
     engine: Engine, disk: SlowDisk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(group_commit, "_SLOW_SYNC", 3600.0)
-    monkeypatch.setattr(group_commit, "_FAST_SYNC", 3600.0)
+    monkeypatch.setattr(disk_pace, "_SLOW_SYNC", 3600.0)
+    monkeypatch.setattr(disk_pace, "_FAST_SYNC", 3600.0)
     engine.call("PutItem", {"TableName": "things", "Item": item("b", "3")})
     assert not engine.flush_takes_long
     with serve_in_thread(engine) as url, Client(url) as one, Client(url) as other, ThreadPoolExecutor(1) as threads:

@@ -176,7 +176,7 @@ def get_item(db: Database, request: dict[str, Any]) -> Response:
             check_key_paths(table, projection)
         row_key = table.row_key(key)
     row = db.fetch(table, row_key)
-    if db.storage.syncs_slowly:
+    if db.storage.syncs.are_slow:
         db.storage.has_read([(table.number, row_key)])
     response: dict[str, Any] = {}
     meter = Meter.for_request(request)

@@ -207,7 +207,7 @@ def _scanned(request: dict[str, Any]) -> _Asked:
 def _respond(db: Database, request: Mapping[str, Any], read: PageRead) -> Steps:
     source = read.source
     page = yield from read_page(db, read)
-    if db.storage.syncs_slowly:
+    if db.storage.syncs.are_slow:
         # An item anywhere in the table may have moved in an index.
         in_one = read.partition is not None and source.index is None
         begin = source.key.partition_prefix(read.partition or {}) if in_one else b""

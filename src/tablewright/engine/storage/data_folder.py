@@ -61,6 +61,15 @@ class DamagedError(StorageError):
 
 
 @dataclass(frozen=True, slots=True)
+class StorageFigures:
+    """The size of the database and of its log in bytes, and the number of checkpoints."""
+
+    database_bytes: int = 0
+    log_bytes: int = 0
+    checkpoints: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Files:
     """The paths of the files of a data folder."""
 
@@ -146,10 +155,9 @@ class WriteAheadLog:
         """The number of pages of the database when the log was synced."""
         return 0 if self._mark is None else self._mark.pages
 
-    @property
-    def database_size(self) -> int:
-        """The size of the database that the log belongs to."""
-        return (self._path.parent / _DATABASE).stat().st_size
+    def figures(self) -> StorageFigures:
+        """The sizes of the log, and of the database that it belongs to."""
+        return StorageFigures((self._path.parent / _DATABASE).stat().st_size, self.size, self.checkpoints)
 
     @property
     def checkpoints(self) -> int:

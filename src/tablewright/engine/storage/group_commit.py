@@ -11,7 +11,7 @@ A response may be sent only when everything that it could have seen is durable: 
 for, for reads and errors as much as for writes. It is the same object throughout: ``Engine.execute`` returns it, a
 ``DynamoError`` carries it, and the wire sends the response when it is durable.
 
-If a sync takes long, because of the disk or of much data (``syncs_slowly``), a commit notes the rows that it changes,
+If a sync takes long, because of the disk or of much data (``disk_pace``), a commit notes the rows that it changes,
 and a read that declares what it has read (``has_read``) waits only for a commit that changed some of it. Otherwise that
 would cost more than the wait. In that case an event loop leaves the sync to a thread, and otherwise does it itself.
 
@@ -32,7 +32,6 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 from types import TracebackType
@@ -40,18 +39,20 @@ from types import TracebackType
 from tablewright.dynamo import InternalServerError
 from tablewright.engine.storage import forks
 from tablewright.engine.storage.checkpoint_gate import CheckpointGate
-from tablewright.engine.storage.checkpoint_pace import CheckpointPace
 from tablewright.engine.storage.data_folder import (
     CHECKPOINT_PAGES,
     PAGE_BYTES,
     Files,
     StorageError,
+    StorageFigures,
     WriteAheadLog,
     connect,
     connect_memory,
     forget_end,
 )
+from tablewright.engine.storage.database_descriptor import DatabaseDescriptor
 from tablewright.engine.storage.disk_health import DiskHealth
+from tablewright.engine.storage.disk_pace import CheckpointPace, SyncPace
 from tablewright.engine.storage.durable_commit import Commit
 from tablewright.engine.storage.folder_lock import FolderLock
 from tablewright.engine.storage.reserve import Reserve, pages_for_log
@@ -68,13 +69,6 @@ _FEW_PAGES_WHILE_COPIED = 1024
 # How much a delete may add, in pages that are not full.
 _SLACK = 4 * PAGE_BYTES
 _UNSURE = "The disk failed to sync, so its content is unknown; restart to read what was stored"
-
-# Seconds. A separate thread makes batches small and passes the interpreter lock around: on a fast disk that costs more
-# than it gains.
-_SLOW_SYNC = 0.010
-_FAST_SYNC = 0.004
-# Bytes that take long to sync at once.
-_MUCH = 2 * 1024 * 1024
 # Of SQLite's virtual machine.
 _STEPS_BETWEEN_CALLS = 1_000_000
 
@@ -119,15 +113,6 @@ class Turn:
         self.commit = storage.newest_commit() if storage.depends_on_all else storage.dependency
 
 
-@dataclass(frozen=True, slots=True)
-class StorageFigures:
-    """The size of the database and of its log in bytes, and the number of checkpoints."""
-
-    database_bytes: int = 0
-    log_bytes: int = 0
-    checkpoints: int = 0
-
-
 class Storage:
     """The connection. ``execute`` reads; ``write`` returns a function for reads and writes in the open commit."""
 
@@ -152,10 +137,7 @@ class Storage:
         self.open_commit: Commit | None = None
         self._unsynced: list[Commit] = []
         self._sync_lock = threading.RLock()
-        # Whether a sync takes so long that others should not wait for it unnecessarily: by their mean, or since much
-        # will be written.
-        self.syncs_slowly = self._is_slow = self._expects_much = False
-        self._mean_sync = 0.0
+        self.syncs = SyncPace()
         # Whether the turn may have seen everything; if not, the commit that it depends on.
         self.depends_on_all = True
         self.dependency: Commit | None = None
@@ -172,9 +154,7 @@ class Storage:
         # From this many pages in the log on, a commit makes a checkpoint; fewer if that would take long.
         self.checkpoint_pages = CHECKPOINT_PAGES
         self._pace = CheckpointPace()
-        # The descriptor for copying the database, and its number of users.
-        self._reading: int | None = None
-        self._readers = 0
+        self._descriptor = DatabaseDescriptor()
         if folder is None:
             self._connection = connect_memory() if connection is None else connection
         else:
@@ -217,7 +197,7 @@ class Storage:
             self._commit()
         if self.open_commit is None:
             self.execute("BEGIN IMMEDIATE")
-            self.open_commit = Commit(notes_rows=self.syncs_slowly)
+            self.open_commit = Commit(notes_rows=self.syncs.are_slow)
         touched = self.open_commit.touched
         if touched is not None:
             if table is None:
@@ -228,8 +208,8 @@ class Storage:
 
     def expect(self, size: int) -> None:
         """An operation is about to write so many bytes. On a fast disk, too, syncing many of them takes long."""
-        if size >= _MUCH and self._log is not None:
-            self.syncs_slowly = self._expects_much = True
+        if self._log is not None:
+            self.syncs.expect(size)
 
     def keep(self) -> None:
         """What this turn has written so far is complete, even if the rest of it fails."""
@@ -325,7 +305,7 @@ class Storage:
 
         Another thread that is doing it may continue with a checkpoint.
         """
-        if self.syncs_slowly or not self._sync_lock.acquire(blocking=False):
+        if self.syncs.are_slow or not self._sync_lock.acquire(blocking=False):
             return True
         self._sync_lock.release()
         return False
@@ -429,7 +409,7 @@ class Storage:
         # Right after a checkpoint the log starts over, and is shorter than it was.
         if is_open and log.checkpoints == checkpoints:
             seconds = perf_counter() - began
-            self._pace.made(log.written_back(), seconds, self._mean_sync)
+            self._pace.made(log.written_back(), seconds, self.syncs.mean)
 
     def _sync(self) -> None:
         """Make everything that is committed durable. A caller that had to wait for the lock finds it done."""
@@ -463,10 +443,7 @@ class Storage:
     def _timed_sync(self, log: WriteAheadLog) -> None:
         began = perf_counter()
         log.sync()
-        if not self._expects_much:
-            self._mean_sync += (perf_counter() - began - self._mean_sync) / 4
-            self._is_slow = self._mean_sync > (_FAST_SYNC if self._is_slow else _SLOW_SYNC)
-        self.syncs_slowly, self._expects_much = self._is_slow, False
+        self.syncs.took(perf_counter() - began)
 
     def _checkpoint(self, log_size: int) -> None:
         """Make a checkpoint, since SQLite's own seem to fail; later, if an operation is running."""
@@ -515,9 +492,7 @@ class Storage:
             self._sync_lock.release()
 
     def figures(self) -> StorageFigures:
-        if self._log is None:
-            return StorageFigures()
-        return StorageFigures(self._log.database_size, self._log.size, self._log.checkpoints)
+        return StorageFigures() if self._log is None else self._log.figures()
 
     def abort(self, error: BaseException) -> InternalServerError:
         """Roll back the open commit and refuse it to everyone who waits for it; returns their error."""
@@ -547,27 +522,14 @@ class Storage:
 
     @contextmanager
     def reading(self) -> Iterator[int]:
-        """A descriptor of the database, for copying it.
-
-        It stays open with the connection: closing it would release SQLite's own locks. If the storage was closed
-        meanwhile, its last user closes it.
-        """
+        """A descriptor of the database, for copying it."""
         with self.turn():
-            if self._reading is None:
-                self._reading = os.open(self._files.database, os.O_RDONLY | os.O_CLOEXEC)
-            self._readers += 1
+            descriptor = self._descriptor.acquire(self._files.database)
         try:
-            yield self._reading
+            yield descriptor
         finally:
             with self.lock:
-                self._readers -= 1
-                if isinstance(self.refusal, StorageError):
-                    self._end_reading()
-
-    def _end_reading(self) -> None:
-        if self._reading is not None and not self._readers:
-            os.close(self._reading)
-            self._reading = None
+                self._descriptor.release()
 
     def leave_to_parent(self) -> None:
         """This is the copy in the child of a fork: refuse every call, and leave the files alone."""
@@ -609,7 +571,7 @@ class Storage:
         if self._gate is not None:
             self._gate.close()
             self._gate = None
-        self._end_reading()
+        self._descriptor.end()
         if self._folder_lock is not None:
             self._folder_lock.release()
 

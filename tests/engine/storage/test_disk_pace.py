@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tablewright.engine import Engine
-from tablewright.engine.storage.checkpoint_pace import CheckpointPace
 from tablewright.engine.storage.data_folder import CHECKPOINT_PAGES, WriteAheadLog
+from tablewright.engine.storage.disk_pace import CheckpointPace
 from tests.engine.table_requests import on_demand
 
 Machine = Callable[[int], float]
