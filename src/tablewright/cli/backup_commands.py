@@ -41,7 +41,9 @@ def register(commands: Commands) -> None:
     what.add_argument("--to", metavar="FOLDER", help="add a copy of the whole data folder to this folder of copies")
     _add_data(backup)
     backup.add_argument("--name", help="name of a table's backup (default: the table's, and the time)")
-    backup.add_argument("--keep", type=_count, metavar="N", help="with --to: delete all copies but the N newest")
+    backup.add_argument(
+        "--keep", type=_count, metavar="N", help="with --to: delete copies older than the N newest intact ones"
+    )
     backup.set_defaults(command=_backup, parser=backup)
 
     listing = commands.add_parser(

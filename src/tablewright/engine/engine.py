@@ -366,7 +366,7 @@ class Engine:
     def copy_to(self, folder: str | os.PathLike[str], *, keep: int | None = None) -> FolderCopy:
         """Add a verified copy of the data folder, as of one instant, to a folder of copies; writes continue meanwhile.
 
-        ``keep`` deletes all but so many of the newest copies. With asyncio, run it in a thread.
+        ``keep`` deletes the copies older than so many intact ones. With asyncio, run it in a thread.
         """
         from tablewright.engine.copies.folder_backup import back_up  # a program that makes no copies need not load it
 

@@ -329,6 +329,26 @@ def test_chunks_of_a_copy_that_cannot_be_read_are_kept(data: Path, tmp_path: Pat
     assert set(copy.files["note"].chunks).isdisjoint(chunks(tmp_path / "copies"))
 
 
+def test_copies_of_a_damaged_folder_do_not_replace_intact_ones(data: Path, tmp_path: Path) -> None:
+    clock = Clock()
+
+    def taken(keep: int) -> str:
+        clock.now += 60
+        return back_up(data, tmp_path / "copies", keep=keep, clock=clock).name
+
+    intact = [taken(2) for _ in range(3)][1:]
+    content = (data / "tablewright.db").read_bytes()
+    offset = content.index(b"before")
+    flip(data / "tablewright.db", offset)
+    damaged = [taken(2) for _ in range(3)]
+    copies = CopyFolder(tmp_path / "copies")
+    assert copies.names() == intact + damaged
+    assert all(copies.read(name).problems for name in damaged)
+    flip(data / "tablewright.db", offset)
+    later = [taken(2) for _ in range(2)]
+    assert copies.names() == later
+
+
 def test_a_full_disk_is_told_of_and_leaves_earlier_copies(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

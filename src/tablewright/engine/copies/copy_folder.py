@@ -134,6 +134,12 @@ class CopyFolder:
                 continue
         return None
 
+    def _is_intact(self, name: str) -> bool:
+        try:
+            return not self.read(name).problems
+        except DamagedError:
+            return False
+
     def check_own(self, newest: FolderCopy | None, data: Path, folder_id: str) -> None:
         """Refuse a copy of a data folder other than that of the existing copies."""
         if newest is not None and newest.folder_id and folder_id and newest.folder_id != folder_id:
@@ -157,12 +163,16 @@ class CopyFolder:
             sync_path(place)
 
     def keep_newest(self, count: int) -> list[str]:
-        """Delete all copies but the newest, and the chunks that only they had; returns the deleted ones.
+        """Delete the copies older than the newest intact ones, and the chunks that only they had; returns the deleted.
 
-        If one of the remaining copies cannot be read, its chunks are unknown, so all chunks are kept.
+        A damaged copy does not count: while a data folder is damaged, its backups must not replace the copies that it
+        can be restored from. If one of the remaining copies cannot be read, its chunks are unknown, so all are kept.
         """
         names = self.names()
-        old = names[: max(len(names) - count, 0)]
+        old, intact = names, 0
+        while old and intact < count:
+            intact += self._is_intact(old[-1])
+            old = old[:-1]
         for name in old:
             (self._copies / name).unlink()
         sync_path(self._copies)

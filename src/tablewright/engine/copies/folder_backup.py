@@ -57,7 +57,7 @@ def back_up(
     database: AbstractContextManager[int] | None = None,
     clock: Callable[[], float] = time.time,
 ) -> FolderCopy:
-    """Add a copy of a data folder to a folder of copies; with ``keep``, delete all but so many of the newest.
+    """Add a copy of a data folder to a folder of copies; with ``keep``, delete those older than so many intact ones.
 
     ``database`` returns a descriptor of the database, in a process that has it open.
     """
