@@ -176,6 +176,14 @@ def test_every_target_of_make_is_documented() -> None:
     assert [target for target in sorted(targets()) if f"`make {target}`" not in page] == []
 
 
+def test_every_folder_of_the_sources_is_described() -> None:
+    folders = sorted(path.parent.name for path in (ROOT / "src" / "tablewright").glob("*/__init__.py"))
+    contributing = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    assert [each for each in folders if f"| `src/tablewright/{each}` |" not in contributing] == []
+    tree = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    assert [each for each in folders if f"\n  {each}/ " not in tree] == []
+
+
 @pytest.mark.parametrize("name", [*ROOT_PAGES, ".github/pull_request_template.md"])
 def test_what_a_page_names_is_there(name: str) -> None:
     text = (ROOT / name).read_text("utf-8")
