@@ -3,10 +3,11 @@
 Two checks, both of a request whose target is known:
 
 - ``check_complete`` checks the form only: it raises DynamoDB's errors for a missing or incomplete signature, and
-accepts   every complete one. This is the default of a local database. - ``Verifier`` knows the secrets (a file in the
-format of ``~/.aws/credentials``) and makes the service's further   checks, in its order: date, signed headers,
-algorithm, credential scope, key id, signature, session token. Host,   ``Content-Type`` and every ``x-amz-*`` header of
-a request must be signed, as AWS requires and all SDKs do: an   intermediary cannot turn a read into a deletion.
+  accepts every complete one. This is the default of a local database.
+- ``Verifier`` knows the secrets (a file in the format of ``~/.aws/credentials``) and makes the service's further
+  checks, in its order: date, signed headers, algorithm, credential scope, key id, signature, session token. Host,
+  ``Content-Type`` and every ``x-amz-*`` header of a request must be signed, as AWS requires and all SDKs do: an
+  intermediary cannot turn a read into a deletion.
 
 A signature is in the ``Authorization`` header or, for presigned requests, in the query string. The payload always takes
 part with the hash of the bytes received: a different ``x-amz-content-sha256`` (including ``UNSIGNED-PAYLOAD``, which
