@@ -102,7 +102,7 @@ def test_nobody_is_offered_the_approval_of_what_they_changed_and_a_program_is_se
     field(paola, "reason").fill("<i>too often</i>")
     paola.click("[role=dialog] [data-submit]")
     expect(enzo.locator(".tw-banner")).to_contain_text("<i>too often</i>")
-    expect(enzo.locator(".tw-thing-head .tw-pill")).to_have_text("Declined")
+    expect(enzo.locator(".tw-thing-head .tw-pill")).to_have_text("declined")
     start = screens.sign_in("enzo", "/")
     expect(start.locator(".tw-card:has-text('Engagement')")).to_contain_text("Programs that were sent back")
 
