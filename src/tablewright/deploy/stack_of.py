@@ -100,11 +100,11 @@ def system_stack(needs: SystemNeeds, deployment: Deployment, *, container: bool 
     if not container:
         admin = None if needs.admin is None else function_resources.function_name(needs.admin)
         api_resources.add_api(stack, function_resources.function_name(needs.api), admin)
-        about = "The API answers with errors of its own: see the log of ApiFunction"
+        about = "The API responds with 5xx errors: see the log of ApiFunction"
         alarm_resources.add_alarm(stack, "ApiErrors", about, "AWS/ApiGateway", "5xx", {"ApiId": ref("HttpApi")})
     else:
         where = {"LoadBalancer": att("Balancer", "LoadBalancerFullName")}
-        about = "Containers answer with errors: see their log"
+        about = "Containers respond with 5xx errors: see their log"
         alarm_resources.add_alarm(
             stack, "ContainerErrors", about, "AWS/ApplicationELB", "HTTPCode_Target_5XX_Count", where
         )

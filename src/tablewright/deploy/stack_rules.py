@@ -103,7 +103,7 @@ def _encryption(resources: Mapping[str, Resource]) -> Iterator[str]:
 def _retention(resources: Mapping[str, Resource]) -> Iterator[str]:
     for name, properties in _of(resources, "AWS::Logs::LogGroup"):
         if not properties.get("RetentionInDays"):
-            yield f"retention: {name} keeps logs for ever; set RetentionInDays"
+            yield f"retention: {name} keeps logs forever; set RetentionInDays"
     for name, resource in resources.items():
         if resource["Type"] in _OUTLIVING:
             for member in ("DeletionPolicy", "UpdateReplacePolicy"):
@@ -119,14 +119,14 @@ def _time_outs(resources: Mapping[str, Resource]) -> Iterator[str]:
         if not 0 < properties.get("Timeout", 0) <= _MAX_FUNCTION_SECONDS:
             yield f"time-outs: {name} has none; set Timeout"
         if not _at(properties, ("LoggingConfig", "LogGroup")):
-            yield f"retention: {name} makes a log group of its own, which keeps logs for ever; set LoggingConfig"
+            yield f"retention: {name} makes a log group of its own, which keeps logs forever; set LoggingConfig"
     for name, properties in _of(resources, "AWS::ApiGatewayV2::Integration"):
         if not properties.get("TimeoutInMillis"):
             yield f"time-outs: {name} has none; set TimeoutInMillis"
     for name, properties in _of(resources, "AWS::Lambda::EventSourceMapping"):
         is_endless = properties.get("MaximumRecordAgeInSeconds", -1) == -1
         if is_endless and properties.get("MaximumRetryAttempts", -1) == -1:
-            yield f"time-outs: {name} retries for ever; set MaximumRecordAgeInSeconds"
+            yield f"time-outs: {name} retries forever; set MaximumRecordAgeInSeconds"
 
 
 def _failures(resources: Mapping[str, Resource]) -> Iterator[str]:

@@ -37,7 +37,7 @@ class StackSteps:
 
 
 def stack_steps(old: Template, new: Template) -> StackSteps:
-    """The steps from one template to another; DesignError for what a table that is there cannot become."""
+    """The steps from one template to another; DesignError for changes that an existing table cannot have."""
     before, after = _tables(old), _tables(new)
     added: dict[str, list[str]] = {}
     removed: dict[str, list[str]] = {}
@@ -77,7 +77,7 @@ def _typed(table: Mapping[str, Any], key: list[dict[str, str]]) -> list[tuple[st
 
 
 def _check_kept(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
-    """Refuse what a table that is there cannot become."""
+    """Refuse changes that an existing table cannot have."""
     remedy = "declare a table of another name, and move the items with `tablewright migrate` (docs/evolution.md)"
     if _typed(old, old["KeySchema"]) != _typed(new, new["KeySchema"]):
         raise DesignError(f"{name} would be replaced by an empty table, as its key changes; {remedy}")

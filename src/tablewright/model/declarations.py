@@ -257,8 +257,8 @@ class Personal:
         user_id: Annotated[str, Personal("subject", keep="accounts are kept for ten years")]      or kept without them
         email: Annotated[str, Personal()]                  a value about them
         created_by: Annotated[str, Personal("author")]     who wrote the item: its personal values are erased
-        assigned_by: Annotated[str, Personal("reference")] somebody who is named
-        text: Annotated[str, Personal("mention")]          a text in which somebody may be named by their id
+        assigned_by: Annotated[str, Personal("reference")] a person who is referred to
+        text: Annotated[str, Personal("mention")]          a text that may mention people by id
         ticket_id: Annotated[str, Personal("part")]        the item belongs to the one with this value in this field
 
     It may be on a field of an entity, or of a model inside of one.

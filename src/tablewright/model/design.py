@@ -187,7 +187,7 @@ class RequiredRead:
 
         RequiredRead("calls of a day", Call, by=[Call.scheduled_for])
 
-    It is listed in the design document, and runs nowhere.
+    It is documented and checked by lint, but never executed.
     """
 
     name: str

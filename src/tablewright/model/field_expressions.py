@@ -144,7 +144,7 @@ class Attr(Generic[T]):
     __hash__ = None  # type: ignore[assignment]
 
     def is_(self, value: T) -> FieldCondition:
-        """The same as ``==``, for ``None``, ``True`` and ``False``, which linters want no ``==`` with."""
+        """The same as ``==``, for ``None``, ``True`` and ``False``, for which linters reject ``==``."""
         return self._compared("=", value)
 
     def is_not(self, value: T) -> FieldCondition:
@@ -263,7 +263,7 @@ class Attr(Generic[T]):
     @overload
     def add(self: Attr[frozenset[M] | None], amount: builtins.set[M] | frozenset[M]) -> FieldChange: ...
     def add(self: Any, amount: Any) -> FieldChange:
-        """Adds to a number, or members to a set; what is not there begins with what is added."""
+        """Adds to a number, or members to a set; a missing attribute starts as what is added."""
         self._node()
         return FieldChange(self._entity, ChangeKind.ADD, self._path, amount)
 
@@ -284,7 +284,7 @@ class Attr(Generic[T]):
     @overload
     def append(self: Attr[list[M] | None], *members: M) -> FieldChange: ...
     def append(self: Any, *members: Any) -> FieldChange:
-        """Appends to a list; one that is not there begins with what is appended."""
+        """Appends to a list; a missing list starts as what is appended."""
         return FieldChange(self._entity, ChangeKind.APPEND, self._path, members)
 
     def remove(self) -> FieldChange:

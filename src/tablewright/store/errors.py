@@ -8,7 +8,7 @@
     │   └── LeaseLost             another consumer has taken over a shard or a rebuild
     ├── NotUnique                 entity, field, value
     ├── ConditionFailed           a condition of the caller, or a bound of a field, does not hold
-    ├── Cancelled                 a transaction was not applied; reasons, one for each action
+    ├── Cancelled                 a transaction was cancelled; reasons, one for each action
     ├── KeyMismatch               an idempotency key was used for another request
     ├── InProgress                an idempotent request, or a rebuild, is still running
     ├── InvalidCursor             a cursor was altered, or belongs to another read
@@ -64,15 +64,15 @@ class AlreadyExists(StoreError):
 
 
 class Conflict(StoreError):
-    """Another writer changed the item in the meantime: read it again, and decide again."""
+    """Another writer changed the item in the meantime: read it again, and retry."""
 
 
 class VersionConflict(Conflict):
     """The item has another version than the one that was read; ``found`` is None if it has been deleted."""
 
     def __init__(self, entity: str, key: object, expected: int, found: int | None) -> None:
-        state = "the item is gone" if found is None else f"{found} found"
-        super().__init__(f"{entity} {key}: version {expected} expected, {state}")
+        state = "the item no longer exists" if found is None else f"found {found}"
+        super().__init__(f"{entity} {key}: expected version {expected}, {state}")
         self.entity = entity
         self.expected = expected
         self.found = found
@@ -91,7 +91,7 @@ class NotUnique(StoreError):
     def __init__(self, entity: str, field: str, value: object, per: Sequence[str] = ()) -> None:
         values = value if per and isinstance(value, list) else [value]
         taken = ", ".join(f"{name} {each}" for name, each in zip((field, *per), values, strict=True))
-        super().__init__(f"{entity}: {taken} is taken")
+        super().__init__(f"{entity}: {taken} is already taken")
         self.entity = entity
         self.field = field
         self.value = value
@@ -102,11 +102,11 @@ class ConditionFailed(StoreError):
 
 
 class Cancelled(StoreError):
-    """A transaction was not applied; ``reasons`` has an error, or None, for each of its actions."""
+    """A transaction was cancelled: none of its writes was made. ``reasons`` has an error, or None, for each of its actions."""
 
     def __init__(self, reasons: Sequence[StoreError | None]) -> None:
         why = "; ".join(f"action {n}: {reason}" for n, reason in enumerate(reasons, 1) if reason is not None)
-        super().__init__(f"the transaction was not applied: {why}")
+        super().__init__(f"the transaction was cancelled: {why}")
         self.reasons = tuple(reasons)
 
 
@@ -140,7 +140,7 @@ class BlobLost(StoreError):
     """An item refers to a blob that is missing, or is not what was written."""
 
     def __init__(self, entity: str, key: object, field: str, blob: str, reason: str) -> None:
-        super().__init__(f"{entity} {key}: {field} is kept in the blob {blob}, which {reason}")
+        super().__init__(f"{entity} {key}: {field} is stored in the blob {blob}, which {reason}")
         self.entity = entity
         self.key = key
         self.field = field

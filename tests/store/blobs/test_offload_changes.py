@@ -47,7 +47,7 @@ def test_the_changes_of_a_stream_load_what_is_outside_when_asked(shelf: Shelf) -
     # Of what has been replaced too, until it is collected.
     assert shelf.store.load(created.after.model_copy()).body == A
     shelf.store.collect_orphans(papers, dry_run=False, grace=timedelta(0))
-    with pytest.raises(BlobLost, match=r"Paper folder f, paper_id 1: body is kept in the blob .* no longer there"):
+    with pytest.raises(BlobLost, match=r"Paper folder f, paper_id 1: body is stored in the blob .* no longer there"):
         shelf.store.load(created.after)
     assert shelf.store.load(first) is first, "what is whole is left as it is"
 

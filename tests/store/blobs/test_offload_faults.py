@@ -21,7 +21,7 @@ def test_a_blob_that_somebody_deleted_is_named(shelf: Shelf) -> None:
         lambda: shelf.store.get_many([Paper.by_id(folder="f", paper_id="1")]),
     ):
         with pytest.raises(
-            BlobLost, match=rf"^Paper folder f, paper_id 1: body is kept in the blob {blob}, which is not"
+            BlobLost, match=rf"^Paper folder f, paper_id 1: body is stored in the blob {blob}, which is not"
         ):
             reading()
     (finding,) = shelf.store.verify(papers).findings

@@ -192,7 +192,7 @@ def test_other_tables_stay_where_they_are(places: Places) -> None:
         backend.call(Request("PutItem", other))
         assert places.engines[1].call("Scan", {"TableName": "Others"})["Items"] == []
         both = [{"Put": put("k").body}, {"Put": other}]
-        with pytest.raises(ServiceError, match="move them together"):
+        with pytest.raises(ServiceError, match="relocate them together"):
             backend.call(Request("TransactWriteItems", {"TransactItems": both}))
 
 

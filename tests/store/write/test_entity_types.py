@@ -120,7 +120,7 @@ def test_another_entity_is_not_there(store: Store) -> None:
         store.update(Repair(room="r"), attr(Repair.part).set("lamp"))
     with pytest.raises(NotFound):
         store.update(INSPECTION, attr(Inspection.report).set("fine"))
-    with pytest.raises(VersionConflict, match="version 3 expected, the item is gone"):
+    with pytest.raises(VersionConflict, match="expected version 3, the item no longer exists"):
         store.put(Inspection(room="r", version=3))
     assert store.delete(Repair(room="r")) is False
 

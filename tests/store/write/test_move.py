@@ -70,7 +70,7 @@ def test_a_time_may_change_within_the_day_that_is_in_the_key(written: Bench) -> 
 def test_a_stale_version_does_not_move(written: Bench, call: Call) -> None:
     stale = call.model_copy()
     written.store.update(call, attr(Call.minutes).set(1))
-    with pytest.raises(VersionConflict, match="version 1 expected, 2 found"):
+    with pytest.raises(VersionConflict, match="expected version 1, found 2"):
         written.store.update(stale, attr(Call.scheduled_for).set(JANUARY + timedelta(days=2)))
     assert only_call(written) == call
 
@@ -78,7 +78,7 @@ def test_a_stale_version_does_not_move(written: Bench, call: Call) -> None:
 def test_who_moves_an_item_that_was_moved_is_told_that_it_is_gone(written: Bench, call: Call) -> None:
     stale = call.model_copy()
     written.store.update(call, attr(Call.scheduled_for).set(JANUARY + timedelta(days=2)))
-    with pytest.raises(VersionConflict, match="the item is gone"):
+    with pytest.raises(VersionConflict, match="the item no longer exists"):
         written.store.update(stale, attr(Call.scheduled_for).set(JANUARY + timedelta(days=3)))
 
 
@@ -95,7 +95,7 @@ def test_the_guard_of_a_unique_value_is_handed_over(written: Bench) -> None:
     slot = written.store.create(Slot(day=MONDAY, slot_id="s", guest="Ada"))
     written.store.update(slot, attr(Slot.day).set(TUESDAY))
     written.store.update(slot, attr(Slot.day).set(MONDAY), attr(Slot.guest).set("Bea"))
-    with pytest.raises(NotUnique, match="Slot: guest Bea is taken"):
+    with pytest.raises(NotUnique, match="Slot: guest Bea is already taken"):
         written.store.create(Slot(day=TUESDAY, slot_id="t", guest="Bea"))
     written.store.create(Slot(day=TUESDAY, slot_id="t", guest="Ada"))
 

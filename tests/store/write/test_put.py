@@ -114,7 +114,7 @@ def test_a_put_over_another_version_is_refused_and_changes_nothing(written: Benc
     theirs.text = "two"
     written.store.put(theirs)
     mine.text = "three"
-    with pytest.raises(VersionConflict, match="version 1 expected, 2 found") as refused:
+    with pytest.raises(VersionConflict, match="expected version 1, found 2") as refused:
         written.store.put(mine)
     assert (refused.value.expected, refused.value.found) == (1, 2)
     assert mine.version == 1
@@ -123,14 +123,14 @@ def test_a_put_over_another_version_is_refused_and_changes_nothing(written: Benc
 
 def test_a_new_entity_cannot_be_put_over_a_versioned_item(written: Bench) -> None:
     written.store.put(Document(document_id="d-1"))
-    with pytest.raises(VersionConflict, match="version 0 expected, 1 found"):
+    with pytest.raises(VersionConflict, match="expected version 0, found 1"):
         written.store.put(Document(document_id="d-1"))
 
 
 def test_a_put_over_an_item_that_is_gone_is_refused(written: Bench) -> None:
     document = written.store.put(Document(document_id="d-1"))
     written.store.delete(Document.by_id(document_id="d-1"))
-    with pytest.raises(VersionConflict, match="version 1 expected, the item is gone"):
+    with pytest.raises(VersionConflict, match="expected version 1, the item no longer exists"):
         written.store.put(document)
 
 
@@ -145,7 +145,7 @@ def test_an_item_from_before_there_were_versions_can_be_written(written: Bench) 
 def test_an_expired_version_is_as_good_as_gone(written: Bench) -> None:
     token = written.store.put(Token(token_id="k-1"))
     written.clock.now += 3601
-    with pytest.raises(VersionConflict, match="the item is gone"):
+    with pytest.raises(VersionConflict, match="the item no longer exists"):
         written.store.put(token)
     assert written.store.put(Token(token_id="k-1")).version == 1
 
@@ -220,7 +220,7 @@ def test_upsert_of_an_entity_that_was_never_read_goes_over_any_version(written: 
     written.store.put(Document(document_id="d-1", text="one"))
     assert written.store.upsert(Document(document_id="d-1", text="two")).version == 2
     stale = Document(document_id="d-1", text="three", version=1)
-    with pytest.raises(VersionConflict, match="version 1 expected, 2 found"):
+    with pytest.raises(VersionConflict, match="expected version 1, found 2"):
         written.store.upsert(stale)
 
 
@@ -252,7 +252,7 @@ def test_delete_by_an_index(written: Bench) -> None:
 def test_a_versioned_item_is_deleted_only_in_the_version_that_was_read(written: Bench) -> None:
     document = written.store.put(Document(document_id="d-1"))
     written.store.update(Document.by_id(document_id="d-1"), attr(Document.text).set("newer"))
-    with pytest.raises(VersionConflict, match="version 1 expected, 2 found"):
+    with pytest.raises(VersionConflict, match="expected version 1, found 2"):
         written.store.delete(document)
     assert written.store.get(Document.by_id(document_id="d-1"), consistent=True) is not None
 

@@ -67,7 +67,7 @@ def store(engine: Engine) -> Store:
 def test_fields_are_unique_together(store: Store) -> None:
     store.create(User(id="1", tenant="a", desk=4))
     store.create(User(id="2", tenant="b", desk=4))
-    with pytest.raises(NotUnique, match="User: desk 4, tenant a is taken"):
+    with pytest.raises(NotUnique, match="User: desk 4, tenant a is already taken"):
         store.create(User(id="3", tenant="a", desk=4))
     store.create(User(id="4", tenant="a"))
     store.create(User(id="5", tenant="a"))
@@ -86,7 +86,7 @@ def test_a_change_of_either_field_is_a_change_of_the_value(store: Store) -> None
 
 def test_entities_share_a_scope_and_case_does_not_count(store: Store) -> None:
     store.create(User(id="1", name="Ada"))
-    with pytest.raises(NotUnique, match="Robot: name ada is taken"):
+    with pytest.raises(NotUnique, match="Robot: name ada is already taken"):
         store.create(Robot(id="1", name="ADA"))
     store.update(User.by_id("1"), attr(User.name).set("aDA"))
     store.update(User.by_id("1"), attr(User.name).set("Bea"))

@@ -28,17 +28,17 @@ def ada(written: Bench) -> Account:
 
 
 def test_a_taken_value_is_refused_by_field_and_value(written: Bench, ada: Account) -> None:
-    with pytest.raises(NotUnique, match=r"Account: email ada@example\.com is taken") as refused:
+    with pytest.raises(NotUnique, match=r"Account: email ada@example\.com is already taken") as refused:
         written.store.create(Account(account_id="a-2", email=ADA))
     assert (refused.value.entity, refused.value.field, refused.value.value) == ("Account", "email", ADA)
-    with pytest.raises(NotUnique, match="handle ada is taken"):
+    with pytest.raises(NotUnique, match="handle ada is already taken"):
         written.store.put(Account(account_id="a-2", handle="ada"))
     assert written.store.get(Account.by_id(account_id="a-2"), consistent=True) is None
 
 
 def test_a_call_id_is_unique_in_the_whole_table(written: Bench) -> None:
     written.store.create(Call(user_id="u-1", call_id="c-9", provider_id="p", scheduled_for=JANUARY))
-    with pytest.raises(NotUnique, match="call_id c-9 is taken"):
+    with pytest.raises(NotUnique, match="call_id c-9 is already taken"):
         written.store.create(Call(user_id="u-2", call_id="c-9", provider_id="p", scheduled_for=JANUARY))
 
 

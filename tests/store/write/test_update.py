@@ -193,7 +193,7 @@ def test_an_expired_item_cannot_be_updated(written: Bench) -> None:
     written.clock.now += 3600
     with pytest.raises(NotFound):
         written.store.update(Token.by_id(token_id="k-1"), attr(Token.uses).add(1))
-    with pytest.raises(VersionConflict, match="the item is gone"):
+    with pytest.raises(VersionConflict, match="the item no longer exists"):
         written.store.update(token, attr(Token.uses).add(1))
 
 
@@ -228,7 +228,7 @@ def test_the_version_is_checked_and_counted(written: Bench) -> None:
     other = written.store.get(Document.by_id(document_id="d-1"), consistent=True)
     assert other is not None
     assert written.store.update(document, attr(Document.text).set("mine")).version == 2
-    with pytest.raises(VersionConflict, match="Document document_id d-1: version 1 expected, 2 found"):
+    with pytest.raises(VersionConflict, match="Document document_id d-1: expected version 1, found 2"):
         written.store.update(other, attr(Document.text).set("theirs"))
     assert written.store.update(Document.by_id(document_id="d-1"), attr(Document.text).set("any")).version == 3
 

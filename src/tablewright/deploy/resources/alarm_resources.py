@@ -135,7 +135,7 @@ def _parts(name: str, table: Table) -> Iterator[tuple[str, dict[str, Any]]]:
 def add_budget(stack: Stack, plan: CostPlan | None) -> None:
     planned = 0.0 if plan is None else float(plan.bill("on-demand").total)
     monthly = max(_LEAST_BUDGET, math.ceil(planned * _BUDGET_FACTOR))
-    stack.parameter("MonthlyBudget", "Budget in dollars a month; by default half as much again as planned", monthly)
+    stack.parameter("MonthlyBudget", "Budget in dollars a month; by default 150 % of the plan", monthly)
     stack.add(
         "Budget",
         "AWS::Budgets::Budget",

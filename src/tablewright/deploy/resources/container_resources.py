@@ -35,7 +35,7 @@ def add_container(stack: Stack, tables: TableTemplate, needs: SystemNeeds, varia
         "PrivateSubnets", "Subnets of the containers, with a route to AWS", Type="List<AWS::EC2::Subnet::Id>"
     )
     stack.parameter("Certificate", "ARN of the certificate of the public address", AllowedPattern="^arn:.+$")
-    stack.parameter("Containers", "How many containers run", 2, MinValue=1)
+    stack.parameter("Containers", "Number of containers", 2, MinValue=1)
     stack.conditions["IsArm"] = {"Fn::Equals": [ref("Architecture"), "arm64"]}
     _network(stack)
     _balancer(stack)
@@ -47,7 +47,7 @@ def _network(stack: Stack) -> None:
         "BalancerGroup",
         "AWS::EC2::SecurityGroup",
         {
-            "GroupDescription": "Who may reach the load balancer",
+            "GroupDescription": "Access to the load balancer",
             "VpcId": ref("Vpc"),
             "SecurityGroupIngress": [
                 {
@@ -64,7 +64,7 @@ def _network(stack: Stack) -> None:
         "ContainerGroup",
         "AWS::EC2::SecurityGroup",
         {
-            "GroupDescription": "Who may reach the containers",
+            "GroupDescription": "Access to the containers",
             "VpcId": ref("Vpc"),
             "SecurityGroupIngress": [
                 {
@@ -167,7 +167,7 @@ def _tasks(stack: Stack, tables: TableTemplate, needs: SystemNeeds, variables: d
                 }
             ],
         },
-        "What starts the containers.",
+        "The execution role of the containers.",
         reasons={"SignInToRegistry": "IAM cannot limit GetAuthorizationToken to a repository"},
     )
     settings = {**variables, "TABLEWRIGHT_PORT": str(_PORT)}

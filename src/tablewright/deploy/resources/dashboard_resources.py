@@ -38,7 +38,7 @@ def add_dashboard(
         "Dashboard",
         "AWS::CloudWatch::Dashboard",
         {"DashboardName": ref("AWS::StackName"), "DashboardBody": sub(json.dumps({"widgets": placed}, indent=1))},
-        "What to look at first.",
+        "The dashboard.",
     )
 
 

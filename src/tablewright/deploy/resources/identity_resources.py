@@ -60,12 +60,12 @@ def add_identity(stack: Stack, roles: Sequence[Role], callback: Any, signed_out:
         stack.add(
             f"{logical(role.name)}Group",
             "AWS::Cognito::UserPoolGroup",
-            {"GroupName": role.name, "Description": f"Who has the role {role.name}", "UserPoolId": ref("UserPool")},
+            {"GroupName": role.name, "Description": f"Users with the role {role.name}", "UserPoolId": ref("UserPool")},
         )
     stack.output("UserPoolId", "Pool of the people who may sign in", ref("UserPool"))
     stack.output("UserPoolClientId", "Client that tokens are issued for", ref("UserPoolClient"))
     stack.output(
         "SignInPage",
-        "Where people sign in",
+        "Address of the sign-in page",
         sub("https://${SignInDomain}.auth.${AWS::Region}.amazoncognito.com"),
     )

@@ -36,7 +36,7 @@ def add_mail(stack: Stack) -> None:
             "EmailIdentity": ref("MailIdentity"),
             "ConfigurationSetAttributes": {"ConfigurationSetName": ref("MailConfiguration")},
         },
-        "Who sends. A domain needs the three DNS records that the SES console shows.",
+        "The sender identity. A domain needs the three DNS records that the SES console shows.",
     )
 
 

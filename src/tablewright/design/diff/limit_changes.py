@@ -13,7 +13,7 @@ __all__ = ["EXACT", "is_exact", "looser", "tighter"]
 EXACT = 2**53
 
 # Limits that are looser where they are larger.
-_UPPER = ("most length", "most digits", "most decimals")
+_UPPER = ("maximum length", "maximum digits", "maximum decimals")
 _BOUNDS = ("at least", "above", "at most", "below")
 
 
@@ -46,7 +46,7 @@ def _allows(name: str, old: Described, value: Any) -> bool:
         return True
     if name in _UPPER:
         return bool(value >= before)
-    if name == "least length":
+    if name == "minimum length":
         return bool(value <= before)
     if name == "multiple of":
         return Decimal(str(before)) % Decimal(str(value)) == 0

@@ -71,8 +71,8 @@ def _key(table: Described) -> str:
 _GUARDS = (
     (
         "encryption",
-        "items are encrypted with a key owned by AWS, which the account can neither revoke nor audit",
-        "confirm it with whoever required a KMS key of the account",
+        "items are encrypted with an AWS owned key, which the account can neither revoke nor audit",
+        "confirm that a customer managed key is no longer required",
     ),
     (
         "deletion_protection",

@@ -204,7 +204,7 @@ def _tuples(old: Alternative, new: Alternative, models: Models) -> Iterator[Type
         for items in old["items"]:
             yield from _inside("its members", differences(items, new["items"], models))
         length = len(old["items"])
-        yield from _limits({**old, "limits": {"least length": length, "most length": length}}, new)
+        yield from _limits({**old, "limits": {"minimum length": length, "maximum length": length}}, new)
     elif len(old["items"]) != len(new["items"]):
         yield TypeDifference(Impact.UNSAFE, f"had {len(old['items'])} members, now has {len(new['items'])}")
     else:
@@ -241,7 +241,7 @@ def _from_choice(old: Alternative, new: Alternative) -> Iterator[TypeDifference]
 def _limits_of(values: Sequence[str], tag: str, wanted: Described) -> dict[str, Any]:
     """The limits that some stored values are within."""
     if tag == "S":
-        return {"least length": min(map(len, values)), "most length": max(map(len, values))}
+        return {"minimum length": min(map(len, values)), "maximum length": max(map(len, values))}
     if tag != "N":
         return {}
     numbers = [Decimal(value) for value in values]
@@ -256,7 +256,7 @@ def _as_stored(old: Alternative, new: Alternative) -> Iterator[TypeDifference]:
     """Stored values of another type, read as they are stored."""
     length = _LENGTHS.get(old["kind"])
     if length is not None:
-        old = {**old, "limits": {"least length": length, "most length": length}}
+        old = {**old, "limits": {"minimum length": length, "maximum length": length}}
     yield from _limits(old, new)
     if "class" in new:
         yield TypeDifference(Impact.UNSAFE, f"now accepts what {new['class']} accepts; before, {_shown(old)}")

@@ -81,10 +81,10 @@ _LIMITS: Mapping[str, str] = {
     "at most": "le",
     "below": "lt",
     "multiple of": "multiple_of",
-    "least length": "min_length",
-    "most length": "max_length",
-    "most digits": "max_digits",
-    "most decimals": "decimal_places",
+    "minimum length": "min_length",
+    "maximum length": "max_length",
+    "maximum digits": "max_digits",
+    "maximum decimals": "decimal_places",
     "pattern": "pattern",
     "UUID version": "uuid_version",
     "strict": "strict",
@@ -95,8 +95,8 @@ _LIMITS: Mapping[str, str] = {
 
 # The same, said of all texts of a model by its configuration.
 _TEXTS: Mapping[str, str] = {
-    "least length": "str_min_length",
-    "most length": "str_max_length",
+    "minimum length": "str_min_length",
+    "maximum length": "str_max_length",
     "without surrounding spaces": "str_strip_whitespace",
     "in lower case": "str_to_lower",
     "in upper case": "str_to_upper",

@@ -105,8 +105,8 @@ def all_grants(
     A reaction belongs to the consumer that it names, or else to the one of its own name, if there is such a role; the
     other reactions to a table are one consumer of it. A role of a consumer's name is a part of its policy.
 
-    With the table of a relocation's switch, it is what they need while the tables are relocated; whoever does that is
-    one of them.
+    With the table of a relocation's switch, it is what they need while the tables are relocated; the relocation role
+    is one of them.
     """
     reading = consumers(design)
     own = [*dict.fromkeys([*design.roles, *reading])]

@@ -77,7 +77,7 @@ def ttl_not_enabled(context: LintContext) -> Iterator[Occurrence]:
                 )
 
 
-@rule("no-retention", "Personal data that is kept for ever, while other personal data expires", "warning")
+@rule("no-retention", "Personal data that is kept forever, while other personal data expires", "warning")
 def no_retention(context: LintContext) -> Iterator[Occurrence]:
     """Where a design declares retention, an entity about a person without one was forgotten, or should say why."""
     if not any(schema.expiry is not None and schema.expiry.marker(Retain) is not None for schema in context.schemas):
@@ -89,7 +89,7 @@ def no_retention(context: LintContext) -> Iterator[Occurrence]:
             if marker.kind == "subject" and not marker.keep:
                 yield Occurrence(
                     f"{schema.entity.__name__}.{name}",
-                    f"items are about the person in {name}, and are kept for ever, while other personal data of "
+                    f"items are about the person in {name}, and are kept forever, while other personal data of "
                     "the design expires.",
                     "Declare `ttl: Annotated[ExpiresAt, Retain(days=365)] = None`, or say why they are kept: "
                     f'`{name}: Annotated[str, Personal("subject", keep="tax law")]`.',

@@ -128,7 +128,7 @@ def no_order(context: LintContext) -> Iterator[Occurrence]:
         what = "has no sort key" if not key.sort else f"has the same sort key for all items ({key.sort[0]})"
         yield Occurrence(
             place,
-            f"{place} reads newest first, but {key.place} {what}: the items come in no particular order.",
+            f"{place} reads newest first, but {key.place} {what}: the order of the items is undefined.",
             f"Sort by the time{_sort_key(schema, key, times)}.",
             context.where(schema.entity),
         )
@@ -150,7 +150,7 @@ def _sort_key(schema: Schema, key: EntityKey, times: list[str]) -> str:
     return f", with a sort key that begins with {times[0]}"
 
 
-@rule("alphabetical-order", "Words that sort alphabetically, and not by their meaning", "warning")
+@rule("alphabetical-order", "Values that sort alphabetically, not by rank", "warning")
 def alphabetical_order(context: LintContext) -> Iterator[Occurrence]:
     """As text, high comes before low, and low before medium."""
     for place, schema, pattern, key in context.queries():
@@ -180,8 +180,9 @@ def newest_by_name(context: LintContext) -> Iterator[Occurrence]:
         if traits[0].is_plain_text and not (traits[0].is_formatted or traits[0].is_random_id):
             yield Occurrence(
                 place,
-                f"{place} reads newest first, but {key.sort[0]} sorts by {fields[0]}: the items come backwards through "
-                + (f"the alphabet, and {times[0]} does not matter." if times else "the alphabet, where 9 is after 10."),
+                f"{place} reads newest first, but {key.sort[0]} sorts by {fields[0]}: items are returned in "
+                "reverse alphabetical order"
+                + (f", and {times[0]} does not matter." if times else ", where 9 comes before 10."),
                 f"Sort an index by the time, or leave newest_first out if the order of {fields[0]} is meant."
                 + ("" if times else f" If {fields[0]} is a number, declare it as one."),
                 context.where(schema.entity),

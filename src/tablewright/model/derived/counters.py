@@ -65,7 +65,7 @@ def count_of(
     by: Sequence[object] = (),
     kept_by: KeptBy = "transaction",
 ) -> int:
-    """The default of a field that counts the items of an entity, or those that a condition holds of.
+    """The default of a field that counts the items of an entity, or those that meet a condition.
 
         orders: int = count_of(Order)
 

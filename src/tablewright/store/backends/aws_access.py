@@ -35,7 +35,7 @@ MAX_CONNECTIONS = 100
 _CHECK_SECONDS = 60.0
 _NO_CREDENTIALS = (
     "there are no AWS credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE. "
-    "An endpoint that does not check them, such as tablewright serve, takes any values"
+    "An endpoint that does not check them, such as tablewright serve, accepts any values"
 )
 _PORTS = {"http": 80, "https": 443}
 

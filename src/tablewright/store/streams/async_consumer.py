@@ -35,8 +35,8 @@ class AsyncConsumer:
     """A consumer of a table's stream, for asyncio.
 
     ``handler`` is called with a batch of changes and an ``Effects``, to which it adds the writes that follow from them.
-    It is a plain function, which is not awaited. ``name`` tells consumers of one table apart; several of the same name
-    share its shards. ``checkpoints`` is the table that checkpoints and dead letters are stored in, another than
+    It is a plain function, which is not awaited. ``name`` identifies the consumer; several with the same name share the
+    table's shards. ``checkpoints`` is the table that checkpoints and dead letters are stored in, another than
     ``table``. ``settings`` are those of ``ConsumerSettings``.
     """
 

@@ -1,4 +1,4 @@
-"""The tail of a stream: the changes of a table from now on, for whoever only wants to look.
+"""The tail of a stream: the changes of a table from now on, for readers without a checkpoint.
 
     tail = AsyncStreamTail(store, tickets)
     changes = await tail.read()           those since the last read; the first read begins with what comes after it

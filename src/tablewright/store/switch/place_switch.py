@@ -39,15 +39,15 @@ State = Literal["open", "held", "moved", "standby"]
 
 @dataclass(frozen=True, slots=True)
 class PlaceSwitch:
-    """What the switch of a place says; its methods make the requests for the next step.
+    """The state of a place's switch; its methods build the requests for the next step.
 
-    Updates are conditional: they are refused if somebody else has made a step since.
+    Updates are conditional: they are refused if another process has changed the switch since.
     """
 
     # The table that both places have the switch in, and its key there.
     TABLE: ClassVar[str] = "tablewright-relocation"
     KEY: ClassVar[Item] = {"id": {"S": "switch"}, "part": {"S": "switch"}}
-    # How long to wait until everybody knows that a place is held, and that there is a switch at all.
+    # How long to wait until every process knows that a place is held, and that there is a switch at all.
     HOLD_SECONDS: ClassVar[float] = _LEASE_SECONDS * _MARGIN
     FIRST_SECONDS: ClassVar[float] = _FIRST_LEASE_SECONDS * _MARGIN
 
@@ -88,7 +88,7 @@ class PlaceSwitch:
 
     @property
     def lease(self) -> float:
-        """For how many seconds this may be gone by."""
+        """How many seconds this state may be relied on."""
         return _LEASE_SECONDS if self.exists else _FIRST_LEASE_SECONDS
 
     @property
@@ -99,23 +99,23 @@ class PlaceSwitch:
     # -- steps ------------------------------------------------------------------------------------------------------
 
     def holding(self, hold: str) -> dict[str, Any]:
-        """The update that holds a place that is open; a hold of somebody else is taken over."""
+        """The update that holds a place that is open; a hold of another process is taken over."""
         return self._update("held", self.epoch, hold, "epoch = :e AND #s IN (:open, :held)", open="open", held="held")
 
     def moving(self) -> dict[str, Any]:
-        """The update that ends this hold for good: from then on, the other place is the one."""
+        """The update that ends this hold for good: from then on, the other place serves the tables."""
         condition = "epoch = :was AND #s = :held AND #h = :h"
         body = self._update("moved", self.epoch + 1, self.hold, condition, held="held")
         body["ExpressionAttributeValues"][":was"] = {"N": str(self.epoch)}
         return body
 
     def releasing(self) -> dict[str, Any]:
-        """The update that ends this hold, as if nothing had been."""
+        """The update that cancels this hold and reopens the place."""
         return self._update("open", self.epoch, self.hold, "epoch = :e AND #s = :held AND #h = :h", held="held")
 
     @classmethod
     def opening(cls, epoch: int, tables: Iterable[str]) -> dict[str, Any]:
-        """The update that opens a place that the other has moved to; one that was opened before is left alone."""
+        """The update that opens the place that the tables have moved to; no effect on one that is already open."""
         body = cls._update("open", epoch, "", "attribute_not_exists(epoch) OR epoch < :e")
         body["UpdateExpression"] += ", tables = :t"
         body["ExpressionAttributeValues"][":t"] = {"SS": sorted(tables)}

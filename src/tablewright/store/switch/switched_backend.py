@@ -190,7 +190,7 @@ class SwitchedBackend:
         if known is not None and known.switch.state == "held" and self._error is None:
             return ServiceError(
                 "NotConnected",
-                f"the tables are being moved, and the request was held for {_WAIT_SECONDS:g} s; try again",
+                f"the tables are being relocated, and the request was held for {_WAIT_SECONDS:g} s; try again",
             )
         return ServiceError("NotConnected", f"the switch of the tables cannot be read: {self._error}")
 
@@ -205,8 +205,8 @@ class SwitchedBackend:
             outside = [name for name in named if name not in moving]
             raise ServiceError(
                 "ValidationException",
-                f"{', '.join(inside)} are being moved and {', '.join(outside)} are not, so one request cannot "
-                "use both; move them together",
+                f"{', '.join(inside)} are being relocated and {', '.join(outside)} are not, so one request cannot "
+                "use both; relocate them together",
             )
         return not inside
 

@@ -53,7 +53,7 @@ def create_or_get(context: Context, entity: E) -> Flow[tuple[E, bool]]:
 
 
 def update_or_create(context: Context, entity: E, *changes: FieldChange) -> Flow[E]:
-    """Change the item that is there, or store the entity if there is none; gives the entity as it is then."""
+    """Change the existing item, or store the entity if there is none; returns the stored entity."""
     schema = schema_for(entity, "update_or_create", AN_ENTITY)
     values = {name: getattr(entity, name) for name in schema.identity_fields if "." not in name}
     lookup: Lookup[E] = Lookup(type(entity), "update_or_create", None, values)

@@ -54,9 +54,9 @@ from tablewright.store.write.upkeep import upkeep_changes
 
 @dataclass(frozen=True, slots=True, init=False, eq=False)
 class Delete(Operation):
-    """No item any more. Of a versioned entity, only the version that was read is deleted.
+    """Deletes an item; a versioned one only in the version that was read.
 
-    ``expect`` is what must hold of it, or ConditionFailed; then the item must be there, too.
+    ``expect`` is a condition on the stored item, which must then exist; ``ConditionFailed`` if it does not hold.
     """
 
     name = "delete"

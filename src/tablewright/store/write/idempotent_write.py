@@ -44,7 +44,7 @@ from tablewright.store.write.transaction import transact
 
 
 class IdempotencyRecord(Entity):
-    """What is stored of a request that was executed, for a day; the base of a table's own record.
+    """The record of an executed request, kept for a day; the base class of a table's own record.
 
     The field ``ttl`` is stored in the attribute ``ttl``; a table that has its time to live elsewhere says so:
     ``ttl: Annotated[EpochSeconds | None, Expiry(timedelta(hours=24)), AttributeName("expiresAt")] = None``.
@@ -59,7 +59,7 @@ class IdempotencyRecord(Entity):
 
 
 class Outcome:
-    """What a piece of work comes to: the response (anything that JSON has), and the writes that make it true.
+    """The result of the work: the response (any JSON value), and the writes that are committed with it.
 
     The response is stored with the writes, so it is known before they are made. ``at`` is the time for their stamps
     (``CreatedAt``, ``UpdatedAt``), for a response that shows them; ``record`` has values for further fields of the

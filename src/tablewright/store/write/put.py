@@ -152,12 +152,12 @@ def whole_item_plan(
 
 @dataclass(frozen=True, slots=True, init=False, eq=False)
 class Create(EntityOperation):
-    """A new item; there must be none yet, or one that has expired, or one that ``replacing`` holds of.
+    """Creates an item; ``AlreadyExists`` if there is one, unless it has expired or ``replacing`` holds for it.
 
         Create(Lock(name="import", until=soon), replacing=attr(Lock.until) < now)
 
-    ``then`` is called with the entity once it has its numbers, and gives what is written with it in the transaction;
-    again, with others, if somebody else was faster.
+    ``then`` is called with the entity once it has its numbers, and returns what is written with it in the transaction;
+    it is called again, with new numbers, if the write is planned again.
 
         Create(invoice, then=lambda made: [Create(Line(invoice=made.number, text=text)) for text in texts])
     """
@@ -229,9 +229,9 @@ def plan_creation(
 
 @dataclass(frozen=True, slots=True, init=False, eq=False)
 class Put(EntityOperation):
-    """A whole item, whatever was there before of its entity; with a version, only over the one that was read.
+    """Stores a whole item, replacing any of the same entity; a versioned one only in the version that was read.
 
-    ``expect`` has conditions on the item that is there; then there must be one. ``then`` is that of ``Create``.
+    ``expect`` has conditions on the stored item, which must then exist. ``then`` is that of ``Create``.
     """
 
     name = "put"

@@ -56,7 +56,7 @@ from tablewright.store.write.planning.write_target import (
 
 @dataclass(frozen=True, slots=True, init=False, eq=False)
 class Check(Operation):
-    """An item that must be there, and of which conditions must hold; it is not changed.
+    """Requires that an item exists and meets conditions; it is not changed.
 
     Of a versioned entity, the version must be the one that was read.
 
@@ -114,7 +114,7 @@ class Check(Operation):
 
 @dataclass(frozen=True, slots=True, init=False, eq=False)
 class Absent(Operation):
-    """An item that must not be there, or must have expired.
+    """Requires that an item does not exist, or has expired.
 
     store.transact(Create(invitation), Absent(User.by_email(email="ada@example.com")))
     """

@@ -87,9 +87,9 @@ class _Draft:
 
 @dataclass(frozen=True, slots=True, init=False, eq=False)
 class Update(Operation):
-    """Changes to an item that is there.
+    """Changes fields of an existing item.
 
-    ``expect`` is what must hold of it before, or ConditionFailed.
+    ``expect`` is a condition on the stored item; ``ConditionFailed`` if it does not hold.
 
         withdrawal = Update(account, attr(Account.balance).add(-20), expect=attr(Account.state) == State.OPEN)
         store.transact(withdrawal, Create(payment))

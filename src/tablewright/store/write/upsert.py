@@ -24,7 +24,7 @@ E = TypeVar("E", bound=Entity)
 
 @dataclass(frozen=True, slots=True, init=False, eq=False)
 class Upsert(EntityOperation):
-    """An item that is created, or whose fields are set if it is there already; what else it has is kept.
+    """Creates an item, or sets the fields of the existing one; its other attributes are kept.
 
     An entity that was never read (version 0) is set over whichever version there is.
     """

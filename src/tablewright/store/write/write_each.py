@@ -24,7 +24,7 @@ CONCURRENCY = 16
 
 @dataclass(frozen=True, slots=True)
 class WriteResult:
-    """What came of one of several operations: its result, as the method of its name gives it, or its error."""
+    """The outcome of one operation: its result, as the store's method returns it, or its error."""
 
     operation: Operation
     result: Any = None
@@ -32,12 +32,12 @@ class WriteResult:
 
     @property
     def is_written(self) -> bool:
-        """Whether it was made."""
+        """Whether the write succeeded."""
         return self.error is None
 
 
 def write_each(context: Context, operations: Iterable[Operation], *, concurrency: int) -> Flow[list[WriteResult]]:
-    """Carry out operations, each on its own; gives what came of each, in their order."""
+    """Carry out operations, each on its own; returns their outcomes, in the same order."""
     if isinstance(operations, Operation):
         raise wrong_argument("write_each", "a list of operations", operations)
     found = list(operations)
