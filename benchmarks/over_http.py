@@ -116,7 +116,7 @@ def section(results: Results, connections: int, part: str) -> Section:
         for name in names:
             values = rates[name]
             if not values or not min(values):
-                cells.append("not there" if not values else "none in time")
+                cells.append("not supported" if not values else "timed out")
             elif name.startswith(OURS):
                 cells.append(rate(statistics.median(values)))
             else:

@@ -25,9 +25,9 @@ those that the setting [`roles`](services.md#who-is-calling) maps its groups and
 |---|---|
 | no token, or one that is expired or not valid | 401 |
 | a token without one of the roles in the row, such as one of another system | 403 |
-| somebody who was [deactivated](services.md#deactivated-people), whatever the token says | 403 |
+| a [deactivated](services.md#deactivated-people) person, regardless of the token | 403 |
 | **yes** in the row | as the call has it |
-| **own** in the row | the same for what belongs to the caller; what belongs to others is refused, or not there |
+| **own** in the row | the same for what belongs to the caller; what belongs to others is refused, or 404 |
 """
 
 

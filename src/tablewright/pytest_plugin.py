@@ -53,7 +53,7 @@ def dynamodb_client(tablewright_engine: Engine) -> Any:
 
 @pytest.fixture
 def patched_boto3(tablewright_engine: Engine) -> Iterator[Engine]:
-    """The test's engine, which every DynamoDB client of boto3 and botocore uses during the test, wherever it is created."""
+    """The test's engine, which every DynamoDB client of boto3 and botocore uses during the test."""
     from tablewright.wire import boto
 
     with boto.patch(tablewright_engine):

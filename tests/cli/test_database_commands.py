@@ -451,11 +451,11 @@ PORTS = "argument --port: a port is a number from 0 to 65535"
             ["serve", "--memory", "--data", "x"],
             "tablewright serve: argument --data: not allowed with argument --memory; see tablewright serve --help",
         ),
-        (["lnt"], "tablewright: there is no command 'lnt'; did you mean lint? tablewright --help lists all commands"),
-        (["xyzzy"], "tablewright: there is no command 'xyzzy'; tablewright --help lists all commands"),
+        (["lnt"], "tablewright: unknown command 'lnt'; did you mean lint? tablewright --help lists all commands"),
+        (["xyzzy"], "tablewright: unknown command 'xyzzy'; tablewright --help lists all commands"),
         (
             ["support", "exprt"],
-            "tablewright support: there is no command 'exprt'; did you mean export? tablewright support --help lists "
+            "tablewright support: unknown command 'exprt'; did you mean export? tablewright support --help lists "
             "all commands",
         ),
     ],

@@ -122,7 +122,10 @@ def test_a_snapshot_stands_for_the_version_that_it_is_of(folder: Path, capsys: p
         (["diff", "--snapshot", "./old_shop.py", "./free_shop.py"], "--snapshot takes one path"),
         (["diff", "gone.json", "./old_shop.py"], "gone.json cannot be read"),
         (["diff", "./gone.py", "./old_shop.py"], "there is no file gone.py"),
-        (["diff", "./old_shop.py", "./free_shop.py", "--accept", "Order.x"], "--accept Order.x: nothing changes there"),
+        (
+            ["diff", "./old_shop.py", "./free_shop.py", "--accept", "Order.x"],
+            "--accept Order.x: no change at this place",
+        ),
         (["diff", "damaged.json", "./old_shop.py"], "damaged.json is damaged: write the snapshot again"),
         (["workbench", "export", "./gone.py"], "there is no file gone.py"),
         (["workbench", "import", "gone.json"], "gone.json cannot be read"),

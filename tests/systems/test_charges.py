@@ -50,7 +50,7 @@ async def use_service_desk(calls: ChargedCalls) -> None:
     await calls.of("assign", desk.assign(ticket.ticket_id, "sam"))
     await calls.of("set priority", desk.set_priority(ticket.ticket_id, TicketPriority.P1))
     comment = desk.add_comment(ticket.ticket_id, "sam, look", UNKEYED, is_answer=True)
-    await calls.of("comment on what somebody has", comment)
+    await calls.of("comment on assigned ticket", comment)
     await desk.assign(ticket.ticket_id, None)
     await calls.of("take", desk.take(ticket.ticket_id))
     await calls.of("change status", desk.change_status(ticket.ticket_id, TicketStatus.RESOLVED))
@@ -149,9 +149,9 @@ def use_runs(calls: ChargedCalls) -> None:
     ours = Program(program_id="p", marketplace_id="US", approval=approved, **(values | {"enabled": True}))
     ledger._store.put(ours)
     held = calls.of_blocking("begin run", lambda: ledger.begin(ours))
-    run = calls.of_blocking("ask run to end", lambda: ledger.request(held.run, "stop"))
+    run = calls.of_blocking("request run stop", lambda: ledger.request(held.run, "stop"))
     now += timedelta(hours=1)
-    held = calls.of_blocking("take run over", lambda: ledger.take_over(held.slot))
+    held = calls.of_blocking("take over run", lambda: ledger.take_over(held.slot))
     calls.of_blocking("end run", lambda: ledger.end(held, RunState.STOPPED))
     run = ledger.get(run)
     calls.of_blocking("resume run", lambda: ledger.resume(run))
@@ -172,7 +172,7 @@ ELSEWHERE: dict[str, set[str]] = {
     "servicedesk": {"keep response"},
     "support": {"count"},
     "calls": {
-        "note reminder",
+        "record reminder",
         "remind",
         "claim mail",
         "record mail",
@@ -192,24 +192,24 @@ ELSEWHERE: dict[str, set[str]] = {
     },
     "engagement": {
         "write candidates",
-        "try customers again",
+        "retry customers",
         "wait for model",
         "refresh candidate",
         "cache scores",
         "claim delivery",
-        "take claim over",
-        "give claim back",
+        "take over claim",
+        "release claim",
         "retry delivery",
         "finish delivery",
         "begin run",
-        "take run over",
+        "take over run",
         "resume run",
-        "ask run to end",
+        "request run stop",
         "order deliveries",
-        "move schedule on",
+        "advance schedule",
         "end run",
-        "forget failed customers",
-        "forget run",
+        "delete failed customers",
+        "delete run",
         "claim mail",
         "record mail",
         "keep response",

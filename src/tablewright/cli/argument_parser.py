@@ -95,7 +95,7 @@ class OneLineParser(argparse.ArgumentParser):
         if isinstance(action, argparse._SubParsersAction) and known is not None and value not in known:
             near = get_close_matches(value, known, 1)
             advice = f"; did you mean {near[0]}?" if near else ";"
-            self.exit(2, f"{self.prog}: there is no command {value!r}{advice} {self.prog} --help lists all commands\n")
+            self.exit(2, f"{self.prog}: unknown command {value!r}{advice} {self.prog} --help lists all commands\n")
         super()._check_value(action, value)
 
     def error(self, message: str) -> NoReturn:

@@ -86,7 +86,7 @@ def _diff(options: argparse.Namespace) -> int:
     accepted = set(options.accept)
     unknown = accepted - {change.place for changes in found.values() for change in changes}
     if unknown:
-        raise UsageError(f"--accept {', '.join(sorted(unknown))}: nothing changes there")
+        raise UsageError(f"--accept {', '.join(sorted(unknown))}: no change at this place")
     waiting = [
         change
         for changes in found.values()

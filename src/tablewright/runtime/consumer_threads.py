@@ -140,7 +140,7 @@ class ConsumerThreads:
         return self._running[name].consumer
 
     def replay(self, dead_letter: DeadLetter) -> None:
-        """Have its consumer handle a dead letter again, and delete it; StateConflict if it fails again."""
+        """Have its consumer retry a dead letter, and delete it; StateConflict if it fails again."""
         try:
             self.consumer(dead_letter.consumer).replay(dead_letter)
         except Exception as error:

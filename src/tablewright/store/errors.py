@@ -102,7 +102,7 @@ class ConditionFailed(StoreError):
 
 
 class Cancelled(StoreError):
-    """A transaction was cancelled: none of its writes was made. ``reasons`` has an error, or None, for each of its actions."""
+    """A transaction was cancelled; ``reasons`` has an error, or None, for each of its actions."""
 
     def __init__(self, reasons: Sequence[StoreError | None]) -> None:
         why = "; ".join(f"action {n}: {reason}" for n, reason in enumerate(reasons, 1) if reason is not None)

@@ -5,7 +5,7 @@
     database.answer(request)                     used by both, and by the stores of patterns and writes
     database.as_backend()                        the same as a backend, such as for SQL
     database.at(time)                            the tables as they were at that time, of an engine in this process
-    database.replay(letter, who)                 handle a dead letter again, by a consumer of this process; logged too
+    database.replay(letter, who)                 retry a dead letter, by a consumer of this process; logged too
 
 This is the only place that decides what a read-only studio refuses, whatever a browser sends: only requests that
 ``is_read`` knows to be reads are sent.
@@ -141,7 +141,7 @@ class StudioDatabase:
         return self.consumers is not None and consumer in self.consumers.names
 
     async def replay(self, letter: DeadLetter, who: str) -> None:
-        """Have a consumer of this process handle a dead letter again; its writes are not confirmed one by one."""
+        """Have a consumer of this process retry a dead letter; its writes are not confirmed one by one."""
         write = LoggedWrite(_now(), who, "replay", letter.stream, f"{letter.consumer}, {letter.sequence}")
 
         async def replayed() -> None:
@@ -177,7 +177,7 @@ class StudioDatabase:
             async with asyncio.timeout(_WITHIN_SECONDS):
                 return await self.backend.call_async(request)
         except TimeoutError:
-            raise Refused(503, "timeout", f"{self.name} has not answered for {_WITHIN_SECONDS:.0f} s", {}) from None
+            raise Refused(503, "timeout", f"{self.name} has not responded for {_WITHIN_SECONDS:.0f} s", {}) from None
 
     def answer_blocking(self, request: Request) -> dict[str, Any]:
         """The same, blocking, for use in a thread; without a time limit of its own."""

@@ -144,7 +144,7 @@ def _user() -> str:
     try:
         return getpass.getuser()
     except (OSError, KeyError):
-        return "somebody"
+        return "unknown"
 
 
 def alone(studio: Studio, pages: BrowserPages) -> ASGIApp:

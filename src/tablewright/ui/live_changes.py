@@ -112,7 +112,9 @@ class _Reader:
                 self.is_positioned.set()
             except Exception as error:
                 if not self.is_failing:
-                    _log.warning("changes cannot be followed", exc_info=error, extra={"table": self._table.name})
+                    _log.warning(
+                        "the stream of a table cannot be read", exc_info=error, extra={"table": self._table.name}
+                    )
                     self._say(is_failing=True)
                 tail = AsyncStreamTail(self._store, self._table)
                 await asyncio.sleep(_PAUSE)

@@ -73,7 +73,7 @@ class _MetricsConnection(Connection):
             return render(request, error.status, orjson.dumps(error.body()), JSON_1_0)
         path = request.url.partition(b"?")[0]
         if request.method not in (b"GET", b"HEAD") or path not in (b"/", b"/metrics"):
-            return render(request, 404, b"there is /metrics, and / for health\n", b"text/plain")
+            return render(request, 404, b"use /metrics, or / for health\n", b"text/plain")
         if path == b"/":
             return render_health(request, server.problems())
         return render(request, 200, server.text().encode(), _TEXT)

@@ -101,7 +101,7 @@ def test_everything_of_somebody_is_found_exported_and_erased_and_others_keep_the
 
     assert admin.post("/privacy/giulia/erase").status_code == 202
     job = finished(admin)
-    assert not [each for each in job["findings"] if each["action"] in ("left", "look")], job["findings"]
+    assert not [each for each in job["findings"] if each["action"] in ("remaining", "review")], job["findings"]
     pseudonym = job["pseudonym"]
     assert served.client("boss", "Admins", path="/tasks").get("/users/giulia").status_code == 404
     assert served.client("boss", "Admins", path="/tasks").get("/users/colleague").status_code == 200

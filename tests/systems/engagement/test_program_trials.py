@@ -242,7 +242,7 @@ def test_a_preview_shows_what_one_customer_would_get(
     second = marketer.post(f"{made.path}/preview", json={"customerId": "b"}).json()
     assert second["channels"][0]["reason"] == "the customer has no address"
     third = marketer.post(f"{made.path}/preview", json={"customerId": "c"}).json()
-    assert [each["outcome"] for each in third["steps"]] == ["passed", "left out", "not asked"]
+    assert [each["outcome"] for each in third["steps"]] == ["passed", "left out", "not evaluated"]
     assert (third["isCandidate"], third["channels"][0]["reason"]) == (False, "the customer is left out")
     assert marketer.post(f"{made.path}/preview", json={"customerId": "nobody"}).status_code == 404
 

@@ -31,7 +31,7 @@ def test_an_assignment() -> None:
         "Assigned by:  ada\n"
         "Task:         t-1\n\n"
         "It asks for the password twice.\n\n"
-        "-- \nYou get this because the task was assigned to you.\n"
+        "-- \nYou are receiving this because the task was assigned to you.\n"
     )
     assert "Assigned by:  you\n" in mail_templates.assigned(TASK, ADA, "ada").text
 
@@ -56,11 +56,11 @@ def test_a_status() -> None:
         "Status:       IN_PROGRESS (before: OPEN)\n"
         "Changed by:   grace\n"
         "Task:         t-1\n\n"
-        "-- \nYou get this because you created the task.\n"
+        "-- \nYou are receiving this because you created the task.\n"
     )
     own = mail_templates.status_changed(TASK, GRACE, "OPEN", "IN_PROGRESS", "grace").text
     assert "Changed by:   you\n" in own
-    assert own.endswith("You get this because the task is assigned to you.\n")
+    assert own.endswith("You are receiving this because the task is assigned to you.\n")
 
 
 @pytest.mark.parametrize("status", list(Status))

@@ -28,9 +28,9 @@ PARTIES = ("mover", "source", "target", "client")
 PHASES = {
     "copying": ("reading the streams", 1),
     "following": ("following http", 1),
-    "cut": ("is held", 1),
+    "cut": ("are on hold", 1),
     "reversing": ("the tables are open", 1),
-    "back": ("is held", 2),
+    "back": ("are on hold", 2),
 }
 # So many, and written so fast, that copying them takes a second.
 ITEMS = 1500

@@ -25,8 +25,8 @@ def register(commands: Commands) -> None:
         parser = inner.add_parser(
             name,
             help=about,
-            epilog="Exit codes: 0 done; 1 something is left, and the report lists it. To resume an interrupted "
-            "erasure, run the same command again.",
+            epilog="Exit codes: 0 done; 1 some items were not erased; the report lists them. To resume an "
+            "interrupted erasure, run the same command again.",
         )
         parser.add_argument("person", nargs="+", metavar="PERSON", help="an id, mail address or phone number of theirs")
         parser.add_argument(
@@ -65,7 +65,7 @@ def _erase(options: argparse.Namespace) -> int:
     report = _done(options, "erase")
     _print_report(report, sys.stdout)
     print(f"{options.person[0]} is now {report.pseudonym}")
-    return 1 if any(finding.action == "left" for finding in report.findings) else 0
+    return 1 if any(finding.action == "remaining" for finding in report.findings) else 0
 
 
 def _done(options: argparse.Namespace, action: str) -> PrivacyReport:

@@ -130,7 +130,7 @@ def _steps(options: argparse.Namespace, built: BuiltStack, design: Design) -> St
         found = changes(before, snapshot(design))
         unknown = {*options.accept} - {change.place for change in found}
         if unknown:
-            raise UsageError(f"--accept {', '.join(sorted(unknown))}: nothing changes there")
+            raise UsageError(f"--accept {', '.join(sorted(unknown))}: no change at this place")
         waiting = [
             change
             for change in found

@@ -28,7 +28,7 @@ def register(commands: Commands) -> None:
         epilog="A place is a data folder, an endpoint (http://host:port), Amazon DynamoDB (aws, aws:eu-west-1), or a "
         "file (.json, .jsonl, .csv, also with .gz, or .parquet); export/{table}.json is a file for each table. "
         "If a copy is interrupted, the same command resumes it. Exit codes: 0 everything is copied; 1 the target "
-        "differs; 2 something has to be fixed first.",
+        "differs; 2 a problem must be fixed first.",
     )
     copy.add_argument("source", metavar="SOURCE", help="where the tables are")
     copy.add_argument("target", metavar="TARGET", help="where they are copied to")

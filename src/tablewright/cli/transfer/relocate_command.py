@@ -30,7 +30,7 @@ def register(commands: Commands) -> None:
         help="move tables to another endpoint while they are in use, with a way back",
         epilog="A place is an endpoint (http://host:port) or Amazon DynamoDB (aws, aws:eu-west-1). start runs "
         "until finish; if it is interrupted, the same command resumes it. Exit codes: 0 done; 1 not done, and nothing "
-        "has changed; 2 something has to be fixed first.",
+        "has changed; 2 a problem must be fixed first.",
     )
     steps = Commands(relocate)
     start = _step(steps, "start", "copy the tables and follow their changes, until the relocation is finished")

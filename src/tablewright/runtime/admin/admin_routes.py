@@ -233,7 +233,7 @@ async def dead_letters(
     responses=documented(404, 409),
 )
 async def replay(name: ConsumerName, sequence: Sequence, request: Request, _: Admin) -> None:
-    """Handle a dead letter again, and delete it if that succeeds."""
+    """Retry a dead letter, and delete it if that succeeds."""
     threads = _known(request, name)
     dead_letter = await asyncio.to_thread(_find_dead_letter, _consumer_reader(request), name, sequence)
     await asyncio.to_thread(threads.replay, dead_letter)
@@ -309,7 +309,7 @@ def _consumer_reader(request: Request) -> TolerantReader:
 def _known(request: Request, name: str) -> ConsumerThreads:
     threads = _threads(request)
     if name not in threads.names:
-        raise ResourceNotFound(f"there is no consumer {name}; choose from {', '.join(threads.names)}")
+        raise ResourceNotFound(f"unknown consumer {name}; choose from {', '.join(threads.names)}")
     return threads
 
 

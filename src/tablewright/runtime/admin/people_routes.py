@@ -43,7 +43,7 @@ class Invitation(Strict):
 
 
 class RoleChange(Strict):
-    roles: Roles | None = Field(description="exactly these roles, whatever the token says; null: those of the token")
+    roles: Roles | None = Field(description="exactly these roles, regardless of the token; null: those of the token")
 
 
 class PersonView(ApiModel):

@@ -27,7 +27,7 @@ class FindingView(ApiModel):
     table: str = Field(examples=["TaskManagement"])
     entity: str = Field(examples=["Comment"])
     why: str = Field(description="subject, part, author, reference or mention", examples=["author"])
-    action: str = Field(description="delete, replace, keep, expires, look or left", examples=["replace"])
+    action: str = Field(description="delete, replace, keep, expires, review or remaining", examples=["replace"])
     items: int = Field(examples=[3])
     note: str = Field(description="why it is kept, or what to do", examples=[""])
 

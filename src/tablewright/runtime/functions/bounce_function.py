@@ -29,7 +29,7 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
         if reason is None or not names:
             continue
         event_id, _, recipient = str(names[0]).rpartition(".")
-        if not mailer.came_back(event_id, recipient, reason):
+        if not mailer.bounced(event_id, recipient, reason):
             _log.warning("bounced mail is unknown here", extra={"event_id": event_id})
     return {}
 

@@ -77,7 +77,7 @@ class _Function:
             if self.failure is not None or self.process.poll() is not None:
                 raise FunctionFailed(f"{self.name} ended: {self.failure or self.process.returncode}")
             if time.monotonic() > end:
-                raise FunctionFailed(f"{self.name} did not answer within {seconds} seconds")
+                raise FunctionFailed(f"{self.name} did not respond within {seconds} seconds")
         if call.error is not None:
             raise FunctionFailed(f"{self.name}: {call.error}")
         return call.response

@@ -50,7 +50,7 @@ def run(handler_name: str, address: str) -> None:
         response = connection.getresponse()
         event = json.loads(response.read())
         if response.status != 200:
-            raise SystemExit(f"the runtime interface answered {response.status}")
+            raise SystemExit(f"the runtime interface responded with {response.status}")
         context = InvocationContext(
             response.headers["Lambda-Runtime-Aws-Request-Id"],
             int(response.headers["Lambda-Runtime-Deadline-Ms"]),

@@ -184,7 +184,7 @@ async def _at_once(stops: Sequence[Callable[[], None]]) -> None:
 
 
 async def prepare(runtime: Runtime, systems: Sequence[System]) -> None:
-    """Create missing tables, and bring others in line with the design; once for a runtime.
+    """Create missing tables, and update others to match the design; once for a runtime.
 
     On an endpoint, existing tables are used as they are, unless ``ensure_tables`` is set: a serving process need not be
     allowed to describe tables. Before any is created there, features of DynamoDB that the endpoint lacks are logged;
@@ -203,7 +203,7 @@ async def prepare(runtime: Runtime, systems: Sequence[System]) -> None:
     # Not what an endpoint does not support, and what is left as it is.
     applied = [difference for difference in differences if difference.resolution is Resolution.APPLIED]
     if applied:
-        _log.info("tables were brought in line with the design", extra={"count": len(applied)})
+        _log.info("tables were updated to match the design", extra={"count": len(applied)})
     runtime.is_prepared = True
 
 

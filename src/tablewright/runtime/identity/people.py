@@ -1,7 +1,7 @@
 """People: who has signed in, who was invited, and with which roles.
 
     roles None            those of the token, as the issuer gives them
-    roles [...]           these, whatever the token says: a role that an admin removes is gone at once
+    roles [...]           these, regardless of the token: a role that an admin removes is gone at once
     DEACTIVATED           refused by every system (``deny_list``), in the same transaction
 
 Admins cannot lock themselves out: they can neither deactivate themselves nor remove their own runtime role, and a

@@ -307,7 +307,7 @@ class Mailer:
         self._count("refused")
         _log.warning("mail was refused", extra={"event_id": claim.event_id, "code": reason.partition(" ")[0]})
 
-    def came_back(self, event_id: str, recipient: str, reason: str) -> bool:
+    def bounced(self, event_id: str, recipient: str, reason: str) -> bool:
         """Record that a sent message permanently failed to arrive; returns whether its record is known."""
         record = self._store.get(MailRecord.by_recipient(event_id, recipient))
         if record is None:

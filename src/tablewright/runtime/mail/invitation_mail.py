@@ -55,7 +55,7 @@ Sign in:      {app_url}
 Your id:      {person_id}
 
 -- 
-You get this message because an administrator of these applications entered your address.
+You are receiving this message because an administrator of these applications entered your address.
 """,
     ),
     "it": (

@@ -219,12 +219,12 @@ class Privacy:
                 self._apply(examination, entity, verdict)
         for _, entity in roots:
             self._apply(examination, entity, Verdict("subject", "delete"))
-        for place, schema, entity, _ in self._read(on_read, "looking again"):
+        for place, schema, entity, _ in self._read(on_read, "checking what is left"):
             verdict = None if schema is None or entity is None else examination.verdict(schema, entity)
             if verdict is not None and not isinstance(entity, Erasure):
                 # Written meanwhile, or somebody keeps changing it.
                 name = type(entity).__name__
-                counts[(place.system, place.table.name, name, verdict.why, "left", "run it again")] += 1
+                counts[(place.system, place.table.name, name, verdict.why, "remaining", "run it again")] += 1
         report = PrivacyReport("erase", sorted(examination.ids), examination.pseudonym, _findings(counts))
         done = {f"{each.system}/{each.entity} {each.action}": each.items for each in report.findings}
         ended = datetime.fromtimestamp(self._clock(), UTC)
@@ -259,7 +259,7 @@ class Privacy:
         try:
             unfinished = [each for each in self._store.iterate(Erasure.everything()) if each.ids]
         except StoreError as error:
-            _log.warning("unfinished erasures are not known", exc_info=error)
+            _log.warning("unfinished erasures could not be listed", exc_info=error)
             return
         for each in unfinished:
             if self._stop.is_set():
@@ -355,7 +355,7 @@ class Privacy:
         elif not place.table.is_internal(item) and name != Erasure.__name__ and examination.is_mentioned(item):
             expires = place.table.ttl is not None and place.table.ttl in item
             left = (
-                ("expires", "automatically") if expires else ("look", "mentioned in a text, or in an unreadable item")
+                ("expires", "automatically") if expires else ("review", "mentioned in a text, or in an unreadable item")
             )
             counts[(place.system, place.table.name, name, "mention", *left)] += 1
 

@@ -119,7 +119,7 @@ class AsyncConsumer:
         return await self._store.run_flow(self._worker.batches.dead_letters())
 
     async def replay(self, dead_letter: DeadLetter) -> None:
-        """Handle a dead letter again, and delete it; if that fails, the handler's error is raised and it stays."""
+        """Retry a dead letter, and delete it; if that fails, the handler's error is raised and it stays."""
         await self._store.run_flow(self._worker.batches.replay(dead_letter))
 
     async def on_lambda(

@@ -202,7 +202,7 @@ class BatchHandler:
         return (yield from read_all(self.context, selection, consistent=True))
 
     def replay(self, dead_letter: DeadLetter) -> Flow[None]:
-        """Handle a dead letter again; it is deleted if that succeeds, and stays if it does not."""
+        """Retry a dead letter; it is deleted if that succeeds, and stays if it does not."""
         if not dead_letter.complete:
             raise StoreError(
                 f"record {dead_letter.sequence} was too large to be stored completely: rebuild {self.consumer} instead"

@@ -120,7 +120,7 @@ class Consumer:
         return self._store.run_flow(self._worker.batches.dead_letters())
 
     def replay(self, dead_letter: DeadLetter) -> None:
-        """Handle a dead letter again, and delete it; if that fails, the handler's error is raised and it stays."""
+        """Retry a dead letter, and delete it; if that fails, the handler's error is raised and it stays."""
         self._store.run_flow(self._worker.batches.replay(dead_letter))
 
     def on_lambda(

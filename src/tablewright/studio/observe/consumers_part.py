@@ -1,7 +1,7 @@
 """The consumers of a stream, shown below its tail: how far they are behind, where they run, their dead letters, and
 replay.
 
-A dead letter is handled again by the process that runs its consumer: by this one if the studio is part of `up`.
+A dead letter is retried by the process that runs its consumer: by this one if the studio is part of `up`.
 Otherwise the studio explains how to do it.
 """
 
@@ -112,7 +112,7 @@ class StreamConsumers:
         return self._page.may_write and self._page.database.runs(consumer)
 
     def _say_how(self) -> None:
-        """How dead letters are handled again that this studio cannot have handled."""
+        """How to retry dead letters that this studio cannot retry."""
         t, database = self._page.t, self._page.database
         if database.consumers is not None:
             text(t("observe.replay_read_only"), "tw-mute tw-small", "p")

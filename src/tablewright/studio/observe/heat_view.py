@@ -1,4 +1,4 @@
-"""Heat and bill: what an engine consumes while metering is on: by second, by key, by pattern, and its cost.
+"""Hot keys and cost: what an engine consumes while metering is on: by second, by key, by pattern, and its cost.
 
 Metering is off until it is turned on here; it then runs for all windows of this studio (``engine_meter``). An endpoint
 does its own metering: its figures are in CloudWatch.

@@ -164,29 +164,28 @@ _STREAMS = {
         "The internal table is large; these are the consumers on its first pages.",
         "La tabella interna è grande; questi sono i consumatori delle sue prime pagine.",
     ),
-    "replay": ("Handle again", "Gestisci di nuovo"),
+    "replay": ("Retry", "Riprova"),
     "will_replay": (
-        "{consumer} handles this change again, and makes its writes. If that succeeds, the dead letter is deleted.",
-        "{consumer} gestisce di nuovo questa modifica ed esegue le sue scritture. Se riesce, la dead letter viene "
+        "{consumer} processes this change again, including its writes. If that succeeds, the dead letter is deleted.",
+        "{consumer} elabora di nuovo questa modifica, comprese le sue scritture. Se riesce, la dead letter viene "
         "eliminata.",
     ),
     "replayed": ("{consumer} has handled it", "{consumer} l'ha gestita"),
     "replay_about": (
-        "Only the process that runs its consumer can handle a dead letter again, and none runs here. The studio and "
+        "Only the process that runs its consumer can retry a dead letter, and no consumer runs here. The studio and "
         "Admin of this command can do it; a program of your own calls consumer.replay(letter).",
-        "Solo il processo che esegue il suo consumatore può gestire di nuovo una dead letter, e qui non ne gira "
-        "nessuno. "
+        "Solo il processo che esegue il suo consumatore può riprovare una dead letter, e qui non ne gira nessuno. "
         "Lo studio e Admin di questo comando possono farlo; un programma tuo chiama consumer.replay(letter).",
     ),
     "replay_read_only": (
-        "Admin can handle dead letters again; so can this studio with up --studio-write, for consumers that run in "
+        "Admin can retry dead letters; so can this studio with up --studio-write, for consumers that run in "
         "this process.",
-        "Admin può gestire di nuovo le dead letter; anche questo studio, con up --studio-write, per i consumatori che "
+        "Admin può riprovare le dead letter; anche questo studio, con up --studio-write, per i consumatori che "
         "girano in questo processo.",
     ),
 }
 _HEAT = {
-    "heat": ("Heat and bill", "Calore e conto"),
+    "heat": ("Hot keys and cost", "Chiavi calde e costi"),
     "no_meter": ("An endpoint does its own metering", "Un endpoint ha le proprie misure"),
     "no_meter_about": (
         "Its figures are in CloudWatch. For an engine in this process, the studio shows them here.",

@@ -114,7 +114,7 @@ _EXAMPLE: dict[str, Any] = {
     "version": 1,
 }
 _TIME = "start of the call, in milliseconds since 1970"
-_MINUTES = "duration of the call; neither the user nor the provider can have another one meanwhile"
+_MINUTES = "duration of the call; neither the user nor the provider can have another call at that time"
 
 
 async def _whose_calls(
@@ -226,7 +226,7 @@ async def create_call(
     It is refused if the user or the provider has another call at that time, and for customers if the time is past.
 
     Repeating the request with its `Idempotency-Key` returns the same response for 24 hours; repeating it with the same
-    `callId` but without a key returns the call as it is then. Either with other content is refused.
+    `callId` but without a key returns the call as it is then. Either with different content is refused.
     """
     if _owner(caller) not in (None, body.user_id):
         raise Forbidden("customers can only schedule calls for themselves")

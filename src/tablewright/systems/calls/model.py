@@ -246,7 +246,7 @@ design = Design(
         Write(
             "change calendar settings", ItemWrite(CalendarSettings, "put"), AUDITED, reads=[CalendarSettings.of_user]
         ),
-        Write("note reminder", ItemWrite(Reminder, "put"), about="by the consumer of the table's stream"),
+        Write("record reminder", ItemWrite(Reminder, "put"), about="by the consumer of the table's stream"),
         Write(
             "remind",
             ItemWrite(Reminder, "delete"),
@@ -262,8 +262,8 @@ design = Design(
         KEEP_RESPONSE,
     ],
     reactions=[
-        Reaction("reminder of a call", Call, consumer="reminders", write="note reminder"),
-        Reaction("reminders of calls that are there", CalendarSettings, consumer="reminders", write="note reminder"),
+        Reaction("reminder of a call", Call, consumer="reminders", write="record reminder"),
+        Reaction("reminders of existing calls", CalendarSettings, consumer="reminders", write="record reminder"),
         Reaction(
             "mail about a call",
             Event,
@@ -299,7 +299,7 @@ design = Design(
             "Call.upcoming",
             "Reminder.due_between",
             "Event.by_id",
-            "note reminder",
+            "record reminder",
             "remind",
         ],
         "notifications": [
@@ -344,7 +344,7 @@ design = Design(
         "Call.next_scheduled": Traffic(per_second=20, peak=100),
         "Call.last_completed": Traffic(per_second=2, peak=20),
         "CalendarSettings.of_user": Traffic(per_second=2, peak=20),
-        "note reminder": Traffic(per_second=0.5, peak=5),
+        "record reminder": Traffic(per_second=0.5, peak=5),
         "remind": Traffic(per_second=0.3, peak=5),
     },
 )

@@ -281,7 +281,7 @@ class Calls:
 
     async def _first(self, call: Call, owner: str | None) -> Call | None:
         """The existing call with this id, if the same request created it; StateConflict otherwise."""
-        taken = StateConflict(f"call {call.call_id} already exists with other content", kind="already-exists")
+        taken = StateConflict(f"call {call.call_id} already exists with different content", kind="already-exists")
         try:
             first = await self._store.get(Call.by_id(call.call_id), consistent=True)
         except Unreadable:

@@ -74,7 +74,7 @@ class PreviewStep:
     """The result of a filter for a customer."""
 
     filter: str
-    outcome: Literal["passed", "left out", "not asked"]
+    outcome: Literal["passed", "left out", "not evaluated"]
     reason: str | None = None
 
 
@@ -227,7 +227,7 @@ def _steps(plan: Plan, assessment: Assessment, error: str | None) -> list[Previe
     is_over = False
     for name in dict.fromkeys([PREFERENCE, *plan.configuration.filter_chain.filters]):
         if is_over or (error is not None and name != PREFERENCE):
-            steps.append(PreviewStep(name, "not asked"))
+            steps.append(PreviewStep(name, "not evaluated"))
         elif left_out is not None and left_out.filter == name:
             is_over = True
             steps.append(PreviewStep(name, "left out", left_out.reason))

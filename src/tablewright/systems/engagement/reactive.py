@@ -110,8 +110,8 @@ class Reactive:
                 # A custom filter.
                 if len(programs) == 1:
                     raise
-                _log.error("a program could not react", exc_info=error, extra={"system": "engagement"})
-                return Reaction(program.program_id, "failed", f"it failed here: {type(error).__name__}", None)
+                _log.error("a program failed to handle an event", exc_info=error, extra={"system": "engagement"})
+                return Reaction(program.program_id, "failed", f"internal error: {type(error).__name__}", None)
 
         if len(programs) < 2:
             return [react(program) for program in programs]

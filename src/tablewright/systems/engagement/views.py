@@ -276,7 +276,7 @@ class FunnelView(View):
 
 class PreviewStepView(View):
     filter: str
-    outcome: Literal["passed", "left out", "not asked"]
+    outcome: Literal["passed", "left out", "not evaluated"]
     reason: str | None
 
 
@@ -520,14 +520,14 @@ class SummaryView(View):
     refused: int = Field(description="not accepted because of their address or contents; `retry` sends them again")
     failed: int = Field(description="not sent because of an internal error, which is in the log; they are retried")
     waiting: int = Field(
-        description="quiet hours, reached too often, a temporarily unavailable mailbox, or being sent by another pass"
+        description="quiet hours, frequency limit, a temporarily unavailable mailbox, or being sent by another pass"
     )
     unwanted: int
     incomplete: dict[str, int] = Field(
         description="not sent, as their text uses an attribute that they do not have: number by attribute"
     )
     unreadable: int = Field(description="not sent, as items cannot be read; Admins see these at /unreadable")
-    held_up: dict[str, HeldUpView] = Field(description="channels that were held up, and why; their candidates are kept")
+    held_up: dict[str, HeldUpView] = Field(description="channels that were paused, and why; their candidates are kept")
     more: bool = Field(description="whether it ended before all candidates were processed")
 
     @classmethod

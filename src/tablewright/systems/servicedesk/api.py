@@ -251,7 +251,7 @@ async def take(ticket_id: UUID, desk: Desk, _: Person, changing: Changing) -> Ti
 
 @router.put("/tickets/{ticket_id}/assignee", responses=documented(404, 409), tags=["queue"])
 async def assign(ticket_id: UUID, body: Assignment, desk: Desk, _: Person, changing: Changing) -> TicketView:
-    """Assign a ticket to a person, or to nobody."""
+    """Assign a ticket to a person, or remove the assignment."""
     return _view(changing.of(await desk.assign(ticket_id, body.assignee, changing.seen)))
 
 

@@ -242,7 +242,7 @@ design = Design(
             reads=[Ticket.by_id],
         ),
         Write(
-            "comment on what somebody has",
+            "comment on assigned ticket",
             ItemWrite(Ticket, "update", sets=[Ticket.updated_at, Ticket.first_answered_at], appends=[Ticket.comments]),
             NOTIFIED,
             reads=[Ticket.by_id, Ticket.by_id],
@@ -270,7 +270,7 @@ design = Design(
             "TicketId.by_number",
             "Ticket.found",
             "answer",
-            "comment on what somebody has",
+            "comment on assigned ticket",
             "change status",
             "take",
             "assign",

@@ -214,7 +214,7 @@ class ServiceDesk:
         return await self._write(ticket, seen, same, *changes, assignee=agent, status=Status.IN_PROGRESS)
 
     async def assign(self, ticket_id: UUID, assignee: str | None, seen: Seen = UNSEEN) -> Ticket:
-        """Assign a ticket to a person, or to nobody."""
+        """Assign a ticket to a person, or remove the assignment."""
         ticket = await self._queued(ticket_id, seen)
         same = [attr(Ticket.status) == ticket.status, attr(Ticket.assignee).is_(ticket.assignee)]
         field = attr(Ticket.assignee)

@@ -50,7 +50,7 @@ system = System(
     demo_users=(
         DemoUser("voice-agent", (VOICE_AGENTS,), "the voice agent that opens tickets"),
         DemoUser("sam", (AGENTS,), "an agent at the desk", "sam@example.org"),
-        DemoUser("dora", (ADMINS,), "looks after the desk", "dora@example.org"),
+        DemoUser("dora", (ADMINS,), "administers the desk", "dora@example.org"),
     ),
     identities=_identities,
     search=SEARCH,

@@ -241,7 +241,7 @@ class Support(ShortLivedItems):
         holder = None if basis.ticket is None else basis.ticket.assigned_to
         if expected_engineer not in (None, holder):
             raise StateConflict(
-                f"ticket {ticket_id} is assigned to {holder or 'nobody'}, not to {expected_engineer}; read it again"
+                f"ticket {ticket_id} is {_assigned(holder)}, not assigned to {expected_engineer}; read it again"
             )
         changes = [
             attr(Ticket.escalated_at).set(self.now()),
@@ -262,7 +262,7 @@ class Support(ShortLivedItems):
         return await self._commit(ticket_id, basis, [change, entry], event, [by, engineer], f"escalated to {before}")
 
     async def assign(self, ticket_id: str, assignee: str | None, *, by: str, seen: Seen = UNSEEN) -> Ticket:
-        """Assign a ticket to a person, or to nobody, whatever its status is; the same assignee changes nothing."""
+        """Assign a ticket to a person, or remove the assignment, in any status; the same assignee changes nothing."""
         basis = await self._basis(ticket_id, None, seen, read=True)
         assert basis.ticket is not None
         before = basis.ticket.assigned_to
@@ -278,7 +278,7 @@ class Support(ShortLivedItems):
         entry = self._audit.changed(_thing(ticket_id), basis.ticket, assigned_to=assignee)
         helpers = [by] if assignee is None else [by, assignee]
         return await self._commit(
-            ticket_id, basis, [change, entry], event, helpers, f"{basis.status} and assigned to {before or 'nobody'}"
+            ticket_id, basis, [change, entry], event, helpers, f"{basis.status} and {_assigned(before)}"
         )
 
     async def set_priority(self, ticket_id: str, priority: Priority, *, by: str, seen: Seen = UNSEEN) -> Ticket:
@@ -504,6 +504,10 @@ class Support(ShortLivedItems):
             opened = [each.author for each in first.items if each.event_type == "ticket_created"]
             recorded = [Recorded(each, ticket.created_at, "create_ticket") for each in opened]
         return await self._audit.page(self._store, _thing(ticket_id), recorded, limit=limit, cursor=cursor)
+
+
+def _assigned(holder: str | None) -> str:
+    return "unassigned" if holder is None else f"assigned to {holder}"
 
 
 def _thing(ticket_id: str) -> str:

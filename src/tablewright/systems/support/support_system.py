@@ -112,9 +112,9 @@ system = System(
         DemoUser("cust_1", (CUSTOMERS,), "a customer with two tickets"),
         DemoUser("cust_2", (CUSTOMERS,), "another customer, with tickets of her own"),
         DemoUser("op_9", (OPERATORS,), "an operator", "operator@example.org"),
-        DemoUser("eng_7", (ENGINEERS,), "an engineer who gets escalations", "engineer@example.org"),
+        DemoUser("eng_7", (ENGINEERS,), "an engineer who handles escalations", "engineer@example.org"),
         DemoUser("answers", (SERVICES,), "the program that answers tickets"),
-        DemoUser("ines", (ADMINS,), "looks after support", "ines@example.org"),
+        DemoUser("ines", (ADMINS,), "administers support", "ines@example.org"),
     ),
     screens="tablewright.systems.support.app.support_app",
 )

@@ -254,7 +254,7 @@ class UserPage(TypedDict):
 
 @tasks_router.post("/tasks", status_code=201, responses=documented(409))
 async def create_task(body: NewTask, tasks: Service, admin: Admin, idempotency_key: IdempotencyKey = None) -> TaskView:
-    """Create a task with status OPEN, assigned to nobody. Admins only."""
+    """Create a task with status OPEN, unassigned. Admins only."""
     responder = Responder(_task, admin.user_id, idempotency_key)
     return await tasks.create(body.title, body.description, body.priority, responder, admin=admin, due=body.due)
 

@@ -8,7 +8,7 @@ from tablewright.runtime import Message
 from tablewright.systems.tasks.model import Status, Task, User
 
 _HAPPENED = {
-    Status.OPEN: ("Open again", "A task is open again, and ready to be started"),
+    Status.OPEN: ("Open again", "A task was reopened"),
     Status.IN_PROGRESS: ("In progress", "A task is in progress"),
     Status.COMPLETED: ("Completed", "A task is completed"),
     Status.CLOSED: ("Closed", "A task is closed"),
@@ -58,4 +58,4 @@ def _due(task: Task) -> str:
 
 
 def _footer(reason: str) -> str:
-    return f"\n-- \nYou get this because {reason}.\n"
+    return f"\n-- \nYou are receiving this because {reason}.\n"

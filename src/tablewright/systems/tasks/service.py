@@ -536,7 +536,7 @@ def _is_admin(user: User) -> bool:
 
 
 def _locked_out() -> Forbidden:
-    return Forbidden("you cannot deactivate yourself or leave the admins; ask another admin")
+    return Forbidden("you cannot deactivate yourself or give up your admin role; ask another admin")
 
 
 def _closed(task_id: str) -> StateConflict:

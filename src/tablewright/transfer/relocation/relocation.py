@@ -132,7 +132,7 @@ class Relocation:
             raise TransferError("there is no such relocation; begin it with tablewright relocate start")
         if not await self._target.control.ask(request, REQUESTS[request]):
             raise TransferError(
-                f"the tables are open at {state.open_place}, in the phase {state.phase}: {request} is impossible now"
+                f"the tables are served by {state.open_place}, in the phase {state.phase}: {request} is impossible now"
             )
         beat, heard_at = state.beat, _now()
         while True:
@@ -203,7 +203,7 @@ class Relocation:
             raise TransferError(f"{source.place} has no tables")
         first, second = await self._source.control.switch(), await self._target.control.switch()
         if first.state == "moved":
-            raise TransferError(f"the tables of {source.place} have been relocated; they are open elsewhere")
+            raise TransferError(f"the tables of {source.place} have been relocated; they are served elsewhere")
         if second.state == "open" and second.exists:
             raise TransferError(
                 f"{target.place} still has the switch of an earlier relocation; when all programs have their new "
@@ -349,7 +349,7 @@ class Relocation:
             return False
         held = replace(switch, state="held", hold=hold)
         known_at = _now() + PlaceSwitch.HOLD_SECONDS
-        self._step(f"{here.tables.place} is held")
+        self._step(f"requests to {here.tables.place} are on hold")
         while True:
             passed_at = _now()
             quiet = await follower.run_pass()
@@ -410,7 +410,7 @@ class Relocation:
         state.verified = False
         # Reported before the response: a process that is killed in between reports it again, and not never.
         self._step(
-            f"the tables are open at {there.tables.place}"
+            f"the tables are served by {there.tables.place}"
             + ("" if seconds is None else f", after {seconds:.2f} s; {here.tables.place} follows")
         )
         await self._answer(done=True, held=seconds)

@@ -22,8 +22,8 @@ _TONES: dict[str, Tone] = {
     "replace": "violet",
     "keep": "info",
     "expires": "neutral",
-    "look": "warn",
-    "left": "warn",
+    "review": "warn",
+    "remaining": "warn",
 }
 Body = dict[str, Any]
 

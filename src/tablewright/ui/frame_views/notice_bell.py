@@ -171,7 +171,7 @@ class _Bell:
             except Exception as error:
                 # What it told before stands; the other applications go on.
                 if not isinstance(error, Refused):
-                    _log.warning("an application could not say what waits", exc_info=error)
+                    _log.warning("the notices of an application could not be read", exc_info=error)
                 return
         self._watched[application.name] = frozenset(id_ for group in groups for id_ in group.watched)
         self._look_later(application, min((each.until for each in groups if each.until is not None), default=None))

@@ -126,7 +126,7 @@ def test_looking_at_the_link_shows_buttons_and_changes_nothing(
     assert made.top() == ["c-1"]
     # As a browser sends the form of the second button.
     done = nobody.post(link, data={"scope": "everything"})
-    assert (done.status_code, "no more messages from us" in done.text) == (200, True)
+    assert (done.status_code, "no longer receive messages from us" in done.text) == (200, True)
     assert admin.get("/customers/c-1/preferences").json()["optedOut"] is True
     assert admin.get("/customers/c-1/preferences/history").json()["changes"][0]["source"] == "page"
 

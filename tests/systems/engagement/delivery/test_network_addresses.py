@@ -173,7 +173,7 @@ def test_whatever_goes_wrong_with_asking_is_its_customers_error(workshop: Worksh
     pipeline = Pipeline(workshop.store, Scorer(workshop.store, broken, workshop.clock), workshop.clock)
     plan = Plan("p", "US", configuration.configuration)
     (found,) = pipeline.assess(plan, [Prospect("a", Subject(type="t", id="1"), {})])
-    assert found.error == "m: calling it failed here: TypeError"
+    assert found.error == "m: internal error while calling it: TypeError"
 
 
 @pytest.mark.requirement("CE10")

@@ -16,8 +16,8 @@ from tablewright.ui.screen_page import Page
 __all__ = ["TrialPanel", "draw_scores", "funnel_steps"]
 
 _PREFERENCE = "preference"
-_OUTCOMES: dict[str, Tone] = {"passed": "good", "left out": "warn", "not asked": "neutral"}
-_MARKS = {"passed": "check", "left out": "filter", "not asked": "more"}
+_OUTCOMES: dict[str, Tone] = {"passed": "good", "left out": "warn", "not evaluated": "neutral"}
+_MARKS = {"passed": "check", "left out": "filter", "not evaluated": "more"}
 
 
 class TrialPanel:

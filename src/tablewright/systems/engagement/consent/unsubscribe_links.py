@@ -89,17 +89,18 @@ def _decoded(text: str) -> bytes:
 def offer_page(program_name: str) -> str:
     return _page(
         "Unsubscribe",
-        f"<p>Which messages do you no longer want?</p>{_button('program', f'Messages of {program_name}')}"
+        f"<p>Which messages do you want to stop receiving?</p>{_button('program', f'Messages from {program_name}')}"
         f"{_button('everything', 'All messages')}",
     )
 
 
 def done_page(program_name: str, *, everything: bool) -> str:
     if everything:
-        return _page("Unsubscribed", "<p>You get no more messages from us.</p>")
+        return _page("Unsubscribed", "<p>You will no longer receive messages from us.</p>")
     return _page(
         "Unsubscribed",
-        f"<p>You get no more messages of {escape(program_name)}.</p>{_button('everything', 'Stop all messages')}",
+        f"<p>You will no longer receive messages from {escape(program_name)}.</p>"
+        f"{_button('everything', 'Stop all messages')}",
     )
 
 

@@ -1,10 +1,10 @@
 """Deliveries: candidates through the channels of a program, best first, each once per channel.
 
     claim ──▶ adapter ──▶ sent, or refused: it will never be accepted, because of its address or its contents
-                     └──▶ the channel is held up: its receiver is unavailable, or the settings do not allow it
+                     └──▶ the channel is paused: its receiver is unavailable, or the settings do not allow it
 
 The claim is a record, written in one transaction with the customer's contacts and the channel's quota: of any number of
-concurrent passes one sends, and no limit is exceeded. If a channel is held up, this concerns all of its candidates: the
+concurrent passes one sends, and no limit is exceeded. If a channel is paused, this concerns all of its candidates: the
 claim is released, and all of them are left for the next pass. A claim whose owner died expires, and is taken over; if
 the owner had sent it already, the adapter's own record or the receiver recognizes the delivery's id, which stays the
 same.
@@ -94,7 +94,7 @@ class Cause(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class HeldUp:
-    """Why a channel is held up."""
+    """Why a channel is paused."""
 
     cause: Cause
     reason: str
@@ -111,14 +111,14 @@ class Summary:
     refused: int = 0
     # Not sent because of an internal error; they are retried.
     failed: int = 0
-    # Quiet hours, reached too often, a temporarily unavailable mailbox, or being sent by another pass.
+    # Quiet hours, frequency limit, a temporarily unavailable mailbox, or being sent by another pass.
     waiting: int = 0
     unwanted: int = 0
     # Their texts use attributes that they lack: number by the first of those. They are sent once they have them.
     incomplete: dict[str, int] = field(default_factory=dict)
     # An item of the candidate or the customer that is needed cannot be read.
     unreadable: int = 0
-    # Channels that were held up, and why.
+    # Channels that were paused, and why.
     held_up: dict[str, HeldUp] = field(default_factory=dict)
     # Whether it ended before all candidates were processed.
     more: bool = False
@@ -139,7 +139,7 @@ _ATTEMPTED = (_Outcome.SENT, _Outcome.REFUSED, _Outcome.FAILED, _Outcome.DEFERRE
 
 
 class _HeldUp(Exception):
-    """The channel is held up; ``is_attempt`` says that sending was attempted."""
+    """The channel is paused; ``is_attempt`` says that sending was attempted."""
 
     def __init__(self, cause: Cause, reason: str, *, is_attempt: bool = False) -> None:
         super().__init__(reason)

@@ -216,4 +216,4 @@ class Runner:
         if summary.unreadable:
             _log.warning("items could not be read", extra={"system": "engagement", "count": summary.unreadable})
         if summary.held_up:
-            _log.warning("channels were held up", extra={"system": "engagement", "count": len(summary.held_up)})
+            _log.warning("channels were paused", extra={"system": "engagement", "count": len(summary.held_up)})

@@ -174,7 +174,7 @@ class Runs(Ledger):
             self.end(held, RunState.FAILED, str(error))
         except Exception as error:
             _log.error("a run failed", exc_info=error, extra={"system": "engagement"})
-            self.end(held, RunState.FAILED, f"it failed here: {type(error).__name__}")
+            self.end(held, RunState.FAILED, f"internal error: {type(error).__name__}")
         return self.get(held.run)
 
     def _work(self, held: Held, leaving: Event, report: ReportRun) -> None:

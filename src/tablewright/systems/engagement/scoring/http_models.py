@@ -77,7 +77,7 @@ class Endpoints:
         assert model.endpoint is not None
         if deadline is not None and deadline <= self._clock():
             # Not a failure of the endpoint.
-            raise ModelFailed("no time was left to call it")
+            raise ModelFailed("the time limit was reached before it was called")
         circuit = self._circuits.setdefault(model.endpoint, _Circuit())
         self._enter(circuit)
         try:
@@ -102,7 +102,7 @@ class Endpoints:
                 return
             left = circuit.closed_at - self._clock()
             if circuit.trying or left > 0:
-                why = f"it failed too often, and is not called for a while: {circuit.reason}"
+                why = f"too many failures; calls are suspended: {circuit.reason}"
                 raise ModelOutage(why, rest=max(0.0, left))
             circuit.trying = True
 

@@ -248,7 +248,7 @@ class Scorer:
         except Exception as error:
             # Whatever the error, it concerns these customers and not the run.
             _log.error("a model could not be called", exc_info=error, extra={"system": "engagement"})
-            raise ModelFailed(f"calling it failed here: {type(error).__name__}") from error
+            raise ModelFailed(f"internal error while calling it: {type(error).__name__}") from error
 
 
 def _checked(model: ScoringModel, answer: Any, now: datetime) -> ModelScore:
