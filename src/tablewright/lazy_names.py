@@ -1,4 +1,4 @@
-"""Packages whose public names are loaded on first use: whoever needs one of them does not wait for all the others.
+"""Packages whose public names are loaded on first use: a program that needs one of them does not load all the others.
 
     if TYPE_CHECKING:
         from shop.orders import Order, place

@@ -150,7 +150,7 @@ def needs_of(system: System, place: str) -> SystemNeeds:
 
 
 def _in_memory(system: System, blobs: bool) -> Runtime:
-    """A runtime to ask the system on; without the settings of whoever runs this."""
+    """A runtime to inspect the system with; without the settings of the current user."""
     settings: Any = Settings.model_construct(memory=True)
     runtime = Runtime.open(settings, [system])
     runtime.has_blobs = blobs

@@ -48,7 +48,7 @@ _log = logging.getLogger("tablewright.engine")
 
 # In memory, a task yields to the event loop after so many writes.
 _IN_A_ROW = 64
-# Iterations of the event loop: a request may take two from its arrival to its write; nobody waits for more than 16.
+# Iterations of the event loop: a request may take two from its arrival to its write; no commit waits for more than 16.
 _QUIET_ITERATIONS = 2
 _MAX_ITERATIONS = 16
 

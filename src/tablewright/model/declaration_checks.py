@@ -72,7 +72,7 @@ def _check_field(place: str, info: FieldInfo, strict: bool) -> None:
     if isinstance(info.default, GroupRule):
         raise ModelError(f"{place} is a field and a function of the class; give the function another name")
     for marker in info.metadata:
-        # It would have no effect, and nobody would notice.
+        # It would silently have no effect.
         if isinstance(marker, type) and issubclass(marker, _MARKERS):
             name = marker.__name__
             raise ModelError(

@@ -19,7 +19,7 @@ __all__ = [
     "transient",
 ]
 
-# Together less than half a minute, so that whoever holds a claim meanwhile keeps it.
+# Together less than half a minute, so that a claim does not expire during a call.
 _CONNECT_TIMEOUT = 5
 _READ_TIMEOUT = 8
 _ATTEMPTS = 2

@@ -172,7 +172,7 @@ class _Running:
 
     def _handle(self, changes: Sequence[AnyChange], effects: Effects) -> None:
         if threading.current_thread() is not self.thread:
-            # The replay of a dead letter, by somebody who gets its errors.
+            # The replay of a dead letter; its caller gets the errors.
             self._handler(changes, effects)
             return
         if self._stop.is_set():

@@ -31,7 +31,7 @@ _ADVICE = "`tablewright check --endpoint URL DESIGN` prints everything that it c
 _ACTIONS = 100
 # No table of a system has this name.
 _NO_TABLE = "tablewright-no-such-table"
-# ScyllaDB shows its configuration as a table; nobody else has one of this name.
+# ScyllaDB shows its configuration as a table; no other endpoint has one of this name.
 _SCYLLA_CONFIGURATION = ".scylla.alternator.system.config"
 _ISOLATION = "alternator_write_isolation"
 _ISOLATED = ("a", "always", "always_use_lwt")
@@ -65,7 +65,7 @@ _CAPABILITIES = (
     _Capability(
         "transactions",
         "TransactWriteItems",
-        # Refused by whoever knows the operation.
+        # Refused by an endpoint that knows the operation.
         lambda table: {"TransactItems": []},
         lambda table: True,
         ", which idempotent requests, events and consumers need: {} cannot run there",
@@ -185,7 +185,7 @@ async def _large_transactions(runtime: Runtime) -> EndpointDifference | None:
 
 
 async def _error(runtime: Runtime, operation: str, body: dict[str, Any]) -> ServiceError | None:
-    """What a request is refused with. That the endpoint does not answer at all is found by whoever uses it next."""
+    """The error of a request, or None. A failed connection is no difference: the next request reports it."""
     try:
         await runtime.store.backend.call_async(Request(operation, body, _PATTERN))
     except ServiceError as error:

@@ -78,7 +78,7 @@ class PeriodicThread(ABC):
             self._woken.wait(wait * uniform(1 - _JITTER, 1))
             if self._stop.is_set():
                 return
-            # Before the turn: whoever wakes it from now on gets another.
+            # Before the turn: waking it from now on results in another turn.
             self._woken.clear()
             wait = self.every.total_seconds()
             try:

@@ -37,9 +37,9 @@ __all__ = [
 PREFIX = "TABLEWRIGHT_"
 CONFIG = "tablewright.toml"
 _SECRETS = "secrets.json"
-# What functions are told: the system, the consumer or schedule, and where the secret is.
+# Variables of functions: the system, the consumer or schedule, and where the secret is.
 FUNCTION_VARIABLES = (f"{PREFIX}SYSTEM", f"{PREFIX}WORK", f"{PREFIX}SECRET_ID")
-# Variables that are no settings: what file to read, where the engine's meter writes to, and what functions are told.
+# Variables that are no settings: the file to read, where the engine's meter writes to, and those of functions.
 _OTHER_VARIABLES = (f"{PREFIX}CONFIG", METER_VARIABLE, *FUNCTION_VARIABLES)
 
 

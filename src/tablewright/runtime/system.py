@@ -113,7 +113,7 @@ class System:
     # Writes demo data into empty tables.
     demo: Callable[[Runtime, Any, OnProgress], Awaitable[None]] | None = None
     demo_users: Sequence[DemoUser] = ()
-    # The ids that the system knows somebody by, beside the one that is given: a hash of a phone number.
+    # Further ids by which the system knows a person, such as a hash of a phone number.
     identities: Callable[[Runtime, str], Sequence[str]] = lambda runtime, person: ()
     # What can be found by a search, and by whom.
     search: Sequence[Searchable] = ()

@@ -78,7 +78,7 @@ class StudioAccess(BrowserGuard):
             query = dict(parse_qsl(scope.get("query_string", b"").decode("latin-1")))
             if "token" in query:
                 response = self.enter(scope, query.pop("token"), query)
-                # The address has the token: it is not kept, and nobody is told of it.
+                # The address has the token: it is not stored, and not sent on as a referrer.
                 response.headers.update({"cache-control": "no-store", "referrer-policy": "no-referrer"})
                 await response(scope, receive, send)
                 return

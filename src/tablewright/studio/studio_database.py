@@ -57,7 +57,7 @@ _KEPT_WRITES = 500
 # An ARN has up to 1024 characters.
 _LONGEST_NAME = 1024
 _SELECT = re.compile(r"\s*SELECT\b", re.IGNORECASE)
-# A request that nobody answers within this time has failed, as somebody waits for it.
+# A request without a response within this time has failed, as a user waits for it.
 _WITHIN_SECONDS = 25.0
 
 
@@ -79,7 +79,7 @@ class LoggedWrite:
 class StudioDatabase:
     """An engine or an endpoint, with the designs of its tables."""
 
-    # As somebody wrote it: a folder, an address.
+    # As the user wrote it: a folder, an address.
     name: str
     backend: Backend = field(repr=False)
     designs: Sequence[Design] = ()
@@ -253,7 +253,7 @@ def _is_select(statement: Any) -> bool:
 
 
 def _tables_of(body: Mapping[str, Any]) -> str:
-    """The tables that a request is about, for the log; the request may be anything that somebody typed."""
+    """The tables that a request is about, for the log; the request may be anything that a user typed."""
     found = [body.get("TableName") or body.get("TargetTableName")]
     if isinstance(writes := body.get("TransactItems"), list):
         parts = (part for each in writes if isinstance(each, Mapping) for part in each.values())

@@ -32,7 +32,7 @@ __all__ = ["StudioPage"]
 
 # Of a request that is longer, a browser is shown the beginning.
 _MOST_SHOWN = 100_000
-# Side lists are for people; whoever has more tables searches for them.
+# Side lists are for people; with more tables than this, search is the way.
 _MAX_TABLES = 500
 
 

@@ -88,15 +88,15 @@ class Application:
         self.icon = icon
         self.texts = texts
         self.views: list[View] = []
-        # What waits for somebody, for the start page.
+        # Pending work, for the start page and the bell.
         self.waiting: Callable[..., Awaitable[Sequence[Waiting]]] | None = None
-        # Whether a change may be one of what waits for somebody: of the page, the ids that `waiting` watched last, and
-        # the entity before and after. Asked for each page and change, so it reads nothing. None: every change may be.
+        # Whether a change may affect a person's pending work, given the page, the ids that `waiting` watched last, and
+        # the entity before and after. Called for each page and change, so it reads nothing. None: every change may.
         self.concerns: Callable[..., bool] | None = None
-        # The thing with an id that somebody else wrote about, for the bell; refused where it is not shown.
+        # The thing with an id that another person wrote about, for the bell; Refused if the user may not see it.
         self.thing_of: Callable[..., Awaitable[Thing]] | None = None
         # Where results of the system's call `search` lead, by their kind: {"task": "/list/{task_id}"}. Of several
-        # paths, the first counts whose view somebody is shown.
+        # paths, the first whose view the user may see is used.
         self.search: Mapping[str, str | Sequence[str]] = {}
 
     def view(self, *paths: str, title: str, tab: bool = False, needs: Iterable[str] = ()) -> Callable[[Build], Build]:

@@ -42,7 +42,7 @@ _PAGE_COMPRESSION = 3
 
 
 def _said_by_the_browser(t: Texts) -> str:
-    """The language of the page, and what it says when nobody is there to draw it (``shell.js``)."""
+    """The language of the page, and its texts for when the server is not reachable (``shell.js``)."""
     words = json.dumps({"lost": t("shell.lost"), "lostAbout": t("shell.lost_about")})
     return f'document.documentElement.lang = "{t.language}"; Object.assign(document.documentElement.dataset, {words})'
 

@@ -105,7 +105,7 @@ class Form:
             if most is not None:
                 made.props(f"maxlength={most}")
             if not self._fields:
-                # Of a dialog, where somebody begins to write; elsewhere it means nothing.
+                # The first field of a dialog gets the focus; elsewhere this has no effect.
                 made.props("data-autofocus")
 
         def read() -> Any:

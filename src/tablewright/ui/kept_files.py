@@ -62,7 +62,7 @@ class KeptFiles:
             await _answer(send, 200, headers, kept.content)
 
     async def _read(self, scope: Scope, receive: Receive) -> tuple[int, Headers, bytes]:
-        """What the application answers to somebody who takes it as it is, and as a whole."""
+        """The application's response to a request for the whole file, uncompressed."""
         plain = {**scope, "headers": [each for each in scope["headers"] if each[0] == b"host"]}
         status, headers, parts = 500, list[tuple[bytes, bytes]](), list[bytes]()
 

@@ -31,7 +31,7 @@ _MOST = 500
 # After a failure, until it is tried again.
 _PAUSE = 2.0
 _POSITIONED_WITHIN = 3.0
-# A browser has one for each table of the applications that somebody may use, for the bell, and those of its view.
+# A browser has one for each table of the applications that its user may use, for the bell, and those of its view.
 _MAX_SUBSCRIPTIONS = 20_000
 
 _log = logging.getLogger(__name__)
@@ -48,11 +48,11 @@ class TooManyViews(Exception):
 
 
 class _Subscription:
-    """One view: what it has not been told yet, and the task that tells it."""
+    """One view: the changes that it has not received yet, and the task that hands them over."""
 
     def __init__(self, on_change: OnChange, on_state: Callable[[bool], None]) -> None:
         self._on_change = on_change
-        # Told whether changes are followed, when that changes.
+        # Called when following changes begins or stops to work.
         self.on_state = on_state
         self._waiting: list[AnyChange] | None = []
         self._is_there = asyncio.Event()
@@ -78,7 +78,7 @@ class _Subscription:
 
 
 class _Reader:
-    """The tail of one table, read as long as somebody subscribes."""
+    """The tail of one table, read as long as there are subscriptions."""
 
     def __init__(self, store: AsyncStore, table: Table) -> None:
         self._store = store

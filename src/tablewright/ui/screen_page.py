@@ -213,7 +213,7 @@ class Page:
         """Draw the view of an address."""
         task = asyncio.current_task()
         if self._opening is not None and self._opening is not task and not self._opening.done():
-            # Somebody went on before the view was there.
+            # The user went on before the view was drawn.
             self._opening.cancel()
         self._opening = task
         if await self.shell.sessions.is_over(self.session):
@@ -226,7 +226,7 @@ class Page:
         views = [] if application is None else self.shell.views_of(application, self.session)
         found = None if application is None else application.find(rest)
         if application is not None and rest == "/" and found is None and views:
-            # The first view that somebody may see.
+            # The first view that the user may see.
             found = views[0], {}
         title = self.t("shell.product") if application is None else self.t(application.title)
         if application is None or found is None:
@@ -247,7 +247,7 @@ class Page:
         self.client.title = name
 
     def _application_of(self, path: str) -> tuple[Application | None, str]:
-        """The application of a path, if somebody may use it, and the rest of the path."""
+        """The application of a path, if the user may use it, and the rest of the path."""
         name, _, rest = path.removeprefix("/").partition("/")
         for application in self.applications:
             if application.name == name:
@@ -290,7 +290,7 @@ class Page:
                         self._open_later(address)
 
     def _open_later(self, address: str) -> None:
-        """Open a view again that could not be drawn while the database was away, unless somebody goes elsewhere."""
+        """Open a view again that could not be drawn while the database was away, unless the user goes elsewhere."""
 
         async def work() -> None:
             await asyncio.sleep(_AGAIN_AFTER)
@@ -359,17 +359,17 @@ class Page:
             await self._notices(self._typed, str(event.args)[:200].strip())
 
     async def _notices(self, handler: OnText, found: str) -> bool:
-        """Hand a text to a view; whether it is done with it."""
+        """Hand a text to a view; returns whether the view has handled it."""
         taken = False
 
-        async def told() -> None:
+        async def handled() -> None:
             nonlocal taken
-            # If it raises, that is said, and nothing else happens.
+            # If it raises, the error is shown, and nothing else happens.
             taken = True
             result = handler(found)
             taken = (await result if isinstance(result, Awaitable) else result) is True
 
-        await guarded(told)()
+        await guarded(handled)()
         return taken
 
     async def _dropped(self, event: GenericEventArguments) -> None:

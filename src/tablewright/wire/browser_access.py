@@ -1,6 +1,6 @@
 """Which web pages may use a server: none, unless their origins are allowed.
 
-A browser can reach servers on its own machine for any page that it shows, whoever made it. Two checks:
+A browser can reach servers on its own machine for any page that it shows, also a malicious one. Two checks:
 
 - A request with an ``Origin`` comes from a page. It is refused unless that origin was allowed (``serve --cors``); the
   response to an allowed one says so, and names the headers that the page may read (CORS).

@@ -17,7 +17,7 @@ _REGION = "us-east-1"
 
 
 def run_as_deployed(settings: Settings, options: argparse.Namespace) -> int:
-    """Run the functions of one system until the process is told to stop."""
+    """Run the functions of one system until the process is asked to stop."""
     from tablewright.deploy import needs_of
     from tablewright.deploy.local_deployment import LocalDeployment
     from tablewright.design import DesignError

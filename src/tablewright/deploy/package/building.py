@@ -22,8 +22,8 @@ _FUNCTIONS = tuple(
     for name in ("api_function", "consumer_function", "schedule_function", "bounce_function", "runtime_interface")
 )
 _SERVER = ("tablewright.__main__", "tablewright.cli", "tablewright.runtime.http.serve", "tablewright.ui.screens")
-# What commands need that nobody gives in a container: those that write stacks or run SQL, the studio, which is there
-# for this machine alone, and the commands of other systems. What the system itself needs of these is there.
+# What only commands need that are not run in a container: those that write stacks or run SQL, the studio, which is for
+# this machine alone, and the commands of other systems. What the system itself needs of these is included.
 _NOT_FOR_CONTAINERS = ("tablewright.deploy", "tablewright.sql", "tablewright.studio", "tablewright.systems", "duckdb")
 
 

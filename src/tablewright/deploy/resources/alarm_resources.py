@@ -1,4 +1,4 @@
-"""Alarms, each of which somebody should act on, and the budget of a month."""
+"""Alarms, each of which needs a person to act, and the budget of a month."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["ALARMS", "add_alarm", "add_alarms_topic", "add_budget", "add_functio
 
 ALARMS = "Alarms"
 _MINUTE = 60
-# A consumer that is so far behind needs somebody, in milliseconds.
+# A consumer that is this far behind needs attention, in milliseconds.
 _LATE = 5 * 60 * 1000
 # How far above the plan consumption may be for ten minutes.
 _ABOVE_PLAN = 1.2

@@ -8,7 +8,7 @@ from tablewright.deploy.stack_template import Stack, att
 __all__ = ["FAILURES", "add_failures"]
 
 FAILURES = "Failures"
-# As long as a queue keeps anything: somebody has to come and look.
+# The maximum for a queue: a person has to look into it by then.
 _KEPT_SECONDS = 14 * 24 * 3600
 
 

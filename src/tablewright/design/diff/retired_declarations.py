@@ -5,7 +5,7 @@
     removed(...)    class Order(RetiredEntity, table=orders): the old entity, whose items are deleted
 
 They are made from snapshots, which know attributes and types, but neither validators nor what a value means. So they
-are complete where fields keep their names, and have ``...`` where somebody has to decide.
+are complete where fields keep their names, and have ``...`` where a decision is needed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Rules about what tells two items apart: primary keys that several items share, and names that nobody reserves."""
+"""Rules about identity: primary keys that several items share, and names that are not unique."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def key_not_unique(context: LintContext) -> Iterator[Occurrence]:
             measured = all(trait.is_measure for trait in sorted_by)
             found = all(map(_may_be_shared, sorted_by)) and (bool(ids) or measured)
             if not found and ids and len(sorted_by) == 1:
-                # COMMENT#{author_id}: the key says that it is a comment, and has somebody else's id.
+                # COMMENT#{author_id}: the key says that it is a comment, and has the id of another entity.
                 found = _is_of_another(context, schema, key) or _is_nobodys_name(context, schema, sorted_by[0])
                 is_certain = False
         else:

@@ -30,7 +30,7 @@ from tablewright.model.keys.key_forms import Field, Literal, Part
 # Names of fields that usually change, if no write is declared.
 _CHANGING = frozenset(["status", "state", "updated", "priority", "assignee", "score", "rank"])
 
-# What has a number of its own, which nobody counts.
+# Things that are numbered by nature, not counted by the application.
 _PLACES = re.compile(
     r"room|seat|floor|gate|table|locker|page|chapter|season|episode|week|round|lap|flight|bus|track|unit|apartment|house|"
     r"shelf|slot|lane|platform|level"

@@ -5,9 +5,9 @@
     index_code(index)                                    `GlobalIndex("byPage", "page", "GSI1SK")`
 
 They are None where a declaration says more than can be repeated here; a rule then says it in words. What is in
-backticks in one repair belongs together, and other ways are told in words: a test does what every repair says, lints
-the design again and reads what it has written. A field or an index replaces the one of its name, and ``Keys`` are added
-to those that are declared.
+backticks in one repair belongs together, and alternatives are described in words: a test does what every repair says,
+lints the design again and reads what it has written. A field or an index replaces the one of its name, and ``Keys`` are
+added to those that are declared.
 """
 
 from __future__ import annotations

@@ -185,7 +185,7 @@ def _counting(context: LintContext, write: Write, item_write: ItemWrite, path: s
     if not (traits.begins_at_zero or is_added):
         return None
     if not all(_is_figure(context.traits(schema, each)) for each in item_write.sets):
-        return None  # a form that somebody has filled in, or a state with what belongs to it
+        return None  # a form that a person has filled in, or a state with what belongs to it
     reads = any(name.partition(".")[0] == item_write.entity.__name__ for name in write.reads)
     if counted or reads:
         return "warning"

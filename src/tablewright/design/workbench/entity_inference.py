@@ -35,7 +35,7 @@ _TYPE_NAMES = frozenset(["entitytype", "type", "entity", "typename", "itemtype",
 _MADE = re.compile(r"(?:(?:gsi|lsi)?[-_]?\d*[-_]?)?(?:pk|sk)[-_]?\d*", re.IGNORECASE)
 _LITERAL = re.compile(r"#?[A-Za-z][A-Za-z_-]*#?")
 _WORD = re.compile(r"[A-Za-z][A-Za-z_-]*")
-# What separates the parts of a key, as words are told from ids.
+# What separates the parts of a key, to distinguish words from ids.
 _SEPARATOR = re.compile(r"[#|/:]")
 _CAPITALS = re.compile(r"[A-Z][A-Z_-]*")
 # A word that a key begins with, with what separates it from the rest.

@@ -229,7 +229,7 @@ def _begin(way: _Way, entity: type[BaseModel], name: str) -> None:
         raise ModelError(f"{entity.__name__} has no field {name!r}")
     info = entity.model_fields[name]
     way.stored, way.annotation = spec.attribute, _annotated(info.annotation, info.metadata)
-    # A set that is not there is empty, and what may be None is None.
+    # A missing set is empty, and a missing field that may be None is None.
     way.removable = not info.is_required() or bool(spec.types & {"SET", "NULL"})
     way.has_model_validators = bool(entity.__pydantic_decorators__.model_validators)
 

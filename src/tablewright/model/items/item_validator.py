@@ -229,8 +229,8 @@ def _fields_of(schema: Node) -> dict[str, Node]:
 
 
 def _paths(path: tuple[str, ...], tag: str | None, has_default: bool) -> list[list[str]]:
-    """Where the value of a field is. What is stored with another tag is not there, which is refused; but a field that
-    has a default would get that, so the path without the tag leads it to what is stored instead, and that is refused.
+    """The paths to the value of a field. A value with another tag is missing there, which is refused. A field with a
+    default would get its default instead; so it has a second path, without the tag, to the value that is refused.
     """
     if tag is None:
         return [list(path)]

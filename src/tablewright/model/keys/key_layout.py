@@ -7,7 +7,7 @@
     key_for(values)         the primary key that field values make up
     sources("GSI1PK")       the attributes that GSI1PK follows from
 
-Declared rules name fields. Here they are in terms of stored attributes, so they work on any item, whoever wrote it.
+Declared rules name fields. Here they are in terms of stored attributes, so they work on items of any program.
 """
 
 from __future__ import annotations

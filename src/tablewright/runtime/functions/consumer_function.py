@@ -16,7 +16,7 @@ with starting():
     from tablewright.runtime.internal_tables import events_table
     from tablewright.store import Consumer
 
-# Lambda gives a shard to one call at a time: nobody asks for this lease.
+# Lambda gives a shard to one call at a time, so nothing competes for this lease.
 _LEASE = timedelta(minutes=1)
 
 

@@ -105,7 +105,7 @@ class CompiledRoutes:
 
 @dataclass(frozen=True)
 class _Path:
-    """The path of a route, which is compiled when it is first requested: a process has many that nobody requests."""
+    """The path of a route, which is compiled when it is first requested, as most routes of a process never are."""
 
     route: APIRoute
     steps: list[str]

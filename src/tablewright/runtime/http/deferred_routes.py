@@ -36,7 +36,7 @@ class DeferredRoute(APIRoute):
         self._options = options
 
     def __getattr__(self, name: str) -> Any:
-        """What is not there yet."""
+        """Create attributes that are still missing: those of the compiled path, or all others."""
         if name in _MATCHING:
             self.path_regex, self.path_format, self.param_convertors = compile_path(self.path)
         else:

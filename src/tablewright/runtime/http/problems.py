@@ -220,7 +220,7 @@ async def _not_modified(request: Request, error: Exception) -> Response:
 
 
 async def _gone(request: Request, error: Exception) -> Response:
-    """The client is gone: nobody gets this response. For the log and the metrics, with the status that nginx uses."""
+    """The client has disconnected before its response. For the log and the metrics, with the status that nginx uses."""
     return Response(status_code=499)
 
 

@@ -180,7 +180,7 @@ async def _fill(
     for system in systems:
         if system.demo is not None:
             steps.begin(f"filling {system.title}")
-            # In a task: who acts in it is nobody's business afterwards.
+            # In a task, so that the caller that it sets does not outlive it.
             await asyncio.create_task(_demo_of(system, runtime, services[system.name], steps))
     _write_marker(_marker(runtime), "finished")
 

@@ -28,7 +28,7 @@ def system_application(runtime: Runtime, system: System, service: Any, threads: 
 
     It takes the routes of its router itself, as only those are compiled: not routers that a router includes.
     """
-    # Before anything is served: whoever is not named by a route is not let in by it.
+    # Before anything is served, as this fails if a route does not declare who may call it.
     calls = calls_of(system)
     app = FastAPI(
         title=system.title,

@@ -121,7 +121,7 @@ class People:
         self._reader = AsyncTolerantReader(store)
         self._audit = Audit("runtime", clock)
         self._idempotency = Idempotency("runtime")
-        # What was decided here about somebody's roles, and until when that is taken for true.
+        # The roles that were set here for each person, and until when they are relied on.
         self._remembered: OrderedDict[str, tuple[float, frozenset[str] | None]] = OrderedDict()
         self._changes = 0
 
@@ -294,7 +294,7 @@ class People:
             self._forget(person_id)
 
     async def _still_admin(self, admin: Caller, person_id: str) -> list[Operation]:
-        """That whoever makes a change is an admin when it is made; of oneself, what is changed keeps that."""
+        """Checks that the author of a change is still an admin; a change to oneself preserves that without a check."""
         if person_id == admin.user_id:
             return []
         own = await self._store.get(Person.by_id(admin.user_id))
@@ -324,7 +324,7 @@ class People:
 
 
 def _denial(person_id: str, status: PersonStatus, admin: Caller) -> Operation:
-    """The write that has every system refuse somebody, or no longer."""
+    """The write that makes every system refuse a person, or admit them again."""
     if status is PersonStatus.DEACTIVATED:
         return Put(DeactivatedUser(user_id=person_id, deactivated_by=admin.user_id))
     return Delete(DeactivatedUser.by_id(person_id))

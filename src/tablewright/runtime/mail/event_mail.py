@@ -335,7 +335,7 @@ class Mailer:
         return self._take(found) if found.state == "sending" else None
 
     def _take(self, found: MailRecord) -> MailRecord:
-        """Claim a message as it was found; Unavailable if somebody else has it, or may have."""
+        """Claim a message as it was found; Unavailable if another process has claimed it, or may have."""
         if found.state == "sending" and self._may_be_alive(found):
             raise Unavailable("another process may be sending this message")
         until = self._clock() + _CLAIM_LASTS
@@ -380,7 +380,7 @@ class Mailer:
             self._store.transact(change, *others)
         except Cancelled as cancelled:
             if isinstance(cancelled.reasons[0], ConditionFailed | NotFound):
-                # It took so long that somebody else has taken over.
+                # It took so long that another process has taken over.
                 raise Unavailable("another process has started to send this message") from None
             raise
 
@@ -424,7 +424,7 @@ def _stored(event: Event, message: Message) -> StoredMessage:
 
 
 def _unclaimed_since(record: MailRecord) -> list[FieldCondition]:
-    """That a message is as it was read: nobody else has claimed it."""
+    """That a message is as it was read: no other process has claimed it."""
     return [attr(MailRecord.state) == record.state, attr(MailRecord.claimed_until) == record.claimed_until]
 
 

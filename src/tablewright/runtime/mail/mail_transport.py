@@ -242,7 +242,7 @@ class SesTransport:
         except ClientError as error:
             code = str(error.response["Error"]["Code"])
             text = str(error.response["Error"].get("Message", "")).lower()
-            # It names the identities that are not verified: somebody can verify the sender, but not a recipient.
+            # It names the identities that are not verified: the sender can be verified, but a recipient cannot.
             named = set(re.findall(r"[^\s,;:]+@[^\s,;:]+", text))
             if sender.lower() in named or ("not verified" in text and recipient.lower() not in named):
                 raise Unavailable("the sender is not a verified identity in SES; verify it") from error

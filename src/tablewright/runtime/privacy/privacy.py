@@ -27,7 +27,7 @@ from tablewright.dynamo import Item
 from tablewright.model import Entity, Get, Keys, ModelError, Query, Schema, Table, personal_fields, schemas_of
 from tablewright.runtime.errors import Invalid, StateConflict
 
-# So that no item of the internal tables is unknown, whoever has made it (and what is about mail, below).
+# Imported so that all entities of the internal tables are known (those of mail too, below).
 from tablewright.runtime.identity import ended_sessions as ended_sessions
 from tablewright.runtime.identity import people as people
 from tablewright.runtime.identity import read_notices as read_notices
@@ -222,7 +222,7 @@ class Privacy:
         for place, schema, entity, _ in self._read(on_read, "checking what is left"):
             verdict = None if schema is None or entity is None else examination.verdict(schema, entity)
             if verdict is not None and not isinstance(entity, Erasure):
-                # Written meanwhile, or somebody keeps changing it.
+                # Written meanwhile, or changed again and again by others.
                 name = type(entity).__name__
                 counts[(place.system, place.table.name, name, verdict.why, "remaining", "run it again")] += 1
         report = PrivacyReport("erase", sorted(examination.ids), examination.pseudonym, _findings(counts))
@@ -304,7 +304,7 @@ class Privacy:
                     examination.own(schema, entity)
 
     def _apply(self, examination: Examination, entity: Entity, verdict: Verdict) -> None:
-        """Delete or change an item; what somebody else changes meanwhile is read again."""
+        """Delete or change an item; one that others change meanwhile is read again."""
         for _ in range(_ATTEMPTS):
             try:
                 if verdict.action == "delete":

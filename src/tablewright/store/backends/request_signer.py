@@ -55,7 +55,7 @@ class RequestSigner:
         self._signed_headers = ";".join(name for name, _ in headers)
         canonical = canonical_request("POST", canonical_path(path), "", headers, self._signed_headers, _GAP)
         self._canonical = canonical.split(_GAP)
-        # A proxy of a plain endpoint is told the whole address.
+        # A proxy of a plain endpoint is sent the whole address.
         proxy = destination.proxy if destination.tls is None else None
         self._head = (
             f"POST {'' if proxy is None else f'http://{host}'}{path} HTTP/1.1\r\nHost: {host}\r\n"

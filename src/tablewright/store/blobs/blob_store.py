@@ -10,7 +10,7 @@ A blob has a name of its own and is never changed:
     Tickets/Ticket/3f/1763000000000-3f9c…          table, entity, shard, milliseconds since 1970 and 128 random bits
     Tickets/Ticket/3f/1763000000000-3f9c….orphan   a mark beside it: the time since when no item refers to it
 
-The time in the name says how old a blob is, whoever copied it and when. Names of any other form are refused, so that a
+The time in the name says how old a blob is, even after it was copied. Names of any other form are refused, so that a
 manipulated reference leads nowhere. Encryption at rest is left to the file system or the bucket.
 
 A failure is raised as ServiceError, as for requests to the service; a temporary one has a code that is retried.

@@ -3,7 +3,7 @@
     read ──▶ older items ──▶ each upgraded, and written once if nothing has changed ──▶ entities
 
 What is written is what the upgrade has changed, under the condition that all that it was made of is still stored so. An
-item that is gone does not come back, and what others have written stays, also attributes that nobody here knows. The
+item that is gone does not come back, and what others have written stays, also attributes that are unknown here. The
 version stays what it was, and so do the stamps: nothing has happened to the entity, and who has read it can write it.
 
 It neither delays a read nor makes it fail. Items that were changed meanwhile, or are refused, are left to the next

@@ -1,8 +1,8 @@
 """Leases on shards: of the consumers of one name, one at a time works on a shard.
 
-A lease is fenced: every checkpoint is written under the condition that the owner is still the same and that nobody else
-has advanced it. So a consumer that was thought dead and comes back can do no harm. A lease is asked for and handed over
-as ``shard_sharing`` has it.
+A lease is fenced: every checkpoint is written under the condition that the owner is still the same and that no other
+consumer has advanced it. So a consumer that was thought dead and comes back can do no harm. A lease is asked for and
+handed over as described in ``shard_sharing``.
 """
 
 from __future__ import annotations
@@ -55,19 +55,19 @@ class ShardLeases:
         yield from self._update(checkpoint, UpdateActions(removes=["owner", "leased_until"]))
 
     def ask(self, checkpoint: Checkpoint) -> Flow[None]:
-        """Ask whoever has the lease on a shard to hand it over; does nothing if somebody else has asked."""
+        """Ask the owner of the lease on a shard to hand it over; does nothing if another consumer has asked."""
         condition = equals("owner", {"S": checkpoint.owner}) & missing("wanted_by")
         changes = UpdateActions(sets={"wanted_by": {"S": self.owner}})
         yield from self._send(Request("UpdateItem", with_expressions(self._target(checkpoint), condition, changes)))
 
     def hand_over(self, checkpoint: Checkpoint) -> Flow[None]:
-        """Give the lease on a shard to whoever asks for it."""
+        """Give the lease on a shard to the consumer that asks for it."""
         owner: AttributeValue = {"S": checkpoint.wanted_by}
         changes = UpdateActions(sets={"owner": owner, "leased_until": self._until()}, removes=["wanted_by"])
         yield from self._update(checkpoint, changes)
 
     def decline(self, checkpoint: Checkpoint) -> Flow[None]:
-        """Keep the lease on a shard that somebody asks for."""
+        """Keep the lease on a shard that another consumer asks for."""
         yield from self._update(checkpoint, UpdateActions(removes=["wanted_by"]))
 
     def finish(self, checkpoint: Checkpoint) -> Flow[bool]:

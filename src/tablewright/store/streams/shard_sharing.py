@@ -1,10 +1,10 @@
 """How consumers of one name share shards: each as many as the others. Pure.
 
-    one with too few  ──▶ asks for a shard of whoever has the most        ``wanted_by`` of its checkpoint
-    whoever has it    ──▶ hands it over between two batches, or declines
+    one with too few  ──▶ asks for a shard of the one with the most       ``wanted_by`` of its checkpoint
+    its owner         ──▶ hands it over between two batches, or declines
 
-So nothing is taken from anybody who is at work, and no batch is begun twice. Consumers know of each other by the leases
-that they have and by what they ask for.
+So nothing is taken from a consumer that is at work, and no batch is begun twice. Consumers know of each other by the
+leases that they have and by what they ask for.
 """
 
 from __future__ import annotations

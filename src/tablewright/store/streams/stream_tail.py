@@ -4,7 +4,7 @@
     changes = await tail.read()           those since the last read; the first read begins with what comes after it
 
 A consumer handles every change once, whatever happens, and needs a checkpoint and a lease for that. A tail has neither:
-nothing is written, any number of processes read side by side, and what happens while nobody reads is not seen. It is
+nothing is written, any number of processes read side by side, and what happens while it is not read is not seen. It is
 for screens that show changes as they come.
 """
 

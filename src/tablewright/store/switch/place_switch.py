@@ -3,14 +3,14 @@
                     hold                move                       the other place
     open(epoch) ───────────▶ held(epoch) ────────▶ moved(epoch + 1) ─ ─ ─ ─ ─ ─ ─ ─▶ open(epoch + 1)
          ▲                       │
-         └───────────────────────┘ a hold that nobody ends is broken
+         └───────────────────────┘ a hold that is not ended in time is broken
 
-Each step is a conditional write of one item, so it is made once, whoever makes it. ``moved`` is the decision: from then
-on the other place is the one, and whoever comes by first opens it. There is no moment at which both are open.
+Each step is a conditional write of one item, so it is made once, by any process. ``moved`` is the decision: from then
+on the other place serves the tables, and the first process that finds it opens it. At no moment are both open.
 
 Knowledge of the switch is good for the time of a lease, counted from before it was asked for, by the clock of the
-process that asked. Whoever holds a place waits for as long, and then nobody goes by what was so before. The clocks only
-have to run equally fast; they are never compared.
+process that asked. The process that holds a place waits for as long; after that, no process relies on the old state.
+The clocks only have to run equally fast; they are never compared.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _FIRST_LEASE_SECONDS: Final = 2.0
 _FIRST_POLL_SECONDS: Final = 0.4
 # By how much clocks may differ in speed, and a little more.
 _MARGIN: Final = 1.1
-# A hold takes less than a second; after this, whoever holds the place is gone.
+# A hold takes less than a second; after this, the process that holds the place must have died.
 BROKEN_AFTER_SECONDS: Final = 4.0
 
 State = Literal["open", "held", "moved", "standby"]

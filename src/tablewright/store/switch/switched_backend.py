@@ -2,12 +2,12 @@
 
     request ─▶ is the switch known, and open? ─▶ send ─▶ is it still so? ─▶ response
                   │ no: wait for the next look              │ it has moved: a read is sent again, to the other place;
-                  ▼                                         ▼ of a write nobody knows: OutcomeUnknown
+                  ▼                                         ▼ a write may have been made or not: OutcomeUnknown
              a thread looks at the switch, every few hundredths of a second
 
 A response counts only while what is known of the switch is good (``place_switch``). So whatever was acknowledged was
-done before whoever moves the tables has read the rest of the stream, however long a request was on its way; and no read
-is answered by a place that others have left. Reads wait with writes, for the same reason.
+done before the relocation has read the rest of the stream, however long a request was on its way; and no read is
+answered by a place that others have left. Reads wait with writes, for the same reason.
 
 Streams are read where they are, also those of a place that was left: a consumer finishes them first. Iterators have the
 place in front.
@@ -301,14 +301,14 @@ class SwitchedBackend:
                 self._error = None
             except ServiceError as error:
                 self._error = error
-                # Not at once, whoever asks: the place is down.
+                # Not at once, even if requests are waiting: the place is down.
                 time.sleep(_PAUSE_SECONDS)
             known = self._known
             self._wake.wait(_PAUSE_SECONDS if known is None else known.switch.poll)
             self._wake.clear()
 
     def _look(self) -> None:
-        """See what the switch says, and go where it says; help on what others have begun."""
+        """Read the switch, and follow it to the place that it names; complete steps that another process has begun."""
         for _ in range(_MAX_STEPS):
             at = self._clock()
             switch = self._read(self._place)
@@ -329,7 +329,7 @@ class SwitchedBackend:
             self._place = other
 
     def _break(self, switch: PlaceSwitch, now: float) -> None:
-        """End a hold that has lasted for too long: whoever moves the tables was stopped, and begins again."""
+        """End a hold that has lasted for too long: the relocation was stopped, and will begin again."""
         if switch.state != "held":
             self._held = None
         elif self._held is None or self._held[0] != (switch.epoch, switch.hold):
@@ -349,7 +349,7 @@ class SwitchedBackend:
         return PlaceSwitch.of(response.get("Item"))
 
     def _send(self, place: int, body: dict[str, Any]) -> None:
-        """Make a step of the switch; somebody else may have made it."""
+        """Make a step of the switch; another process may have made it."""
         request = Request("UpdateItem", body, deadline=time.monotonic() + _LOOK_SECONDS)
         try:
             self._places[place].call(request)

@@ -1,7 +1,7 @@
 """Numbered fields, by sequences: each is an item that holds the last number that was given.
 
 The sequence is raised in the transaction that writes the numbered items, under the condition that it is still where it
-was when their numbers were made from it. So there are neither gaps nor two of one number, whoever fails or is refused.
+was when their numbers were made from it. So there are neither gaps nor duplicates, even if writes fail or are refused.
 Several items of one transaction draw from one sequence in their order.
 
 A number that the caller gives raises the sequence in the same way, if it is not as far as that. An item that comes to

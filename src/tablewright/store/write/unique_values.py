@@ -2,10 +2,10 @@
 
 A guard is an item of the same table whose key is made of the entity, the field and the value, so that there can be one
 at most. It names its owner by primary key, and expires with it. It is taken, handed over and released in the
-transaction that writes the owner; a guard that is there is held by an item that is there, and has the value.
+transaction that writes the owner; an existing guard belongs to an existing item that has the value.
 
 An expired guard may be taken over, as its owner counts as deleted. So may one that the same owner holds already, which
-is what is left behind when somebody deletes items without the store.
+is what is left behind when items are deleted without the store.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class GuardChange:
 def guard_changes(
     schema: Schema, before: Item | None, key_before: Item, after: Item | None, key_after: Item
 ) -> list[GuardChange]:
-    """What happens to the guards of an item that is changed from one state to another; None: it is not there."""
+    """What happens to the guards of an item that is changed from one state to another; None: it does not exist."""
     changes = []
     for spec in schema.unique:
         old = None if before is None else schema.guard_value(spec, before)

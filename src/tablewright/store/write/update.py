@@ -388,7 +388,7 @@ class Update(Operation):
     def _is_repeatable(self, actions: UpdateActions) -> bool:
         """Whether a second execution changes nothing more: nothing is counted or appended, or a version refuses it.
 
-        A version that is counted up once more, although nobody has asked for it, does no harm.
+        A version that is incremented once more than requested does no harm.
         """
         if self.version is not None:
             return True

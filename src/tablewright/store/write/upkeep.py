@@ -72,7 +72,7 @@ class CounterChange:
             actions.sets[schema.updated.attribute] = stamp
         for attribute in self.key:
             actions.sets.pop(attribute, None)
-        # Not what others count in the same item: a number that is not there yet begins with what is added.
+        # Not what others count in the same item: a missing number starts as what is added.
         actions.adds.update((name, {"N": number_text(amount)}) for name, amount in self.amounts.items() if amount)
         actions.adds[COUNTER_CHANGES] = {"N": "1"}
         return actions
@@ -89,7 +89,7 @@ Upkeep = GuardChange | CounterChange
 def upkeep_changes(
     schema: Schema, before: Item | None, key_before: Item, after: Item | None, key_after: Item
 ) -> list[Upkeep]:
-    """What else changes with an item that is changed from one state to another; None: it is not there."""
+    """What else changes with an item that is changed from one state to another; None: it does not exist."""
     changes: list[Upkeep] = [*guard_changes(schema, before, key_before, after, key_after)]
     if schema.counters:
         kept = [counter for counter in schema.counters if counter.kept_by == "transaction"]

@@ -291,7 +291,7 @@ class _Asking:
         self._about = about
         self._agreed: Mapping[str, Any] | None = None
         self.requests: list[RecordedRequest] = []
-        # How long somebody has thought about it.
+        # How long the user took to confirm.
         self.waited = 0.0
 
     def call(self, request: Request) -> Response:

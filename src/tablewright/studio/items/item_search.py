@@ -93,7 +93,7 @@ class ItemPlan:
     is_filtered: bool
     # Whether a page may not take more: one without a filter has so many items, of the size that they have on average.
     is_most: bool = False
-    # Whether everything has to be read and nobody has counted how much that is.
+    # Whether everything has to be read, and it is not known how much that is.
     is_unknown: bool = False
 
     @property

@@ -99,6 +99,6 @@ class SqlSessions:
             table_names=source.table_names,
             # In this process, threads would only take turns.
             segments=1 if source.engine is not None else _SEGMENTS,
-            # What had expired by then was not there.
+            # Items that had expired by then are left out.
             clock=time.time if at is None else lambda: at,
         )

@@ -72,7 +72,7 @@ class _Sql:
         self._at = at
         self._progress: LoadProgress | None = None
         self._is_running = False
-        # The session, while the query of this window runs in it; and whether somebody has stopped that.
+        # The session, while the query of this window runs in it; and whether the user has stopped it.
         self._running: SqlSession | None = None
         self._stopped = threading.Event()
         t = page.t
@@ -122,7 +122,7 @@ class _Sql:
     # -- the moment -------------------------------------------------------------------------------------------------
 
     def _draw_moment(self) -> None:
-        """When tables are looked at: now, or a moment that somebody types."""
+        """The time at which tables are read: now, or a time that the user types."""
         t, at = self._page.t, self._at
         with box("tw-row tw-wrap st-moment"):
             text(t("observe.as_of_utc"), "tw-mute tw-small")
@@ -204,7 +204,7 @@ class _Sql:
         await self._query(query)
 
     def _ask(self, estimate: ScanEstimate, query: str) -> None:
-        """Say what has to be read, and read it if somebody agrees."""
+        """Show what has to be read, and read it if the user agrees."""
         t = self._page.t
         with self._status, box("tw-banner tw-banner-warn"):
             text(

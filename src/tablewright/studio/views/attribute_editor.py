@@ -136,7 +136,7 @@ class ValueEditor:
         self._focus(self._t("studio.move_up" if by < 0 else "studio.move_down", name=label))
 
     def _focus(self, label: str) -> None:
-        """Go on at what has a label, where it has just been drawn: whoever uses keys stays where they were."""
+        """Focus the element with a label, which has just been drawn, so that keyboard users keep their place."""
         ui.run_javascript(f"st.focus({self._place.id}, {orjson.dumps(label).decode()})")
 
 

@@ -113,7 +113,7 @@ class _Items:
     # -- the search -------------------------------------------------------------------------------------------------
 
     def _conditions(self, where: str) -> list[Condition]:
-        """What somebody typed, or the value of the partition key alone; and the entity, if one was chosen."""
+        """What the user typed, or the value of the partition key alone; and the entity, if one was chosen."""
         found = parse_conditions(where)
         if self._page.query.get("pk"):
             found.insert(0, equal_to(self._places[0].key[0], self._page.query["pk"]))

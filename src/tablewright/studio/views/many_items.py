@@ -136,7 +136,7 @@ class ChosenItems:
         await self._done("studio.edited_many", len(requests) - sum(token in requests for token in failed), failed)
 
     async def _send_each(self, requests: Mapping[str, Mapping[str, Any]], name: str) -> dict[str, str]:
-        """Send one after the other; gives why some were refused. One that nobody answered is not followed by others."""
+        """Send one after the other; returns why some were refused. After one without a response, no more are sent."""
         failed: dict[str, str] = {}
         is_away = ""
         for token, body in requests.items():

@@ -178,7 +178,7 @@ def common(found: Sequence[frozenset[str] | None], of_events: Sequence[str]) -> 
 
 
 def _check_rule(asked: set[str], found: Sequence[frozenset[str] | None], of_events: Sequence[str]) -> None:
-    """Raise Invalid if a rule uses an attribute that no customer can have: nobody would be eligible."""
+    """Raise Invalid if a rule uses an attribute that no customer can have: none would be eligible."""
     if None in found or not (found or of_events):
         return
     known = frozenset(of_events).union(*(each for each in found if each is not None))

@@ -7,7 +7,7 @@ TaskAssigned        taskId, userId, assignedBy
 TaskStatusUpdated   taskId, oldStatus, newStatus, updatedBy
 
 A change of an unreadable item becomes a dead letter. So does an event whose mail needs such an item, after all other
-recipients got theirs; when it is handled again, after the item was repaired, nobody gets mail twice.
+recipients got theirs; when it is retried, after the item was repaired, no recipient gets mail twice.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
     page of records ─▶ batches ─▶ the last image of each key ─▶ transaction: items, and the position after the batch
 
 Records of a key are in one shard and its children, which are read after it, so shards do not wait for each other.
-A record has the whole item after the change; a batch leaves out images that later ones in it replace, since nobody
-reads the place that is written to.
+A record has the whole item after the change; a batch leaves out images that later ones in it replace, since no
+program reads the place that is written to.
 """
 
 from __future__ import annotations

@@ -163,7 +163,7 @@ class _Directory:
             form.end()
 
     def _role_field(self, form: Form, value: tuple[str, ...]) -> None:
-        # What somebody has of a system that does not run here stays to be seen.
+        # Roles of a system that does not run here stay visible.
         names = [*self._roles, *(name for name in value if name not in self._roles)]
         form.choices("roles", self._page.t("admin.roles"), {name: name for name in names}, value=value)
 

@@ -1,7 +1,7 @@
 """The bell in the bar at the top: what needs the user's attention in all applications, and what of it is new.
 
-    streams ──▶ does it concern whoever looks? ──▶ application.waiting and notices, with their rights ──▶ notices, less
-                                                   those read ──▶ count
+    streams ──▶ does it concern this user? ──▶ application.waiting and notices, with their rights ──▶ notices, less
+                                               those read ──▶ count
 
 A notice is a thing that needs attention, as an application reports for the start page (``Waiting`` that ``notifies``);
 or one that another person wrote about (``StoredNotices``), which the application reads (``Application.thing_of``). It
@@ -169,7 +169,7 @@ class _Bell:
             except SignedOut:
                 raise
             except Exception as error:
-                # What it told before stands; the other applications go on.
+                # Its previous notices stay; the other applications are not affected.
                 if not isinstance(error, Refused):
                     _log.warning("the notices of an application could not be read", exc_info=error)
                 return

@@ -30,7 +30,7 @@ __all__ = ["OpenIdClient"]
 _TIMEOUT = 10.0
 _MAX_RESPONSE = 200_000
 _DESCRIPTION_LASTS = 3600.0
-# How long somebody may take on the issuer's page.
+# How long a person may take to sign in on the issuer's page.
 ATTEMPT_SECONDS = 600
 
 

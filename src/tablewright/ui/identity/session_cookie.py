@@ -129,7 +129,7 @@ class Sessions:
             if not await self._shared.has(session.id):
                 return False
         except StoreError as error:
-            # Without the database nothing is answered, whoever asks.
+            # Without the database, no call of the session succeeds anyway.
             _log.warning("sessions cannot be looked up", exc_info=error)
             return False
         self._forget(session)

@@ -244,7 +244,7 @@ class SignIn:
 
 
 def _people(systems: Sequence[System]) -> dict[str, DemoUser]:
-    """The demo people of all systems; somebody who is in several has the roles of all."""
+    """The demo people of all systems; a person of several systems has the roles of all."""
     found: dict[str, DemoUser] = {}
     for user in [*(user for system in systems for user in system.demo_users), demo_admin(systems)]:
         before = found.get(user.user_id)

@@ -68,7 +68,7 @@ class DetailPanel(ABC):
 
     @abstractmethod
     async def _read(self) -> Parts:
-        """Read the thing, and keep what the parts are drawn from; Refused if it is not there."""
+        """Read the thing, and keep what the parts are drawn from; Refused if it does not exist."""
 
     @abstractmethod
     def _draw_head(self) -> None: ...
@@ -84,13 +84,13 @@ class DetailPanel(ABC):
         """Draw what stays while the thing changes, such as a composer; it is not drawn again."""
 
     def _said_meanwhile(self) -> str:
-        """What to say to somebody whose change came second."""
+        """The message for a user whose change came second."""
         return self._page.t("shell.changed_meanwhile")
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
     async def _load(self) -> bool:
-        """Read the thing, and draw what has changed of it; whether it is there."""
+        """Read the thing, and draw what has changed of it; returns whether it exists."""
         try:
             shown = await self._read()
         except Refused as error:
@@ -148,7 +148,7 @@ class DetailPanel(ABC):
         return await self._page.api.call(name, **{self.ID: self.key, **values})
 
     async def _change(self, call: str, message: str, *, body: Any = None, undo: Handler | None = None) -> None:
-        """Change the thing as it was seen; if somebody was faster, say so. In both cases, show the latest."""
+        """Change the thing as it was seen, or report that another change came first. In both cases, show the latest."""
         try:
             await self._call(call, body=body, seen=self._etag)
             toast(message, undo=None if undo is None else (self._page.t("shell.undo"), undo))

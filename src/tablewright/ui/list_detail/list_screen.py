@@ -82,7 +82,7 @@ class ListScreen(ABC):
 
     @abstractmethod
     async def _read_one(self, key: str) -> Body:
-        """A thing as the list has it; Refused if it is not there."""
+        """A thing as the list has it; Refused if it does not exist."""
 
     @abstractmethod
     def _key(self, item: Body) -> str: ...
@@ -147,7 +147,7 @@ class ListScreen(ABC):
         return self._page.path(path, **{self.QUERY: None if chosen == self.LISTS[0] else chosen})
 
     async def _search(self, looked_for: str) -> bool:
-        """Whether the view has found what somebody searches for; otherwise it is looked for everywhere."""
+        """Whether the view has found the text; otherwise all applications are searched."""
         self._list.filter(looked_for)
         return False
 

@@ -176,7 +176,7 @@ def _is_decimal(text: str) -> bool:
 
 
 def _ion_type(text: str) -> str:
-    """The type of a literal in Ion, told from how it begins."""
+    """The type of a literal in Ion, by how it begins."""
     if not text:
         raise Unreadable
     return next((name for begin, name in _ION_TYPES if begin.match(text)), "SYMBOL")

@@ -44,7 +44,7 @@ from tablewright.store.write.upkeep import CounterChange
 
 # How often a write is planned before it is given up.
 MAX_PLAN_ATTEMPTS = 12
-# From so many on, waits do not grow: each time somebody else has got through, so there is nothing to wait out.
+# From so many on, waits do not grow: each time another write has succeeded, so no outage is to be waited out.
 _MAX_BACKOFF_STEP = 4
 
 # The errors that planning itself may raise.
@@ -234,7 +234,7 @@ class _Numbering:
         ]
 
     def relevant(self, refused: Sequence[Refused]) -> list[Refused]:
-        """What was refused, unless it was about a number that somebody else has drawn by now."""
+        """What was refused, except because of a number that another write has drawn meanwhile."""
         if not self._note_raised(refused):
             return list(refused)
         return [each for each in refused if not (each.is_own and self._is_numbered(each.plan))]

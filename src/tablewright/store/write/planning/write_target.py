@@ -45,7 +45,7 @@ def key_in(schema: Schema, item: Item) -> Item:
 
 
 def read_target(context: Context, lookup: Lookup[Any], needed: str) -> Flow[Item | None]:
-    """The whole item that a lookup means, as it is now; None when it is not there, or has expired.
+    """The whole item that a lookup finds, as it is now; None if it does not exist, or has expired.
 
     An index is behind the table and may not have all attributes, so the item that it leads to is read from the table,
     and must still be the one that was looked up.
@@ -68,7 +68,7 @@ def read_target(context: Context, lookup: Lookup[Any], needed: str) -> Flow[Item
 
 
 def read_item(context: Context, schema: Schema, key: Item, pattern: str) -> Flow[Item | None]:
-    """The item under a key, as it is now; None when it is not there, or has expired."""
+    """The item under a key, as it is now; None if it does not exist, or has expired."""
     body = {"TableName": context.name_of(schema.table), "Key": key, "ConsistentRead": True}
     response = yield from retrying(context, Request("GetItem", body, pattern))
     item: Item | None = response.get("Item")

@@ -61,7 +61,7 @@ __all__ = ["calendar"]
 _PAGE = 100
 # Maximum calls of one calendar that are read; if there are more, the view says so.
 _MOST_CALLS = 1_000
-# In addresses: nobody, instead of the people who were shown last.
+# In addresses: no people, instead of those who were shown last.
 _NOBODY = "-"
 _MILLISECOND = timedelta(milliseconds=1)
 _REMEMBERED = "tablewright_calendars"
@@ -158,7 +158,7 @@ class _Calendar:
         return Span.AGENDA if is_narrow else Span.WEEK
 
     async def _find(self, call_id: str) -> None:
-        """Show the days of a call, and of its user if nobody is chosen."""
+        """Show the days of a call, and the calendar of its user if none is chosen."""
         call = (await self._page.api.call("get_call", callId=call_id)).body
         self._span, self._day = self._usual(), self._times.day(begins(call))
         if not any(each.has(call) for each in self._who):

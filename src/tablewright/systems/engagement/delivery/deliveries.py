@@ -302,7 +302,7 @@ class Deliveries:
             return _Outcome.UNWANTED
         preferences = self._store.get(Preferences.of_customer(entry.customer_id), consistent=True)
         if preferences is not None:
-            # Whatever filters the program has: nobody is sent unwanted messages.
+            # Regardless of the program's filters, no customer is sent unwanted messages.
             asked = Prospect(entry.customer_id, entry.subject, {}, channels=[channel.channel_id])
             if unwanted(preferences, over.program.program_id, asked) is not None:
                 return _Outcome.UNWANTED

@@ -355,7 +355,7 @@ class _Search:
         return False
 
     def _is_put(self, of: int) -> bool:
-        """Whether what stands before "de" is what somebody put there: puse 'x' de clave."""
+        """Whether what stands before "de" is a value that was put there: puse 'x' de clave."""
         begin = of - 1
         if begin in self.tokens.quotes:
             begin = self.tokens.quotes[begin]

@@ -484,7 +484,7 @@ DIGITS: Final = _words(
     "szesc siedem osiem "
     "dziewiec"
 )
-# How letters and signs are said by somebody who spells.
+# How letters and signs are said when spelling.
 SPELLED: Final = DIGITS | _words(
     "ten twenty capital uppercase lowercase upper lower big small letter hash hashtag dollar ampersand underscore "
     "dash hyphen "
