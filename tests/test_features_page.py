@@ -37,6 +37,6 @@ def test_a_feature_is_proved_by_a_test_that_is_run(row: list[str]) -> None:
     assert not any("skip" in mark or "xfail" in mark for mark in marks)
 
 
-def test_features_are_told_apart() -> None:
+def test_feature_names_are_unique() -> None:
     names = [row[0] for row in rows()]
     assert len(names) == len(set(names)) > 60

@@ -44,7 +44,9 @@ def test_missing_bookings_are_listed_and_repaired(tmp_path: Path, capsys: pytest
 
 
 @pytest.mark.requirement("CA8")
-def test_calls_that_clash_are_left_for_somebody_to_decide(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_clashing_calls_are_reported_and_left_for_a_decision(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     store_calls(tmp_path, "c-1", "c-2")
     assert main(["calls", "verify", "--data", str(tmp_path), "--repair"]) == 1
     *findings, summary = capsys.readouterr().out.splitlines()

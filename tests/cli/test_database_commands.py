@@ -157,7 +157,7 @@ def test_an_address_that_stands_for_all_is_not_suggested() -> None:
     assert "--endpoint-url http://127.0.0.1:0\n" in text
 
 
-def test_it_serves_on_when_nobody_reads_what_it_says() -> None:
+def test_it_keeps_serving_when_its_output_is_closed() -> None:
     with server_process("--memory") as (process, url):
         assert process.stdout is not None
         process.stdout.close()

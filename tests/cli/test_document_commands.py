@@ -22,7 +22,7 @@ def test_the_command_writes_a_file_for_each_design(tmp_path: Path) -> None:
         assert sorted(path.name for path in folder.iterdir()) == names
 
 
-def test_what_can_be_put_right_is_said_in_a_line(tmp_path: Path) -> None:
+def test_usage_errors_are_reported_in_one_line(tmp_path: Path) -> None:
     assert "there is no module 'nowhere'" in error_line("docs", "nowhere")
     assert "write a file for each with --out DIR" in error_line("docs", "tests.design.models", "--html")
     (tmp_path / "file").write_text("")

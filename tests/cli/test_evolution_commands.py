@@ -92,7 +92,7 @@ def test_what_takes_work_stops_until_it_is_accepted(capsys: pytest.CaptureFixtur
     assert out.count("(accepted)") == 2
 
 
-def test_machines_are_told_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_has_the_same_changes(capsys: pytest.CaptureFixture[str]) -> None:
     accepted = ("--accept", "Order.total")
     status, out, _ = run(capsys, "diff", "./old_shop.py", "./grave_shop.py", "--json", *accepted)
     found = json.loads(out)
@@ -133,7 +133,7 @@ def test_a_snapshot_stands_for_the_version_that_it_is_of(folder: Path, capsys: p
         (["workbench", "import", "damaged.json"], "it has no DataModel"),
     ],
 )
-def test_what_can_be_put_right_is_told_in_a_line(
+def test_usage_errors_are_reported_in_one_line(
     arguments: list[str], message: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     damaged = {"tablewright-snapshot": 2, "designs": [{"name": "Shop", "tables": {"Orders": {}}}]}
@@ -171,7 +171,7 @@ def test_a_file_becomes_a_module_that_can_be_linted(folder: Path, capsys: pytest
     assert run(capsys, "diff", "./imported_desk.py", "./imported_desk.py")[0] == 0
 
 
-def test_what_workbench_has_no_place_for_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_workbench_cannot_express_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, err = run(capsys, "workbench", "export", "tests.design.models", "--design", "Orders")
     assert status == 0
     lost = [line.partition("cannot express this: ")[2] for line in err.splitlines()]

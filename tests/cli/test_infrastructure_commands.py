@@ -68,7 +68,7 @@ def test_commands_and_requests_are_for_machines_too(capsys: pytest.CaptureFixtur
     assert json.loads(requests)[0]["request"]["TableName"] == "poc-itsm-tickets"
 
 
-def test_provisioned_capacity_is_scaled_ten_times_as_far_unless_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_provisioned_capacity_scales_up_to_tenfold_by_default(capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = run(capsys, "infra", DESK, "--provisioned", "5", "6")
     parameters = json.loads(out)["Parameters"]
     assert (parameters["ReadCapacity"]["Default"], parameters["MaxWriteCapacity"]["Default"]) == (5, 60)
@@ -106,7 +106,7 @@ def test_policies_come_with_the_template(capsys: pytest.CaptureFixture[str]) -> 
         ),
     ],
 )
-def test_what_can_be_put_right_is_told_in_a_line(
+def test_usage_errors_are_reported_in_one_line(
     arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     status, out, err = run(capsys, *arguments)
@@ -148,7 +148,7 @@ def test_policies_are_written_by_role(capsys: pytest.CaptureFixture[str]) -> Non
     ]
 
 
-def test_a_stream_s_label_has_to_be_told(two: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_label_of_a_stream_is_required(two: str, capsys: pytest.CaptureFixture[str]) -> None:
     common = (
         "iam",
         two,
@@ -203,7 +203,7 @@ def test_a_role_that_may_do_nothing_has_no_policy(tmp_path: Path, capsys: pytest
     assert err == "tablewright: warning: role nobody has no permissions, so no policy is written for it\n"
 
 
-def test_a_design_without_roles_is_told(two: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_design_without_roles_is_refused(two: str, capsys: pytest.CaptureFixture[str]) -> None:
     status, _, err = run(capsys, "iam", two, "--design", "Two")
     assert status == 2
     assert "Two has no roles; declare them: Design" in err
@@ -217,7 +217,7 @@ def test_the_table_of_notes_can_be_named(two: str, capsys: pytest.CaptureFixture
 
 
 @pytest.mark.parametrize("command", [("iam",), ("infra", "--policies")])
-def test_a_consumer_whose_notes_have_no_place_is_told_to_name_one(
+def test_a_consumer_without_a_table_for_checkpoints_is_refused_with_a_remedy(
     two: str, capsys: pytest.CaptureFixture[str], command: tuple[str, ...]
 ) -> None:
     status, out, err = run(capsys, *command, two, "--design", "One")
@@ -243,7 +243,7 @@ def test_a_policy_is_of_a_real_place(capsys: pytest.CaptureFixture[str], option:
 
 
 @pytest.mark.requirement("SH6")
-def test_a_relocation_has_the_switch_in_every_policy_and_one_for_whoever_relocates(
+def test_a_relocation_adds_the_switch_to_every_policy_and_a_policy_of_its_own(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     common = ("iam", "tablewright.systems.support", "--json", "--account", "123456789012", "--environment", "dev")

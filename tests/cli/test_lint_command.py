@@ -143,7 +143,7 @@ def test_several_designs_are_one_run(folder: Path, capsys: pytest.CaptureFixture
     assert "Second: 1 warning\n" in shown
 
 
-def test_what_cannot_be_loaded_is_said_in_a_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_file_is_reported_in_one_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["lint", "./missing.py"]) == 2
     assert capsys.readouterr().err == "tablewright: there is no file missing.py\n"
 

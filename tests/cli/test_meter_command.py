@@ -220,14 +220,14 @@ def test_a_run_of_other_tables_is_no_traffic(tmp_path: Path) -> None:
     )
 
 
-def test_a_program_that_uses_no_engine_is_told_so(tmp_path: Path) -> None:
+def test_a_program_that_uses_no_engine_is_reported(tmp_path: Path) -> None:
     done = tablewright("meter", "--", sys.executable, "-c", "print('hello')")
     assert done.returncode == 0
     assert "hello" in done.stdout
     assert "the program made no request to an embedded engine" in done.stderr
 
 
-def test_what_can_be_put_right_is_said_in_a_line(tmp_path: Path) -> None:
+def test_usage_errors_are_reported_in_one_line(tmp_path: Path) -> None:
     assert "no-such-program cannot be run" in error_line("meter", "--", "no-such-program")
     assert "the following arguments are required: COMMAND" in error_line("meter")
     assert "cannot be written" in error_line("meter", "--save", str(tmp_path / "a" / "b"), "--", sys.executable)

@@ -100,7 +100,7 @@ def test_a_page_can_be_written(tmp_path: Path) -> None:
     assert "<h2" in (tmp_path / "both.html").read_text()
 
 
-def test_what_can_be_put_right_is_said_in_a_line(tmp_path: Path) -> None:
+def test_usage_errors_are_reported_in_one_line(tmp_path: Path) -> None:
     path = str(written(tmp_path))
     assert "there is no module 'nowhere'" in error_line("plan", "nowhere")
     assert "--target-utilization must be a percentage from 20 to 90" in error_line(

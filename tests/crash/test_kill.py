@@ -41,7 +41,7 @@ def crash_once(folder: Path, ledger: Ledger, life: int, choices: random.Random) 
     assert writer.wait() == -9
 
 
-def test_a_killed_writer_leaves_everything_it_was_told_is_done(tmp_path: Path) -> None:
+def test_acknowledged_writes_survive_a_killed_writer(tmp_path: Path) -> None:
     choices = random.Random()
     ledger = Ledger()
     for life in range(1, 5):
@@ -56,7 +56,7 @@ def test_a_killed_writer_leaves_everything_it_was_told_is_done(tmp_path: Path) -
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-def test_hundreds_of_killed_writers_leave_everything_they_were_told_is_done(
+def test_acknowledged_writes_survive_hundreds_of_killed_writers(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """On the same folder, so that each recovery starts from what the one before has left."""

@@ -103,7 +103,7 @@ class Told:
             assert name in left[number], f"{name} was told, and sync {number} had not brought it to disk"
 
 
-def test_what_threads_were_told_survives_a_power_cut(engine: Engine, disk: Disk) -> None:
+def test_results_returned_to_threads_survive_a_power_cut(engine: Engine, disk: Disk) -> None:
     told = Told(disk)
 
     def writer(thread: int) -> Callable[[], None]:
@@ -132,7 +132,7 @@ def test_what_threads_were_told_survives_a_power_cut(engine: Engine, disk: Disk)
     told.check()
 
 
-def test_what_tasks_were_told_survives_a_power_cut(engine: Engine, disk: Disk) -> None:
+def test_results_returned_to_tasks_survive_a_power_cut(engine: Engine, disk: Disk) -> None:
     told = Told(disk)
 
     async def task(number: int) -> None:
@@ -152,7 +152,7 @@ def test_what_tasks_were_told_survives_a_power_cut(engine: Engine, disk: Disk) -
 
 
 @pytest.mark.parametrize("transport", ["server", "in process"])
-def test_what_a_client_was_told_survives_a_power_cut(engine: Engine, disk: Disk, transport: str) -> None:
+def test_results_returned_to_clients_survive_a_power_cut(engine: Engine, disk: Disk, transport: str) -> None:
     told = Told(disk)
 
     def writer(client: Any, thread: int) -> Callable[[], None]:

@@ -73,7 +73,7 @@ def test_the_yaml_says_what_the_template_says(name: str, container: bool) -> Non
     assert read_yaml(built.yaml) == built.template
 
 
-def test_functions_and_containers_are_told_where_tables_are_being_relocated_to() -> None:
+def test_functions_and_containers_get_the_target_of_a_relocation() -> None:
     target, none = {"Ref": "RelocateTo"}, {"Ref": "AWS::NoValue"}
     for function in of_type(stack("tasks").template, "AWS::Lambda::Function").values():
         told = function["Environment"]["Variables"]["TABLEWRIGHT_RELOCATE_TO"]

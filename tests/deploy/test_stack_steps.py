@@ -156,7 +156,7 @@ def test_what_cloudformation_would_replace_or_cannot_change_is_refused_whatever_
         (["--after", "snapshot"], "was not written by tablewright deploy"),
     ],
 )
-def test_mistakes_are_told(
+def test_mistakes_are_reported(
     options: list[str],
     message: str,
     tmp_path: Path,

@@ -131,7 +131,7 @@ def test_what_cannot_be_loaded_says_what_to_do(folder: Path, path: str, message:
     assert message in str(error.value)
 
 
-def test_a_module_that_goes_on_to_use_its_design_is_told_where_and_what_to_do(folder: Path) -> None:
+def test_a_module_that_uses_its_design_at_import_is_refused_with_line_and_remedy(folder: Path) -> None:
     use = "from tablewright.store import Store\n\nwith Store.open() as store:\n    store.create(Order(id='1'))\n"
     with pytest.raises(DesignError) as error:
         load(written(folder, "program.py", TABLES + use))
@@ -147,7 +147,7 @@ def test_of_a_folder_the_file_with_a_model_is_named(folder: Path) -> None:
         load("./project")
 
 
-def test_a_declaration_that_is_refused_is_told_from_a_broken_module(folder: Path) -> None:
+def test_a_refused_declaration_is_distinguished_from_a_broken_module(folder: Path) -> None:
     text = "from tablewright.model import *\n\n\nclass Row(Entity, table=Table('rows', 'PK')):\n    id: str\n"
     with pytest.raises(RefusedError) as refusal:
         load(written(folder, "refused.py", text))
@@ -165,12 +165,12 @@ def test_a_module_that_ends_the_program_is_no_design(folder: Path) -> None:
             load(name)
 
 
-def test_an_interrupt_is_nobody_elses(folder: Path) -> None:
+def test_a_keyboard_interrupt_is_not_caught(folder: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         load(written(folder, "interrupted.py", "raise KeyboardInterrupt\n"))
 
 
-def test_an_error_of_several_lines_is_told_in_one(folder: Path) -> None:
+def test_an_error_of_several_lines_is_reported_in_one(folder: Path) -> None:
     with pytest.raises(DesignError) as error:
         load(written(folder, "lines.py", "raise ValueError('one\\n  two\\nthree')\n"))
     assert "ValueError: one two three" in str(error.value)

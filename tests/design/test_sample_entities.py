@@ -151,7 +151,7 @@ def test_a_validator_is_satisfied_by_another_candidate() -> None:
     assert one.low <= one.high
 
 
-def test_what_no_candidate_satisfies_is_told() -> None:
+def test_a_field_without_a_valid_sample_value_is_reported() -> None:
     class Odd(Entity, table=Table("Odds", "id")):
         id: str
 

@@ -103,7 +103,7 @@ def test_tasks_that_come_one_after_the_other_share_one_sync(folder: Engine, sync
     assert len(syncs) == 1
 
 
-def test_nobody_waits_for_ever_while_others_write(folder: Engine) -> None:
+def test_a_write_is_not_delayed_forever_by_others(folder: Engine) -> None:
     answered = False
 
     async def first() -> None:

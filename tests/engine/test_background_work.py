@@ -318,7 +318,7 @@ def test_a_restored_table_becomes_active_however_often_others_are_due(monkeypatc
             )
 
 
-def test_what_fails_is_told_until_it_works_again(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_step_is_reported_until_it_succeeds(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     broken = True
 
     def step(db: Database) -> float | None:
@@ -336,7 +336,7 @@ def test_what_fails_is_told_until_it_works_again(engine: Engine, monkeypatch: py
     wait_until(lambda: not engine._background.problems())
 
 
-def test_a_thread_that_dies_is_told(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dead_thread_is_reported(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     def step(db: Database) -> float | None:
         raise SystemExit("out")
 

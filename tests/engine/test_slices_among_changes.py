@@ -122,7 +122,7 @@ READS: list[tuple[str, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("again", "recovery"), [(False, False), (True, True)])
 @pytest.mark.parametrize(("operation", "request_"), READS)
-def test_a_table_that_is_deleted_meanwhile_is_not_found_and_nobody_else_is_refused(
+def test_a_table_deleted_meanwhile_is_not_found_and_other_requests_succeed(
     engine: Engine, operation: str, request_: dict[str, Any], again: bool, recovery: bool
 ) -> None:
     if recovery:
@@ -151,7 +151,7 @@ def test_a_table_that_is_deleted_meanwhile_is_not_found_and_nobody_else_is_refus
     ],
 )
 @pytest.mark.parametrize("again", [False, True])
-def test_an_index_that_is_deleted_meanwhile_is_not_found_and_nobody_else_is_refused(
+def test_an_index_deleted_meanwhile_is_not_found_and_other_requests_succeed(
     engine: Engine, operation: str, request_: dict[str, Any], again: bool
 ) -> None:
     outcome = started(engine, operation, request_)

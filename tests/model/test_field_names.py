@@ -201,7 +201,7 @@ def rows() -> tuple[Any, Any]:
     return Row, OldRow
 
 
-def test_members_of_a_collection_whose_names_begin_alike_are_told_apart() -> None:
+def test_collection_members_with_a_common_name_prefix_are_distinguished() -> None:
     row, old_row = rows()
 
     class Both(Collection):

@@ -119,7 +119,7 @@ def test_what_a_key_lacks_is_named_as_it_was_declared() -> None:
         schema.encode_values({"visitr": "a"})
 
 
-def test_a_value_that_fits_into_no_key_is_told_with_its_place() -> None:
+def test_a_value_that_does_not_fit_into_a_key_is_reported_with_its_path() -> None:
     visit = Visit(visitor="a", first_place=Place(country_code="de"), extra={"n": 12345})
     with pytest.raises(TemplateError, match=r"Visit, SK: extra\.n is 12345, which is not a whole number of up to 4"):
         visit.item()
@@ -257,7 +257,7 @@ def test_what_is_left_out_of_a_primary_key_is_absent() -> None:
             folder.item()
 
 
-def test_a_value_that_has_no_place_is_told_with_its_field() -> None:
+def test_a_value_that_cannot_be_stored_is_reported_with_its_field() -> None:
     class Scale(Entity, table=Table("scales", "id")):
         id: str
         weight: float = 0.0

@@ -55,7 +55,7 @@ ITEMS = st.lists(
 
 @pytest.mark.parametrize("entity", ENTITIES)
 @given(items=ITEMS)
-def test_items_are_told_together_as_they_are_one_by_one(entity: type[Entity], items: list[Item]) -> None:
+def test_matching_many_items_equals_matching_each(entity: type[Entity], items: list[Item]) -> None:
     schema = schema_of(entity)
     assert schema.matching(list(items)) == [item for item in items if schema.matches(item)]
 
@@ -122,7 +122,7 @@ def test_sharded_keys_that_begin_otherwise_tell_entities_apart_without_a_type() 
             keys = Keys(PK="A#{name}#{number:1}")
 
 
-def test_a_key_that_begins_with_a_time_is_told_from_one_that_begins_with_text() -> None:
+def test_a_key_that_begins_with_a_time_is_distinguished_from_one_that_begins_with_text() -> None:
     table = Table("chat", "PK", "SK")
 
     class Membership(Entity, table=table):

@@ -144,14 +144,14 @@ def test_shards_are_the_same_everywhere_and_forever() -> None:
 # -- telling entities apart -----------------------------------------------------------------------------------------
 
 
-def test_items_are_told_apart_by_the_type_attribute() -> None:
+def test_entities_are_distinguished_by_the_type_attribute() -> None:
     item = Task(task_id="1", title="t", created_at=NOON).item()
     assert [schema.matches(item) for schema in schemas_of(TASKS)] == [True, False, False]
     item["EntityType"] = {"S": "SOMETHING"}
     assert [schema.matches(item) for schema in schemas_of(TASKS)] == [False, False, False]
 
 
-def test_without_one_they_are_told_apart_by_their_keys() -> None:
+def test_without_a_type_attribute_entities_are_distinguished_by_their_keys() -> None:
     event = Event(ticket_id="t", day=date(2025, 1, 1), number=1, kind="k").item()
     assert [schema.entity.__name__ for schema in schemas_of(TICKETS) if schema.matches(event)] == ["Event"]
     old = Assignment(task_id="1", user_id="2", assigned_by="3").item()
@@ -170,11 +170,11 @@ def test_without_one_they_are_told_apart_by_their_keys() -> None:
         {"PK": {"B": "YQ=="}, "SK": {"S": "METADATA"}},
     ],
 )
-def test_items_of_other_writers_belong_to_nobody(key: dict[str, Any]) -> None:
+def test_items_of_other_programs_match_no_entity(key: dict[str, Any]) -> None:
     assert [schema for schema in schemas_of(TICKETS) if schema.matches(key)] == []
 
 
-def test_the_store_s_own_items_belong_to_nobody_either() -> None:
+def test_items_of_the_store_itself_match_no_entity() -> None:
     schema = schema_of(Call)
     guard = schema.guard_key(schema.unique[0], {"S": "c#9"})
     assert guard == {"userId": {"S": "$#unique#Call#callId#c$c9"}, "sk": {"S": "$#unique"}}

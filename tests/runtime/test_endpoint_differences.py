@@ -199,7 +199,7 @@ def test_a_lower_limit_of_transactions_is_named(server: str, caplog: pytest.LogC
     assert "fewer actions than DynamoDB's 100" in warning
 
 
-def test_whoever_may_not_ask_is_told_nothing_wrong(server: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_denied_probe_is_not_reported_as_a_difference(server: str, caplog: pytest.LogCaptureFixture) -> None:
     """What is denied is not missing."""
     asked = {"DescribeTimeToLive", "ListStreams", "TransactWriteItems", "TransactGetItems"}
 

@@ -89,7 +89,7 @@ def test_parts_change_the_tag_of_the_whole_which_is_good_for_the_thing() -> None
         Seen(frozenset([whole])).require(part)
 
 
-def test_whoever_saw_nothing_conflicts_with_the_state() -> None:
+def test_without_an_entity_tag_a_lost_race_is_a_state_conflict() -> None:
     Seen().require(Thing(id="a"))
     assert Seen().unchanged(Thing(id="a")) == []
     assert isinstance(Seen().outrun("somebody was faster"), StateConflict)

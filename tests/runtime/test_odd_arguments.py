@@ -32,7 +32,7 @@ def _refusal(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 
 @pytest.mark.parametrize("user", ["", "x" * 256, "\udcff"])
-def test_a_token_is_for_somebody_whose_id_a_key_can_hold(capsys: pytest.CaptureFixture[str], user: str) -> None:
+def test_a_token_for_a_user_id_that_fits_no_key_is_refused(capsys: pytest.CaptureFixture[str], user: str) -> None:
     assert "--user" in _refusal(capsys, "token", "--user", user)
 
 
@@ -47,7 +47,7 @@ def test_damaged_secrets_are_named(
 
 
 @pytest.mark.parametrize("endpoint", ["nowhere", "http://", "ftp://host", "http://host:99999", "http://[::1"])
-def test_what_is_no_endpoint_is_said_to_be_none(capsys: pytest.CaptureFixture[str], endpoint: str) -> None:
+def test_an_invalid_endpoint_is_refused(capsys: pytest.CaptureFixture[str], endpoint: str) -> None:
     assert "http://host:port" in _refusal(capsys, "up", "--port", "0", "--endpoint", endpoint)
 
 
@@ -94,7 +94,7 @@ def test_a_data_folder_that_is_a_file_is_named(capsys: pytest.CaptureFixture[str
     assert told == "tablewright: the data folder notes.txt cannot be used: it is a file; choose another with --data"
 
 
-def test_a_token_needs_a_key_that_somebody_verifies_with(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_token_needs_an_existing_signing_key(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     told = _refusal(capsys, "token", "--user", "ada")
     assert told.startswith(
         "tablewright: there is no key in data to sign a token with; run `tablewright up` on it first,"

@@ -95,7 +95,7 @@ def test_after_a_failure_the_next_turn_is_sooner(started: Start) -> None:
     wait_for(lambda: work.turns == 3)
 
 
-def test_whoever_wakes_it_during_a_turn_gets_another_one(started: Start) -> None:
+def test_waking_it_during_a_turn_results_in_another_turn(started: Start) -> None:
     work = Work(every=HOUR, first=0.001)
     work.may_end.clear()
     started(work)

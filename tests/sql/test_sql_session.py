@@ -252,7 +252,7 @@ def test_memory_is_bounded(engine: Engine) -> None:
 
 
 @pytest.mark.requirement("ST5")
-def test_rows_beyond_the_limit_are_said_to_be_there(sql: SqlSession) -> None:
+def test_a_result_cut_at_its_limit_is_marked(sql: SqlSession) -> None:
     result = sql.query("SELECT * FROM range(10)", limit=3)
     assert (len(result.rows), result.is_cut) == (3, True)
     assert not sql.query("SELECT * FROM range(3)", limit=3).is_cut
@@ -336,7 +336,7 @@ def test_reading_is_stopped_too(engine: Engine) -> None:
 
 
 @pytest.mark.requirement("ST5")
-def test_entities_of_the_same_name_in_several_designs_are_told_apart(engine: Engine) -> None:
+def test_entities_of_the_same_name_in_several_designs_get_distinct_relations(engine: Engine) -> None:
     from tablewright.systems.servicedesk import model as servicedesk
     from tablewright.systems.support import model as support
 

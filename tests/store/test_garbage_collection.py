@@ -39,7 +39,7 @@ def test_a_pause_ends_when_the_page_is_done_with() -> None:
     asyncio.run(paused())
 
 
-def test_a_pause_ends_soon_if_nobody_waits_for_the_page() -> None:
+def test_a_pause_ends_soon_if_no_page_is_awaited() -> None:
     async def paused() -> None:
         pause_collection(asyncio.get_running_loop())
         for _ in range(10):

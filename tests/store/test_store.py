@@ -82,7 +82,7 @@ def test_tables_can_be_called_otherwise(engine: Engine) -> None:
 # -- what reads send ------------------------------------------------------------------------------------------------
 
 
-def test_capacity_is_told_by_access_pattern(embedded: Bench) -> None:
+def test_capacity_is_reported_by_access_pattern(embedded: Bench) -> None:
     told: list[tuple[str, str, float]] = []
 
     def listen(pattern: str, operation: str, consumed: Any) -> None:

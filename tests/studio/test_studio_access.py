@@ -52,7 +52,7 @@ def served() -> Served:
     return Served()
 
 
-def test_the_token_lets_somebody_in_once_and_leaves_the_address(served: Served) -> None:
+def test_the_token_is_good_once_and_removed_from_the_address(served: Served) -> None:
     async def run() -> None:
         token = served.token.value
         async with served.client() as browser:
@@ -88,7 +88,7 @@ def test_the_token_can_be_pasted_or_the_whole_address(served: Served) -> None:
     asyncio.run(run())
 
 
-def test_nobody_gets_in_without_a_session(served: Served) -> None:
+def test_a_request_without_a_session_is_sent_to_sign_in(served: Served) -> None:
     async def run() -> None:
         async with served.client() as browser:
             answer = await browser.get("/studio/tables")

@@ -186,14 +186,14 @@ def test_nothing_goes_around_the_database() -> None:
     assert around == {"studio_database.py", "studio_server.py"}
 
 
-def test_a_table_that_is_gone_is_said_in_the_services_words() -> None:
+def test_a_missing_table_is_reported_in_the_services_words() -> None:
     with pytest.raises(Refused) as refused:
         asyncio.run(database().call("DescribeTable", TableName="gone"))
     assert refused.value.kind == "ResourceNotFoundException"
     assert "gone" in refused.value.detail
 
 
-def test_an_endpoint_that_is_not_there_is_said_to_be_so() -> None:
+def test_an_unreachable_endpoint_is_reported() -> None:
     keys = {"aws_access_key_id": "any", "aws_secret_access_key": "any"}
     backend = EndpointBackend("us-east-1", "http://127.0.0.1:9", keys)
     with pytest.raises(Refused, match=r"http://127.0.0.1:9 does not respond as expected.*cannot be reached") as refused:

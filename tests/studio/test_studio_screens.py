@@ -16,7 +16,7 @@ from tests.ui.screen_browser import PHONE, overflow, serious_problems
 
 
 @pytest.mark.requirement("ST1")
-def test_somebody_looks_at_the_tables_and_turns_recovery_on(desk: RunningStudio) -> None:
+def test_a_user_views_the_tables_and_turns_recovery_on(desk: RunningStudio) -> None:
     page = desk.open()
     expect(page).to_have_url(f"{desk.screens.url}/studio/")
     page.get_by_role("link", name="TaskManagement").first.click()
@@ -50,7 +50,7 @@ def test_tables_fit_a_phone_and_hold_for_everybody(desk: RunningStudio, theme: s
 
 
 @pytest.mark.requirement("ST2")
-def test_somebody_finds_a_task_changes_it_and_sees_the_request(desk: RunningStudio) -> None:
+def test_a_user_finds_a_task_changes_it_and_sees_the_request(desk: RunningStudio) -> None:
     page = desk.open("/items/TaskManagement?entity=Task")
     verdict = page.locator(".st-verdict")
     expect(verdict).to_contain_text("Scan")
@@ -158,7 +158,7 @@ def test_the_picture_shows_partitions_of_items_and_of_samples(desk: RunningStudi
 
 
 @pytest.mark.requirement("ST4")
-def test_somebody_runs_a_pattern(desk: RunningStudio) -> None:
+def test_a_user_runs_a_pattern(desk: RunningStudio) -> None:
     page = desk.open("/patterns")
     page.get_by_role("link", name="Task.by_status").click()
     page.get_by_label("status").select_option("COMPLETED")
@@ -172,7 +172,7 @@ def test_somebody_runs_a_pattern(desk: RunningStudio) -> None:
 
 
 @pytest.mark.requirement("ST4")
-def test_somebody_makes_a_write_of_the_design_and_sees_its_request(desk: RunningStudio) -> None:
+def test_a_user_makes_a_declared_write_and_sees_its_request(desk: RunningStudio) -> None:
     page = desk.open("/patterns/Tasks/update%20Task?0.key.task_id=t-5")
     page.get_by_label("title", exact=True).fill("Order part 5, <b>twice</b>")
     page.get_by_role("button", name="Review").click()
@@ -188,7 +188,7 @@ def test_somebody_makes_a_write_of_the_design_and_sees_its_request(desk: Running
 
 @pytest.mark.slow
 @pytest.mark.requirement("ST9")
-def test_somebody_looks_at_the_design_and_takes_files_along(desk: RunningStudio) -> None:
+def test_a_user_views_the_design_and_downloads_files(desk: RunningStudio) -> None:
     page = desk.open("/design/Tasks")
     expect(page.get_by_role("button", name="Findings")).to_have_attribute("aria-pressed", "true")
     page.get_by_role("button", name="Files").click()

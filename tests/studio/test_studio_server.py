@@ -60,7 +60,7 @@ def test_so_does_that_of_the_applications(in_up: RunningStudio) -> None:
 
 
 @pytest.mark.requirement("ST2")
-def test_in_up_it_shows_the_tables_of_the_applications_to_whoever_is_at_the_terminal(in_up: RunningStudio) -> None:
+def test_in_up_it_shows_the_tables_of_the_applications_to_the_user_at_the_terminal(in_up: RunningStudio) -> None:
     page = in_up.open("/items/TaskManagement?entity=Task")
     expect(page.locator(".tw-top")).to_contain_text("read-only")
     first = page.locator(".st-table tbody tr a").first

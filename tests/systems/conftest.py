@@ -29,7 +29,7 @@ KNOWN_DIFFERENCES: dict[str, dict[str, str]] = {
     "moto_server": {
         "test_a_comment_past_400_kb_is_refused_and_nothing_is_lost": "an item is taken for larger than it is",
         "test_at_the_edge_every_comment_is_either_kept_or_refused": "an item is taken for larger than it is",
-        "test_a_ticket_that_somebody_has_and_that_is_full_says_so": "an item is taken for larger than it is",
+        "test_a_comment_on_a_full_assigned_ticket_is_refused_with_413": "an item is taken for larger than it is",
         "test_nothing_is_published_for_what_failed_or_is_no_event": "after a transaction that fails, the stream stops",
         "test_events_of_other_tasks_are_published": "after a transaction that fails, the stream stops",
         "test_events_are_numbered_without_gaps_by_a_hundred_and_fifty_writers_at_once": _TOO_SLOW,

@@ -314,7 +314,7 @@ def test_each_change_says_what_the_one_before_it_left(served: Served, monkeypatc
     assert team.admin.get(f"/tasks/{task_id}").json()["title"] == told[-1][1]
 
 
-def test_nobody_writes_in_the_name_of_another(served: Served) -> None:
+def test_the_author_is_always_the_subject_of_the_token(served: Served) -> None:
     """Whoever a body names, the author is the sub of the token."""
     sam = served.client("sam", "Agents", path="/servicedesk")
     for body in ({"created_by": "eve"}, {"createdBy": "eve"}, {"author": "eve"}):
@@ -415,7 +415,7 @@ def _system_of(story: Story) -> str:
     return str(story.admin.base_url.path).strip("/")
 
 
-def test_a_candidate_that_is_rejected_and_deleted_is_still_told_of(served: Served) -> None:
+def test_the_audit_of_a_deleted_candidate_is_kept(served: Served) -> None:
     admin = served.client("root", "Admins", path="/engagement")
     made = Programme(served, admin)
     made.run()

@@ -76,7 +76,7 @@ def shows_the_new(changed: httpx.Response, tag: str) -> None:
 
 
 @every_change
-def test_whoever_has_it_already_is_told_so(served: Served, make: MakeChange) -> None:
+def test_a_matching_if_none_match_gets_304(served: Served, make: MakeChange) -> None:
     change = make(served)
     tag = change.tag()
     assert change.tag() == tag

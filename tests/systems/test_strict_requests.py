@@ -65,7 +65,7 @@ def test_no_error_shows_a_pattern(described: tuple[Served, str, dict[str, Any]])
         assert words, f"declare what is told of {pattern}, with matching(...)"
 
 
-def test_mistakes_are_told_in_words(described: tuple[Served, str, dict[str, Any]]) -> None:
+def test_validation_errors_have_readable_messages(described: tuple[Served, str, dict[str, Any]]) -> None:
     served, name, api = described
     client = client_of(served, name)
     for method, path, schema in bodies(api):

@@ -216,7 +216,7 @@ def test_a_function_that_is_not_there_is_refused(path: str, message: str) -> Non
         ItemChanges(transform=path)
 
 
-def test_two_items_that_get_one_key_are_told(tmp_path: Path) -> None:
+def test_two_items_that_get_one_key_are_reported(tmp_path: Path) -> None:
     Path("one_key.py").write_text(
         "def same(item):\n    item['sk'] = {'N': '1'}\n    item['pk'] = {'S': 'one'}\n    return item\n"
     )

@@ -61,7 +61,7 @@ def test_our_server_can_do_everything(capsys: pytest.CaptureFixture[str]) -> Non
     assert status == 0
 
 
-def test_an_operation_that_is_missing_is_told_and_what_needs_it() -> None:
+def test_a_missing_operation_is_reported_with_what_needs_it() -> None:
     with Engine.open() as engine:
         report = checked(engine, "TransactWriteItems", "UpdateTimeToLive")
     lacking = report.lacking
@@ -81,7 +81,7 @@ def test_an_operation_that_is_missing_is_told_and_what_needs_it() -> None:
     assert all(each in CAPABILITIES for part in needs.values() for each in part)
 
 
-def test_an_answer_that_differs_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_response_that_differs_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(table_probes, "_INDEX_SECONDS", 0.1)
     with Engine.open() as engine:
         report = checked(engine, PutItem={"ConsumedCapacity": {"CapacityUnits": 2.0}}, Query={"Items": []})
@@ -125,7 +125,7 @@ def test_tables_are_deleted_after_an_interruption(number: signal.Signals) -> Non
         (("--endpoint", "http://127.0.0.1:1", "no_such_design"), "there is no module 'no_such_design'"),
     ],
 )
-def test_mistakes_are_told_in_one_line(arguments: tuple[str, ...], message: str) -> None:
+def test_mistakes_are_reported_in_one_line(arguments: tuple[str, ...], message: str) -> None:
     assert message in error_line("check", *arguments)
 
 
@@ -139,7 +139,7 @@ def test_what_moto_lacks(capsys: pytest.CaptureFixture[str]) -> None:
     assert "yes      the store" in out
 
 
-def test_an_address_where_nobody_listens_is_told_at_once() -> None:
+def test_an_unreachable_address_is_reported_at_once() -> None:
     """Nothing is tried again: a pause would be waited for."""
     attempts = 0
 

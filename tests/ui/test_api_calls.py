@@ -82,7 +82,7 @@ def test_what_is_offered_and_what_is_allowed_are_the_same() -> None:
     with_api(work)
 
 
-def test_what_is_wrong_is_said_by_field() -> None:
+def test_errors_are_reported_by_field() -> None:
     async def work(api: Callable[[str, frozenset[str]], Api], _: Sessions) -> None:
         ada = api("ada", ADMIN)
         with pytest.raises(Refused) as refused:
@@ -106,7 +106,7 @@ def test_a_value_in_a_path_is_one_step_of_it(task_id: str) -> None:
     with_api(work)
 
 
-def test_somebody_who_is_deactivated_is_refused_at_once_whatever_the_session_says() -> None:
+def test_a_deactivated_user_is_refused_at_once_regardless_of_the_session() -> None:
     async def work(api: Callable[[str, frozenset[str]], Api], _: Sessions) -> None:
         ada, grace = api("ada", ADMIN), api("grace", MEMBER)
         body = {"userId": "grace", "email": "grace@example.org", "groups": ["Members"]}

@@ -56,7 +56,7 @@ def test_an_address_leads_to_a_view(path: str, expected: tuple[str, dict[str, st
     assert (None if found is None else (found[0].paths[0], found[1])) == expected
 
 
-def test_a_view_is_shown_to_whoever_may_make_its_calls() -> None:
+def test_a_view_is_shown_to_users_who_may_make_its_calls() -> None:
     app = desk()
     shown = {
         names: [view.paths[0] for view in CALLS.views_of(app, caller(*names))] for names in ((), (AGENTS,), (ADMINS,))

@@ -141,7 +141,7 @@ def walk(screens: Screens, *, every: bool) -> None:
                     assert thing.words not in page, (user, application.name, path)
 
 
-def test_an_address_that_is_not_for_somebody_shows_nothing_of_what_is_there(screens: Screens) -> None:
+def test_a_forbidden_address_shows_nothing_of_its_content(screens: Screens) -> None:
     walk(screens, every=False)
 
 
@@ -150,7 +150,7 @@ def test_no_address_at_all_shows_anything_of_an_application_to_who_may_not_use_i
     walk(screens, every=True)
 
 
-def test_whoever_may_see_it_sees_what_is_there(screens: Screens) -> None:
+def test_an_allowed_address_shows_its_content(screens: Screens) -> None:
     """So what others do not see would have been found."""
     seen = {
         "tasks": ("grace", "/list/{task_id}"),

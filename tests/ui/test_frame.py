@@ -89,7 +89,7 @@ def test_everything_that_is_done_often_has_a_key(screens: Screens) -> None:
     page.wait_for_selector("[role=dialog]", state="detached")
 
 
-def test_what_is_not_there_or_not_open_is_said(screens: Screens) -> None:
+def test_unknown_addresses_show_page_not_found(screens: Screens) -> None:
     page = screens.sign_in("grace", "/tasks/no-such-view")
     page.wait_for_selector("text=Page not found")
     page.click("text=To the start page")
@@ -129,7 +129,7 @@ def test_a_phone_shows_one_column_with_a_way_back(screens: Screens) -> None:
 
 @pytest.mark.slow
 @pytest.mark.requirement("AP3")
-def test_a_search_finds_what_somebody_may_read_and_leads_there(screens: Screens) -> None:
+def test_a_search_finds_what_the_user_may_read_and_opens_it(screens: Screens) -> None:
     page = screens.sign_in("ada", "/tasks/board")
     page.fill("input[name=q]", "<b>nothing</b>")
     page.keyboard.press("Enter")

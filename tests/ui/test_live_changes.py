@@ -64,7 +64,7 @@ class Seen:
             await asyncio.sleep(0.02)
 
 
-def test_all_who_look_are_told_and_whoever_leaves_is_not() -> None:
+def test_every_subscriber_is_notified_until_it_unsubscribes() -> None:
     async def work(store: AsyncStore, live: LiveChanges, _: Engine) -> None:
         await store.put(Thing(name="before"))
         one, two = Seen(), Seen()
@@ -81,7 +81,7 @@ def test_all_who_look_are_told_and_whoever_leaves_is_not() -> None:
     run(work)
 
 
-def test_changes_at_once_are_told_at_once() -> None:
+def test_concurrent_changes_are_delivered_together() -> None:
     async def work(store: AsyncStore, live: LiveChanges, _: Engine) -> None:
         seen = Seen()
         await live.subscribe(things, seen.on_change)
@@ -104,7 +104,7 @@ def test_too_many_changes_are_read_again(monkeypatch: pytest.MonkeyPatch) -> Non
     run(work)
 
 
-def test_nothing_is_read_while_nobody_looks() -> None:
+def test_nothing_is_read_without_subscribers() -> None:
     async def work(store: AsyncStore, live: LiveChanges, _: Engine) -> None:
         seen = Seen()
         end = await live.subscribe(things, seen.on_change)
@@ -120,7 +120,9 @@ def test_nothing_is_read_while_nobody_looks() -> None:
     run(work)
 
 
-def test_a_stream_that_is_away_is_said_and_what_was_missed_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lost_stream_is_reported_and_everything_is_read_again_once_it_is_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(live_changes, "_PAUSE", 0.05)
 
     async def work(store: AsyncStore, live: LiveChanges, engine: Engine) -> None:
@@ -138,7 +140,7 @@ def test_a_stream_that_is_away_is_said_and_what_was_missed_is_read_again(monkeyp
     run(work)
 
 
-def test_a_view_that_fails_is_told_of_the_next_change() -> None:
+def test_a_view_that_fails_still_receives_the_next_change() -> None:
     async def work(store: AsyncStore, live: LiveChanges, _: Engine) -> None:
         seen = Seen()
 

@@ -84,7 +84,7 @@ def test_a_zone_that_there_is_not_is_utc(name: str | None) -> None:
     assert zone_of(name).key == "UTC"
 
 
-def test_times_are_said_in_the_zone_and_language_of_whoever_looks() -> None:
+def test_times_are_formatted_in_the_time_zone_and_language_of_the_user() -> None:
     rome = Texts(shell_texts.texts, "it", ZoneInfo("Europe/Rome"))
     today = date(2026, 11, 16)
     said = [rome.day(today + timedelta(days=away), today) for away in (-1, 0, 1, 4, 9, 60)]

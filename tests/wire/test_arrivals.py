@@ -139,7 +139,9 @@ def test_what_a_client_that_has_left_asked_for_is_done(host: Host, engine: FakeE
     assert host.unsent.used == host.received.used == 0
 
 
-def test_a_response_that_cannot_be_sent_is_nobody_elses_concern(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_response_that_cannot_be_sent_affects_no_other_connection(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (broken, its), (other, transport) = host.connect(), host.connect()
 
     def fail(data: bytes) -> None:

@@ -265,7 +265,7 @@ def test_those_who_need_one_slice_only_do_not_count() -> None:
     assert (slices, set(ended)) == ([60], {0})
 
 
-def test_whoever_stands_in_line_waits_for_few_slices_of_others() -> None:
+def test_a_waiting_request_waits_for_few_slices_of_others() -> None:
     """Each gets its first slice before anyone who came earlier has all of theirs."""
     count = 60
     slices, ended = arrive(CountingEngine(1000), [*[SCAN] * count])
@@ -312,7 +312,7 @@ class BesideEngine(SlicingEngine):
         self.scans[0].released.set()
 
 
-def test_what_the_engine_does_beside_its_slices_keeps_nobody_waiting() -> None:
+def test_work_of_the_engine_outside_of_slices_blocks_no_other_request() -> None:
     engine = BesideEngine()
     with serve_in_thread(engine) as url, Client(url) as scanning, Client(url) as other:
         scanning.send(request(b"{}", SCAN))

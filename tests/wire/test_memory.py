@@ -127,7 +127,7 @@ def test_chunks_of_two_bytes() -> None:
         watch("20 bodies of 1 MB in chunks of 2 bytes", url, lambda: resident_bytes(process), attack, bound)
 
 
-def test_responses_that_nobody_reads() -> None:
+def test_unread_responses() -> None:
     with server_process("--memory") as (process, url):
         fill_a_page(url)
 

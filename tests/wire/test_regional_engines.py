@@ -146,7 +146,7 @@ def test_a_region_is_opened_once_however_many_ask_at_once(tmp_path: Path) -> Non
         assert len(set(map(id, found))) == 1
 
 
-def test_what_is_wrong_is_told_by_region() -> None:
+def test_problems_are_reported_by_region() -> None:
     with RegionalEngines(None) as engines:
         heard: list[str] = []
         records: list[dict[str, Any]] = []

@@ -301,7 +301,7 @@ def test_any_complete_signature_passes_by_default() -> None:
 
 
 @pytest.mark.parametrize("authorization", [None, "", "hello", "Basic Zm9v", "Bearer AWS4-HMAC-SHA256"])
-def test_a_request_without_a_signature_is_told_so(authorization: str | None) -> None:
+def test_a_request_without_a_signature_is_refused(authorization: str | None) -> None:
     with pytest.raises(MissingAuthenticationTokenException, match=r"^Missing.*: Request is missing"):
         check_complete(unsigned(authorization))
 

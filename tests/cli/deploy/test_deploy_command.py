@@ -60,7 +60,7 @@ def test_a_folder_that_is_a_file_is_refused(tmp_path: Path, capsys: pytest.Captu
     "command",
     [["up", "--port", "0", "--memory", "--system"], ["deploy", "--out", "made"], ["package", "--out", "made"]],
 )
-def test_a_module_that_lacks_what_it_imports_is_told_from_one_that_is_not_there(
+def test_import_errors_name_the_missing_module_or_the_failing_line(
     command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)

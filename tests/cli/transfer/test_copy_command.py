@@ -52,7 +52,7 @@ def test_options_of_a_copy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
         (("source", "http://127.0.0.1:1", "--table", "Nope"), "source has no table Nope"),
     ],
 )
-def test_mistakes_are_told_in_one_line(
+def test_mistakes_are_reported_in_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str
 ) -> None:
     data_folder(tmp_path / "source", 1)
@@ -61,7 +61,7 @@ def test_mistakes_are_told_in_one_line(
     assert message in error
 
 
-def test_a_folder_in_use_is_told(tmp_path: Path) -> None:
+def test_a_folder_in_use_is_refused(tmp_path: Path) -> None:
     from tablewright import Engine
 
     data_folder(tmp_path / "source", 1)

@@ -43,7 +43,7 @@ def test_without_a_query_what_there_is_is_listed(data: str, capsys: pytest.Captu
     assert "desk (table): PK VARCHAR, SK VARCHAR, ..." in out
 
 
-def test_where_there_are_no_tables_that_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_without_tables_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Engine.open(tmp_path).close()
     assert run(capsys, "sql", str(tmp_path)) == (0, "", "tablewright: there are no tables\n")
 
@@ -55,7 +55,7 @@ def test_all_rows_go_to_a_file(data: str, tmp_path: Path, capsys: pytest.Capture
     assert Path(target).read_text() == "customer_id,tickets\nada,2\nbob,1\n"
 
 
-def test_more_rows_than_are_printed_are_said_to_be_there(data: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_truncated_result_is_reported(data: str, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, error = run(capsys, "sql", data, "SELECT * FROM desk", "--limit", "2")
     assert (status, len(out.splitlines())) == (0, 3)
     assert "there are more rows than these 2" in error
@@ -89,7 +89,7 @@ def test_tables_as_they_were(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         (("data", "SELECT 1", "--design", "no_such_design"), "there is no module"),
     ],
 )
-def test_mistakes_are_told_in_one_line(
+def test_mistakes_are_reported_in_one_line(
     data: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

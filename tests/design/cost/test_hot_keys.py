@@ -68,7 +68,7 @@ def by_status(shards: int = 1, reads: Traffic | None = None) -> Design:
     )
 
 
-def test_a_key_of_few_values_is_too_hot_and_the_shards_that_fix_it_are_told() -> None:
+def test_a_key_of_few_values_is_too_hot_and_the_shards_it_needs_are_counted() -> None:
     key = hottest(by_status())["Things/byStatus"]
     # Half of 2,500 writes a second is more than the 1,000 of a partition.
     assert key.write == 1250
@@ -94,7 +94,7 @@ def test_writes_that_may_touch_a_sparse_index_are_not_forecast() -> None:
     assert "Orders/late" not in hottest(models.design)
 
 
-def test_the_share_of_the_busiest_key_can_be_said() -> None:
+def test_the_share_of_the_busiest_key_can_be_declared() -> None:
     key = hottest(by_status(reads=Traffic(per_second=1_000, peak=20_000, hottest=0.4)))["Things"]
     # 0.4 of 20,000 reads of half a unit, against 3,000.
     assert key.read == 4000

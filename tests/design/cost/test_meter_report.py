@@ -70,7 +70,7 @@ def test_the_bill_is_exact() -> None:
     assert sum(use.cost(PRICES) for use in run.patterns()) == requests
 
 
-def test_people_and_machines_are_told_the_same() -> None:
+def test_html_and_json_have_the_same_figures() -> None:
     run = metered_run(LINES)
     page = to_html(run_report(run, PRICES, 10, "Metered: <program>"))
     told = run_json(run, PRICES, 10)

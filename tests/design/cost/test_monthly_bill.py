@@ -275,7 +275,7 @@ def test_a_design_without_traffic_says_so() -> None:
     assert any("No traffic is declared" in each for each in text)
 
 
-def test_what_has_no_traffic_is_said_to_be_in_no_figure() -> None:
+def test_what_has_no_traffic_is_listed_as_not_included() -> None:
     orders = Table("orders", "pk")
 
     class Order(Entity, table=orders):

@@ -101,7 +101,7 @@ def test_time_to_live_on_what_is_stored_deletes_items() -> None:
     assert "which Order already have" in change.what
 
 
-def test_a_stream_that_somebody_reads_is_not_switched_off() -> None:
+def test_switching_off_a_stream_that_consumers_read_is_unsafe() -> None:
     def reacting(order: type[Entity]) -> list[Reaction]:
         return [Reaction("count", order)]
 

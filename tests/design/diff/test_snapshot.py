@@ -72,7 +72,7 @@ def test_what_is_no_snapshot_is_refused(content: str, message: str, tmp_path: Pa
         read_snapshots(path)
 
 
-def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported(tmp_path: Path) -> None:
     with pytest.raises(DesignError, match="cannot be read: No such file"):
         read_snapshots(tmp_path / "design.json")
 

@@ -142,7 +142,7 @@ def keyed(annotation: Any, template: str) -> Any:
 
 @settings(max_examples=examples(300), deadline=None)
 @given(st.data())
-def test_a_key_that_is_not_told_to_change_is_written_as_it_was(data: st.DataObject) -> None:
+def test_a_key_without_a_reported_change_is_written_as_before(data: st.DataObject) -> None:
     template = data.draw(st.sampled_from(FORMS))
     before, after = data.draw(st.sampled_from(ATOMS)), data.draw(st.sampled_from(ATOMS))
     try:

@@ -19,14 +19,14 @@ def policy(*statements: dict[str, Any]) -> dict[str, Any]:
     return {"Version": "2012-10-17", "Statement": list(statements)}
 
 
-def test_nothing_is_allowed_that_is_not_said() -> None:
+def test_nothing_is_allowed_implicitly() -> None:
     assert not is_allowed(policy(), "dynamodb:GetItem", ARN)
     assert is_allowed(policy(statement()), "dynamodb:GetItem", ARN)
     assert not is_allowed(policy(statement()), "dynamodb:PutItem", ARN)
     assert not is_allowed(policy(statement()), "dynamodb:GetItem", f"{ARN}/index/byTitle")
 
 
-def test_what_is_denied_is_denied_whatever_else_is_said() -> None:
+def test_a_deny_overrides_every_allow() -> None:
     both = policy(statement(action="dynamodb:*"), statement("Deny", "dynamodb:DeleteItem"))
     assert is_allowed(both, "dynamodb:GetItem", ARN)
     assert not is_allowed(both, "dynamodb:DeleteItem", ARN)

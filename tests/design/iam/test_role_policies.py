@@ -212,7 +212,7 @@ def test_policies_follow_the_environment() -> None:
     assert not allowed(document, f"arn:aws:dynamodb:eu-west-1:{ACCOUNT}:table/poc-itsm-tickets")
 
 
-def test_an_unknown_role_is_told() -> None:
+def test_an_unknown_role_is_refused() -> None:
     with pytest.raises(DesignError, match="Orders has no role 'apis'; it has api"):
         iam.grants(models.design, "apis")
 

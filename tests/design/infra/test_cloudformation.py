@@ -202,7 +202,7 @@ def test_policies_in_the_template_name_the_very_resources() -> None:
     assert not is_allowed(api, "dynamodb:DeleteItem", "<OrdersTable.Arn>")
 
 
-def test_notes_in_a_table_of_somebody_else_are_named_by_its_arn() -> None:
+def test_checkpoints_in_an_external_table_are_referred_to_by_its_arn() -> None:
     content = cloudformation_template(
         models.design, Deployment(), policies=True, checkpoints_in=Table("poc-notes", "PK", "SK")
     )

@@ -94,7 +94,7 @@ def priced(*examples: str) -> Design:
     return Design("Parts", tables=[table], writes=[Write("create", ItemWrite(Part, "create"))], claims=claims)
 
 
-def test_a_size_that_cannot_be_told_is_a_finding_and_not_the_end() -> None:
+def test_an_unknown_item_size_is_a_finding_and_not_a_failure() -> None:
     found = lint(priced())
     assert [(finding.rule, finding.place) for finding in found] == [("no-sample", "Part.code")]
     assert [(finding.rule, finding.place) for finding in lint(priced("zq-7001"))] == [("wrong-units", "a create")]

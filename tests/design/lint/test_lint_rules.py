@@ -43,7 +43,7 @@ def test_a_rule_is_a_few_words_and_belongs_to_a_family() -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.rule}-{case.place}")
-def test_a_finding_is_told_in_sentences(case: Case) -> None:
+def test_findings_are_whole_sentences(case: Case) -> None:
     for finding in lint(case.wrong()):
         for text in (finding.message, finding.repair):
             assert text == text.strip()

@@ -68,7 +68,7 @@ def test_values_are_read_however_they_are_wrapped(value: Any, read: dict[str, An
         ({"B": 5}, "a has the type B"),
     ],
 )
-def test_what_can_be_read_in_no_way_is_told(value: Any, message: str) -> None:
+def test_an_unreadable_value_is_refused_with_a_reason(value: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         readable_item({"a": value})
 
@@ -87,7 +87,7 @@ def test_one_bad_sample_does_not_end_it() -> None:
     assert names(design) == ["Thing"]
 
 
-def test_kinds_in_one_facet_are_told_by_the_words_in_their_keys() -> None:
+def test_entities_in_one_facet_are_distinguished_by_the_words_in_their_keys() -> None:
     items = [
         {"PK": s("CUSTOMER#ada"), "SK": s("PROFILE#ada"), "name": s("Ada")},
         {"PK": s("CUSTOMER#ada"), "SK": s("ORDER#2026-01-05"), "total": {"N": "5"}},
@@ -139,7 +139,7 @@ def test_kinds_that_only_a_word_tells_apart_have_what_is_behind_it_in_one_field(
     assert 'SK=raw("REC#{rec_id}", "|")' in text
 
 
-def test_kinds_are_told_by_words_before_a_colon_as_well() -> None:
+def test_entities_are_distinguished_by_words_before_a_colon_too() -> None:
     items = [
         {"PK": s("User:ada"), "SK": s("2026-01-05T10:00"), "text": s("Hello")},
         {"PK": s("User:bea"), "SK": s("2026-01-06T10:00"), "text": s("Hello")},

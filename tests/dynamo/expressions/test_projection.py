@@ -82,7 +82,7 @@ def test_a_name_with_a_dot_is_one_attribute() -> None:
         ),
     ],
 )
-def test_what_is_wrong_is_told_before_any_item_is_read(text: str, problem: str) -> None:
+def test_an_invalid_projection_is_refused_before_any_item_is_read(text: str, problem: str) -> None:
     with pytest.raises(ValidationException) as caught:
         compile_projection(text, {"#a": "a"})
     assert caught.value.message == f"Invalid ProjectionExpression: {problem}"

@@ -48,7 +48,7 @@ def recover(engine: Engine) -> None:
 
 
 @pytest.mark.requirement("X7")
-def test_a_backup_is_told_as_being_made_and_is_there(engine: Engine) -> None:
+def test_a_backup_is_returned_as_creating_and_described_as_available(engine: Engine) -> None:
     create(engine, on_demand())
     put(engine, "one", text={"S": "12345"})
     details = back_up(engine)
@@ -133,7 +133,7 @@ def test_a_table_may_be_named_by_its_arn(engine: Engine) -> None:
     assert listed(engine, TableName=TABLE_ARN) == ["Monday"]
 
 
-def test_a_deleted_backup_is_told_of_once_more(engine: Engine) -> None:
+def test_deleting_a_backup_returns_its_last_description(engine: Engine) -> None:
     create(engine, on_demand())
     arn = back_up(engine)["BackupArn"]
     described = engine.call("DescribeBackup", {"BackupArn": arn})["BackupDescription"]

@@ -100,7 +100,7 @@ def test_recovery_is_switched_on_and_off(engine: Engine, clock: Clock) -> None:
     assert engine.verify().ok
 
 
-def test_the_recovery_period_is_35_days_unless_said_otherwise(engine: Engine, clock: Clock) -> None:
+def test_the_recovery_period_is_35_days_by_default(engine: Engine, clock: Clock) -> None:
     create(engine, on_demand())
     for asked, days in (({"RecoveryPeriodInDays": 1}, 1), ({"RecoveryPeriodInDays": 14}, 14), ({}, 35)):
         assert switch(engine, True, **asked)["PointInTimeRecoveryDescription"]["RecoveryPeriodInDays"] == days
@@ -341,7 +341,7 @@ def test_times_outside_of_the_window_are_refused(engine: Engine, clock: Clock, a
     assert at(NOW + 10) == {}
 
 
-def test_what_is_restored_and_when_is_said_once(engine: Engine) -> None:
+def test_source_and_time_of_a_restore_are_given_exactly_once(engine: Engine) -> None:
     create(engine, on_demand())
     switch(engine)
 

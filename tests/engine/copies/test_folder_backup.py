@@ -349,7 +349,7 @@ def test_copies_of_a_damaged_folder_do_not_replace_intact_ones(data: Path, tmp_p
     assert copies.names() == later
 
 
-def test_a_full_disk_is_told_of_and_leaves_earlier_copies(
+def test_a_full_disk_is_reported_and_leaves_earlier_copies(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = back_up(data, tmp_path / "copies")
@@ -370,7 +370,7 @@ def test_a_full_disk_is_told_of_and_leaves_earlier_copies(
     assert not [name for name in packs if name.endswith(".part")]
 
 
-def test_a_damaged_data_folder_is_copied_and_told_of(data: Path, tmp_path: Path) -> None:
+def test_a_damaged_data_folder_is_copied_and_reported(data: Path, tmp_path: Path) -> None:
     place = (data / "tablewright.db").read_bytes().index(b'"before"')
     flip(data / "tablewright.db", place + 2)
     copy = back_up(data, tmp_path / "copies")

@@ -82,7 +82,7 @@ def test_whole_copies_have_no_problems(copies: CopyFolder) -> None:
     assert pace.read < sum(copies.read(name).size for name in copies.names())
 
 
-def test_damage_is_told_for_each_copy_that_has_it(copies: CopyFolder) -> None:
+def test_damage_is_reported_for_each_affected_copy(copies: CopyFolder) -> None:
     first, second, third = (copies.read(name) for name in copies.names())
     common = set(first.chunks()) & set(second.chunks()) & set(third.chunks())
     only_third = set(third.chunks()) - set(second.chunks()) - set(first.chunks())
@@ -94,7 +94,7 @@ def test_damage_is_told_for_each_copy_that_has_it(copies: CopyFolder) -> None:
     assert "and 1 more" in problems[2]
 
 
-def test_a_damaged_description_is_told_of(copies: CopyFolder) -> None:
+def test_a_damaged_description_is_reported(copies: CopyFolder) -> None:
     name = copies.names()[1]
     flip(copies.folder / "copies" / name, 200)
     assert list(copy_problems(copies, at_once(), nothing)) == [

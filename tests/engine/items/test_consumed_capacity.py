@@ -43,7 +43,7 @@ def test_units(size: int, written: int, read: int) -> None:
 # -- single items -------------------------------------------------------------------------------------------
 
 
-def test_nothing_is_said_unless_asked_for(db: TableClient) -> None:
+def test_consumed_capacity_is_returned_only_on_request(db: TableClient) -> None:
     db.create()
     assert db("PutItem", Item={"pk": A}, ReturnConsumedCapacity="NONE") == {}
     assert db("PutItem", Item={"pk": A}, **TOTAL) == {"ConsumedCapacity": {"TableName": "table", **units(1.0)}}

@@ -76,7 +76,7 @@ def test_every_comparison_operator() -> None:
     assert filtered("a.b", "EQ", {"S": "dotted"})
 
 
-def test_conditions_join_with_and_unless_told_or() -> None:
+def test_conditions_are_joined_by_and_unless_or_is_given() -> None:
     conditions = {
         "s": {"ComparisonOperator": "EQ", "AttributeValueList": [{"S": "hello"}]},
         "n": {"ComparisonOperator": "EQ", "AttributeValueList": [{"N": "0"}]},

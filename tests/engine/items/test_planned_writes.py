@@ -114,7 +114,7 @@ def test_an_update_by_itself_is_not_lost_either(engine: Engine) -> None:
     assert value(engine, 1) == 11
 
 
-def test_somebody_who_changes_it_all_the_time_keeps_nobody_from_writing(engine: Engine) -> None:
+def test_constant_changes_do_not_starve_a_planned_write(engine: Engine) -> None:
     others = 0
 
     def between(_: int) -> None:

@@ -89,7 +89,7 @@ def test_what_is_measured_in_one_walk_is_what_two_would_find(item: dict[Any, Any
         assert checked_item(item) == (item, size)
 
 
-def test_nobody_can_send_the_size_of_an_item() -> None:
+def test_clients_cannot_set_the_internal_size_of_an_item() -> None:
     for item in ({"pk": {"S": "a"}}, {"pk": {"SS": ["a"]}}):
         request = {"TableName": "table", "Item": item, ITEM_SIZE: 1000}
         assert check_request("PutItem", request).get(ITEM_SIZE) != 1000

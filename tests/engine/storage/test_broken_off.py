@@ -24,7 +24,9 @@ def break_off(monkeypatch: pytest.MonkeyPatch, error: BaseException, *, after_wr
     monkeypatch.setitem(HANDLERS, "DescribeLimits", handler)
 
 
-def test_an_operation_that_fails_before_it_writes_harms_nobody(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_operation_that_fails_before_it_writes_affects_no_other_write(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     break_off(monkeypatch, ZeroDivisionError(), after_writing=False)
     waiter = Waiter(engine, "PutItem", putting("kept"))
     with pytest.raises(ZeroDivisionError):

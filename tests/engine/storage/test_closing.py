@@ -33,7 +33,7 @@ def test_a_closed_engine_says_so_to_every_thread(tmp_path: Path) -> None:
     engine.close()
 
 
-def test_closing_while_others_write_keeps_what_they_were_told(tmp_path: Path) -> None:
+def test_closing_while_others_write_keeps_acknowledged_writes(tmp_path: Path) -> None:
     engine = Engine.open(tmp_path)
     create(engine)
     acknowledged: list[str] = []
@@ -57,7 +57,7 @@ def test_closing_while_others_write_keeps_what_they_were_told(tmp_path: Path) ->
         assert reopened.verify().ok
 
 
-def test_closing_commits_what_nobody_has_flushed(tmp_path: Path) -> None:
+def test_closing_commits_unflushed_writes(tmp_path: Path) -> None:
     engine = Engine.open(tmp_path)
     create(engine)
     waiter = Waiter(engine, "PutItem", putting("kept"))

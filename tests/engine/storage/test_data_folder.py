@@ -206,7 +206,7 @@ def test_damage_is_found_wherever_it_is(tmp_path: Path) -> None:
             assert not engine.verify().ok, f"page {begin // page + 1}"
 
 
-def test_a_database_whose_tables_cannot_be_read_is_let_go_of(tmp_path: Path) -> None:
+def test_a_database_whose_tables_cannot_be_read_is_released(tmp_path: Path) -> None:
     with Engine.open(tmp_path) as engine:
         create(engine)
         engine._storage.write()("UPDATE tables SET definition = 'broken'")

@@ -75,7 +75,7 @@ def test_a_failed_sync_is_a_problem_for_good(engine: Engine, monkeypatch: pytest
     assert heard == [expected, expected]
 
 
-def test_whoever_cannot_be_told_of_a_failed_sync_keeps_nobody_waiting(
+def test_a_listener_that_fails_does_not_keep_others_from_hearing_of_a_failed_sync(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     heard: list[str] = []

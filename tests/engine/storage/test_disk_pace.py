@@ -73,7 +73,7 @@ def test_an_engine_keeps_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert all(40 < pages < 70 for pages in made)
 
 
-def test_a_checkpoint_comes_with_a_commit_where_somebody_has_always_begun_to_write(
+def test_a_checkpoint_is_made_at_a_commit_if_writers_never_pause(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[int] = []

@@ -94,7 +94,7 @@ def test_a_database_in_memory_is_copied(tmp_path: Path) -> None:
         assert count(engine) == 1
 
 
-def test_a_fork_waits_for_whoever_is_writing(tmp_path: Path) -> None:
+def test_a_fork_during_writes_finds_every_lock_free(tmp_path: Path) -> None:
     """The child finds every lock free, and is refused at once, however busy the parent's threads are."""
     import threading
 

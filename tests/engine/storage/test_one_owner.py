@@ -55,7 +55,7 @@ def owners() -> Iterator[Callable[[Path], tuple[subprocess.Popen[str], str]]]:
 Owners = Callable[[Path], tuple[subprocess.Popen[str], str]]
 
 
-def test_a_second_process_is_told_that_the_folder_is_in_use(tmp_path: Path, owners: Owners) -> None:
+def test_a_second_process_is_refused_while_the_folder_is_in_use(tmp_path: Path, owners: Owners) -> None:
     with Engine.open(tmp_path) as engine:
         create(engine)
         _, said = owners(tmp_path)

@@ -62,7 +62,7 @@ def test_a_change_of_a_table_in_a_refused_batch_did_not_happen(
     assert engine.verify().ok
 
 
-def test_a_condition_that_failed_on_a_lost_write_is_not_told(engine: Engine) -> None:
+def test_a_condition_that_failed_on_a_lost_write_is_not_reported(engine: Engine) -> None:
     """What is not on disk has not happened, and a failed condition says that it has."""
     disk = Disk(engine)
     writer = Waiter(engine, "PutItem", putting("new"))
@@ -76,7 +76,7 @@ def test_a_condition_that_failed_on_a_lost_write_is_not_told(engine: Engine) -> 
     assert keys(engine) == {"before", "new"}
 
 
-def test_a_condition_that_failed_is_told_once_its_reason_is_durable(engine: Engine) -> None:
+def test_a_failed_condition_is_reported_once_its_cause_is_durable(engine: Engine) -> None:
     writer = Waiter(engine, "PutItem", putting("new"))
     request = {**putting("new"), "ConditionExpression": "attribute_not_exists(pk)"}
     with pytest.raises(ConditionalCheckFailedException) as failed:

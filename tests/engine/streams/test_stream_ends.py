@@ -130,7 +130,7 @@ def test_an_iterator_whose_records_were_trimmed_meanwhile_says_so(engine: Engine
         records(engine, place)
 
 
-def test_background_work_trims_what_nobody_can_read_any_more(engine: Engine, clock: Clock) -> None:
+def test_background_work_trims_expired_records_and_streams(engine: Engine, clock: Clock) -> None:
     arn = create(engine)
     for number in range(450):
         put(engine, str(number))
@@ -180,7 +180,7 @@ def test_a_stream_survives_a_restart(tmp_path: Path, clock: Clock) -> None:
         assert engine.verify().ok
 
 
-def test_a_reader_that_asks_for_an_unknown_shard_harms_nobody_who_writes(engine: Engine, clock: Clock) -> None:
+def test_a_request_for_an_unknown_shard_does_not_affect_writes(engine: Engine, clock: Clock) -> None:
     """Its question closes the old shard on the way, which stands although the question was wrong."""
     arn = create(engine)
     engine._background.stop()  # it would close the shard first
@@ -197,7 +197,7 @@ def test_a_reader_that_asks_for_an_unknown_shard_harms_nobody_who_writes(engine:
     assert len(describe(engine, arn)["Shards"]) == 2
 
 
-def test_a_damaged_record_that_is_due_to_be_trimmed_keeps_nobody_from_reading(tmp_path: Path, clock: Clock) -> None:
+def test_a_damaged_record_due_to_be_trimmed_does_not_prevent_reads(tmp_path: Path, clock: Clock) -> None:
     with Engine.open(tmp_path, clock=clock) as engine:
         engine._background.stop()
         arn = create(engine)

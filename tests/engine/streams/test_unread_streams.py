@@ -51,7 +51,7 @@ def warnings(engine: Engine, caplog: pytest.LogCaptureFixture) -> list[str]:
     return [record.getMessage() for record in caplog.records]
 
 
-def test_a_large_stream_that_nobody_has_read_for_an_hour_is_warned_of(
+def test_a_large_stream_unread_for_an_hour_is_warned_of(
     engine: Engine, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert warnings(engine, caplog) == []

@@ -185,7 +185,7 @@ def test_an_entity_that_looks_at_all_its_values_has_them_decoded() -> None:
     assert seen == [{"id": "1", "number": Decimal("2.5")}]
 
 
-def test_what_somebody_else_stored_is_compared_copied_and_kept() -> None:
+def test_unknown_attributes_are_compared_copied_and_kept() -> None:
     item = {"id": {"S": "1"}, "somebody": {"S": "else's"}}
     thing = Thing.of(item)
     assert thing.item()["somebody"] == {"S": "else's"}

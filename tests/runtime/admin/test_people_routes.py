@@ -76,7 +76,7 @@ def test_a_role_that_is_not_there_is_refused_and_an_invitation_is_made_once(serv
     assert admin.post("/people/p-nobody/deactivate").status_code == 404
 
 
-def test_a_change_of_what_somebody_else_changed_is_refused(served: Served) -> None:
+def test_a_change_with_an_outdated_etag_is_refused(served: Served) -> None:
     admin = root(served)
     invite(admin, "p-dora", "tasks:Members")
     seen = {"If-Match": admin.get("/people/p-dora").headers["etag"]}
@@ -85,7 +85,7 @@ def test_a_change_of_what_somebody_else_changed_is_refused(served: Served) -> No
         assert admin.request(method, f"/people/p-dora{path}", json=body, headers=seen).status_code == 412
 
 
-def test_nobody_locks_himself_out(served: Served) -> None:
+def test_admins_cannot_lock_themselves_out(served: Served) -> None:
     admin = root(served, "p-root")
     assert invite(admin, "p-root", "tasks:Members").status_code == 409
     assert invite(admin, "p-root", "runtime:Admins").status_code == 201

@@ -152,7 +152,7 @@ def raw(url: str, sent: bytes) -> bytes:
         return received(connection)
 
 
-def test_an_application_is_told_what_was_asked(url: str) -> None:
+def test_the_application_receives_the_whole_request(url: str) -> None:
     answer = httpx.post(f"{url}/a%20b/%C3%BC%2Fc?x=%20y&z", content=b"body", headers={"X-Name": "value"}).json()
     assert (answer["method"], answer["type"], answer["scheme"], answer["root_path"]) == ("POST", "http", "http", "")
     assert (answer["path"], answer["raw_path"]) == ("/a b/ü/c", "/a%20b/%C3%BC%2Fc")
@@ -241,7 +241,7 @@ def test_answers_come_in_the_order_of_the_requests(url: str, application: Applic
     assert answer.index(b"slow") < answer.index(b"part 4") < answer.index(b"abcdef")
 
 
-def test_whoever_reads_an_answer_without_an_end_may_leave(url: str, application: Application) -> None:
+def test_a_client_may_disconnect_from_an_endless_response(url: str, application: Application) -> None:
     with connected(url) as connection:
         connection.sendall(b"GET /endless HTTP/1.1\r\nHost: a\r\n\r\n")
         read = b""

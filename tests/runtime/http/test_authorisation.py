@@ -138,7 +138,7 @@ def test_a_token_opens_what_its_roles_name_and_nothing_else(served: Served, name
 
 
 @pytest.mark.requirement("TM6")
-def test_whoever_is_deactivated_is_refused_everywhere_at_once(served: Served) -> None:
+def test_a_deactivated_user_is_refused_by_every_call_at_once(served: Served) -> None:
     assert served.runtime.issuer is not None
     everything = served.runtime.issuer.token("leaver", roles=ROLES)
     admin = served.client("boss", "Admins", path="/tasks")

@@ -133,7 +133,9 @@ def test_a_head_that_does_not_come_is_not_waited_for(impatient: str, sent: bytes
 
 
 @pytest.mark.parametrize("path", ["/large", "/stream"])
-def test_a_client_that_takes_nothing_of_its_answer_is_let_go(server: uvicorn.Server, impatient: str, path: str) -> None:
+def test_a_client_that_does_not_read_its_response_is_disconnected(
+    server: uvicorn.Server, impatient: str, path: str
+) -> None:
     state = server.server_state
     with connected(impatient) as connection:
         connection.sendall(f"GET {path} HTTP/1.1\r\nHost: a\r\n\r\n".encode())

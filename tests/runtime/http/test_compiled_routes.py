@@ -318,7 +318,7 @@ def test_the_answer_is_the_same(method: str, path: str, more: dict[str, Any]) ->
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "application/jsonp", ""])
-def test_a_body_that_does_not_say_that_it_is_json_is_told_to(kind: str) -> None:
+def test_a_body_without_the_json_content_type_is_refused_with_415(kind: str) -> None:
     status, _, content = answer(served(), "POST", "/things", content=b'{"name": "x"}', headers={"Content-Type": kind})
     assert (status, content["detail"]) == (415, "send JSON, with the header Content-Type: application/json")
 

@@ -92,7 +92,7 @@ def test_a_route_is_made_with_the_first_request_for_it_and_not_to_be_found() -> 
     assert [_is_made(route) for route in routes] == [False, False, True]
 
 
-def test_what_is_wrong_with_a_declaration_is_said_each_time() -> None:
+def test_an_invalid_declaration_raises_on_each_access() -> None:
     router = APIRouter(route_class=DeferredRoute)
 
     async def wrong(given: object) -> None: ...

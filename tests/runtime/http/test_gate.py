@@ -52,7 +52,7 @@ def test_validation_errors_name_the_field(agent: httpx.Client) -> None:
     assert fields == {"body.caller_id", "body.issue_description", "body.surprise"}
 
 
-def test_what_is_no_json_is_said_to_be_none(agent: httpx.Client) -> None:
+def test_a_body_that_is_not_json_is_refused(agent: httpx.Client) -> None:
     answer = agent.post("/tickets", content=b"{", headers={"Content-Type": "application/json"})
     assert (answer.status_code, answer.json()["type"]) == (400, "/problems/malformed")
 
@@ -112,7 +112,7 @@ def test_browsers_of_other_sites_get_nothing_unless_they_are_named(served: Serve
         assert "access-control-allow-origin" not in other.headers
 
 
-def test_a_caller_who_asks_too_often_is_told_when_to_come_back() -> None:
+def test_a_rate_limited_caller_gets_429_with_retry_after() -> None:
     with serving(load("servicedesk"), memory=True, rate_limit=0.5, rate_burst=3) as served:
         eager, other = served.client("a", "Agents", path="/servicedesk"), served.client("b", "Agents")
         answers = [eager.get(f"/tickets/{uuid4()}") for _ in range(4)]

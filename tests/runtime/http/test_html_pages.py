@@ -40,7 +40,7 @@ def test_there_is_one_for_everybody_whom_a_system_names_though_two_have_the_same
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost:8080", "LOCALHOST", "[::1]:8080", "127.8.9.10:1"])
-def test_they_are_for_whoever_calls_this_machine_by_its_own_name(served: Served, host: str) -> None:
+def test_they_are_shown_for_host_names_of_this_machine(served: Served, host: str) -> None:
     assert b'"token":' in _answer(served, f"Host: {host}")
 
 

@@ -18,7 +18,7 @@ def served() -> Iterator[Served]:
         yield served
 
 
-def test_nobody_is_answered_without_their_body(served: Served) -> None:
+def test_an_unauthenticated_request_is_refused_before_its_body_arrives(served: Served) -> None:
     address = urlsplit(served.url)
     with socket.create_connection((str(address.hostname), address.port or 0), timeout=10) as connection:
         connection.sendall(b"POST /servicedesk/tickets HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n")

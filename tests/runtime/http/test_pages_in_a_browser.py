@@ -56,7 +56,7 @@ def test_the_start_page_has_tokens_by_system(page: Page, served: Served) -> None
     assert dict(cards) == {**named, "Everything": ["admin"]}
 
 
-def test_whoever_is_chosen_is_remembered_and_calls(page: Page, served: Served) -> None:
+def test_the_chosen_user_is_remembered_and_makes_the_calls(page: Page, served: Served) -> None:
     page.open(f"{served.url}/")
     page.until("document.querySelectorAll('#systems li').length > 3")
     page.run("[...document.querySelectorAll('.card')][0].querySelectorAll('li')[1].querySelector('a').click()")

@@ -163,7 +163,7 @@ def test_one_system_can_run_alone(tmp_path: Path) -> None:
     assert "unknown system desk; choose from servicedesk" in refused.stderr
 
 
-def test_tokens_are_shown_to_this_machine_in_development_and_to_nobody_else(tmp_path: Path) -> None:
+def test_tokens_are_shown_in_development_to_this_machine_only(tmp_path: Path) -> None:
     with up("--memory", "--system", "servicedesk", cwd=tmp_path) as (_, url):
         shown = httpx.get(f"{url}/tokens.json")
         assert {"voice-agent"} <= {each["user"] for each in shown.json()}

@@ -26,7 +26,7 @@ from tests.runtime.commands import issued, up
 from tests.systems.harness import wait_for
 
 
-def test_those_who_watch_the_metrics_are_let_go_at_once(tmp_path: Path) -> None:
+def test_metrics_streams_end_at_once_on_sigterm(tmp_path: Path) -> None:
     token = issued(tmp_path, "op_9", "support:Operators")
     with up("--system", "support", cwd=tmp_path) as (process, url):
         with httpx.Client(headers={"Authorization": f"Bearer {token}"}, timeout=60) as client:
@@ -70,7 +70,7 @@ class Work:
         self.told.release()
 
 
-def test_work_in_the_background_is_told_while_requests_are_still_answered() -> None:
+def test_background_work_is_stopped_while_requests_are_still_answered() -> None:
     work, began = Work(), threading.Event()
     router = APIRouter()
 
@@ -87,7 +87,7 @@ def test_work_in_the_background_is_told_while_requests_are_still_answered() -> N
     assert work.told.acquire(timeout=30)
 
 
-def test_a_request_that_is_not_answered_in_time_is_told_to_come_again(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_request_that_exceeds_the_grace_period_gets_503_with_retry_after(caplog: pytest.LogCaptureFixture) -> None:
     began = threading.Event()
     router = APIRouter()
 
@@ -103,7 +103,7 @@ def test_a_request_that_is_not_answered_in_time_is_told_to_come_again(caplog: py
     assert not [record for record in caplog.records if record.exc_info]
 
 
-def test_whoever_is_told_twice_leaves_at_once_and_without_a_word_of_failure(tmp_path: Path) -> None:
+def test_a_second_signal_stops_at_once_with_exit_code_0(tmp_path: Path) -> None:
     token = issued(tmp_path, "ivr", "servicedesk:VoiceAgents")
     with up("--system", "servicedesk", cwd=tmp_path) as (process, url):
         parts = urlsplit(url)

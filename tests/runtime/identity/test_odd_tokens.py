@@ -40,7 +40,7 @@ def test_a_user_id_is_any_text_that_a_key_can_hold(user_id: str) -> None:
 
 
 @pytest.mark.parametrize("user_id", ["", "x" * 256, "é" * 128, "\ud800"])
-def test_any_other_is_nobody(user_id: str) -> None:
+def test_tokens_with_any_other_user_id_are_refused(user_id: str) -> None:
     with pytest.raises(Unauthenticated):
         _user_of(sub=user_id)
 

@@ -23,7 +23,7 @@ async def opened() -> AsyncStore:
     return store
 
 
-def test_everybody_concerned_is_told_once_and_nobody_of_what_they_did_themselves() -> None:
+def test_each_person_concerned_is_notified_once_except_the_author() -> None:
     notices = notify("tasks", "t-1", ["ada", None, "grace", "ada", "linus"], by="grace", at=NOW)
     assert [each.entity.user_id for each in notices if isinstance(each.entity, Notice)] == ["ada", "linus"]
     assert len(notify("tasks", "t-1", map(str, range(500)), by="grace", at=NOW)) == MOST_PEOPLE

@@ -306,7 +306,7 @@ def test_an_issuer_that_was_never_there_is_no_fault_of_the_caller(desk: Desk, is
     desk.caller(signed(keys[0]))
 
 
-def test_nobody_waits_for_a_slow_issuer_who_has_a_known_key(keys: list[Key]) -> None:
+def test_tokens_with_a_known_key_do_not_wait_for_a_slow_issuer(keys: list[Key]) -> None:
     async def work() -> list[str]:
         now, slow = [NOW], asyncio.Event()
         answers = [parse_keys({"keys": [keys[0].public]})]
@@ -337,7 +337,7 @@ def test_nobody_waits_for_a_slow_issuer_who_has_a_known_key(keys: list[Key]) -> 
     assert asyncio.run(work()) == ["another", "the one who asks"]
 
 
-def test_an_address_where_nobody_answers_is_the_same() -> None:
+def test_keys_at_an_unreachable_address_are_unavailable() -> None:
     Desk("http://127.0.0.1:9/jwks.json").refusal(signed(Key("k")), ServiceUnavailable)
 
 

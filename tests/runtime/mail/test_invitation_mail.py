@@ -56,7 +56,7 @@ def waiting(served: Served) -> list[QueuedMail]:
 
 @pytest.mark.requirement("AP8")
 @pytest.mark.parametrize("key", [None, "invite"])
-def test_a_new_user_of_tasks_is_invited_once_and_whoever_adds_himself_is_not(mail: MailServer, key: str | None) -> None:
+def test_a_new_user_of_tasks_is_invited_once_unless_they_added_themselves(mail: MailServer, key: str | None) -> None:
     settings = {"smtp_url": mail.url, "public_url": "https://hub.example.org/", "mail_language": "it"}
     headers = {} if key is None else {"Idempotency-Key": key}
     with serving(load("tasks"), lambda *_: NoScreens(), **settings) as served:

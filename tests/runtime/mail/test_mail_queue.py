@@ -46,9 +46,7 @@ def subjects(server: MailServer, address: str) -> list[str]:
     "answer",
     ["450 4.2.1 Busy", "451 4.7.1 Greylisted", "452 4.2.2 Over quota", "421 4.3.2 Not now", "432 4.7.12 Later", ""],
 )
-def test_a_mailbox_that_does_not_accept_mail_holds_up_nobody_else(
-    office: Office, server: MailServer, answer: str
-) -> None:
+def test_a_mailbox_that_does_not_accept_mail_delays_no_other(office: Office, server: MailServer, answer: str) -> None:
     server.answers[FULL] = answer
     for number in range(1, 4):
         office.tell(number, FULL, FREE)
@@ -159,7 +157,7 @@ def test_a_message_that_is_refused_for_good_keeps_no_other_in_the_queue(office: 
 
 
 @pytest.mark.requirement("TM8")
-def test_a_server_that_is_down_costs_nobody_an_attempt(office: Office, server: MailServer) -> None:
+def test_a_server_that_is_down_does_not_count_as_an_attempt(office: Office, server: MailServer) -> None:
     server.answers[FULL] = "450 4.2.1 Busy"
     office.tell(1, FULL)
     server.stop()

@@ -73,7 +73,7 @@ def finished(admin: httpx.Client) -> dict[str, Any]:
     return job
 
 
-def test_everything_of_somebody_is_found_exported_and_erased_and_others_keep_theirs(served: Served) -> None:
+def test_a_persons_data_is_found_exported_and_erased_and_that_of_others_is_kept(served: Served) -> None:
     story(served, "giulia")
     admin = served.client("root", "runtime:Admins", path="/runtime")
     assert admin.post("/privacy/giulia/find").status_code == 202
@@ -136,7 +136,7 @@ def scan(served: Served, table: Any) -> list[dict[str, Any]]:
         start = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
 
 
-def test_somebody_is_found_by_a_phone_number_where_only_its_hash_is_stored(served: Served) -> None:
+def test_a_person_is_found_by_a_phone_number_of_which_only_the_hash_is_stored(served: Served) -> None:
     story(served, "marta")
     report = served.runtime.privacy.export([PHONE])
     assert [(each.system, each.entity, each.items) for each in report.findings if each.why == "subject"] == [
@@ -198,7 +198,7 @@ def test_a_name_that_would_find_everybody_is_refused(
     assert "at least two characters" in capsys.readouterr().err
 
 
-def test_nobody_erases_himself_and_only_admins_do_anything(served: Served) -> None:
+def test_only_admins_may_erase_and_never_themselves(served: Served) -> None:
     admin = served.client("root", "runtime:Admins", path="/runtime")
     assert admin.get("/privacy").status_code == 404
     assert admin.post("/privacy/root/erase").status_code == 409

@@ -66,7 +66,7 @@ def test_a_customer_finds_his_own_and_none_of_the_others(runtime: Runtime, numbe
     assert find(runtime, Caller("nobody", None, frozenset({"tasks:Admins"})), "pump") == []
 
 
-def test_an_index_that_is_behind_shows_nothing_that_is_gone_or_somebody_elses(runtime: Runtime, number: int) -> None:
+def test_an_index_that_lags_shows_nothing_deleted_or_belonging_to_others(runtime: Runtime, number: int) -> None:
     # No consumer runs here: the index does not hear of it.
     runtime.sync_store.transact(Delete(Ticket.by_id("t-105")))
     runtime.sync_store.update(Ticket.by_id("t-106"), attr(Ticket.customer_id).set("cust_7"))

@@ -333,7 +333,7 @@ def test_keys_that_were_given_are_not_replaced_by_others(call: Face) -> None:
         backend.close()
 
 
-def test_what_a_proxy_cannot_do_is_said(tmp_path: Path) -> None:
+def test_an_unsupported_proxy_setting_is_refused(tmp_path: Path) -> None:
     config = Config(proxies={"https": "http://127.0.0.1:1"}, proxies_config={"proxy_use_forwarding_for_https": True})
     with pytest.raises(StoreError, match="proxy_use_forwarding_for_https is not supported"):
         EndpointBackend("us-east-1", "https://127.0.0.1:1", {**KEYS, "config": config}).call(LIST)

@@ -187,7 +187,7 @@ def test_a_connection_that_is_cut_while_the_request_is_sent(call: Face, halves: 
         backend.close()
 
 
-def test_a_connection_that_is_closed_while_nobody_uses_it_is_not_used_again(call: Face) -> None:
+def test_a_connection_closed_while_idle_is_not_reused(call: Face) -> None:
     ended = threading.Event()
 
     def once(peer: Peer) -> None:
@@ -218,7 +218,7 @@ def test_a_connection_that_was_idle_for_long_is_not_used_again(call: Face, monke
         backend.close()
 
 
-def test_a_response_that_nobody_asked_for_ends_the_connection(call: Face) -> None:
+def test_an_unsolicited_response_ends_the_connection(call: Face) -> None:
     """Or it would be taken for that of the next request."""
     other = response(b'{"TableNames":["not this one"]}')
     with scripted(answering(response(TABLES) + other), answering(response(TABLES))) as server:

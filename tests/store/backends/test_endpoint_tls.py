@@ -42,7 +42,7 @@ def test_the_bundle_of_the_environment_is_used(
         backend.close()
 
 
-def test_a_certificate_that_nobody_vouches_for_is_refused(call: Face, authority: Authority) -> None:
+def test_an_untrusted_certificate_is_refused(call: Face, authority: Authority) -> None:
     with scripted(answering(response(TABLES)), tls=authority.server_context()) as server:
         backend = connected(server.port, scheme="https")
         failed = failure(call, backend)

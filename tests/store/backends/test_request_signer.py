@@ -73,7 +73,7 @@ def test_the_time_of_each_request_counts() -> None:
 
 
 @pytest.mark.parametrize(("tls", "line"), [(False, b"POST http://h/ HTTP/1.1"), (True, b"POST / HTTP/1.1")])
-def test_a_proxy_of_a_plain_endpoint_is_told_the_address(tls: bool, line: bytes) -> None:
+def test_a_proxy_of_a_plain_endpoint_is_sent_the_whole_address(tls: bool, line: bytes) -> None:
     import ssl
 
     proxy = Proxy("proxy", 3128, None, b"Proxy-Authorization: Basic eDp5\r\n")

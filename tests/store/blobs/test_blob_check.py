@@ -34,7 +34,7 @@ def test_whole_blobs_have_no_problems(folder: Path) -> None:
     assert sum(read) == sum(path.stat().st_size for path in files(folder))
 
 
-def test_damaged_and_missing_blobs_are_told_of(folder: Path) -> None:
+def test_damaged_and_missing_blobs_are_reported(folder: Path) -> None:
     damaged, cut, gone, *_ = files(folder)
     flip(damaged, 600)
     cut.write_bytes(cut.read_bytes()[:-1])

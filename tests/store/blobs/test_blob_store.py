@@ -218,7 +218,7 @@ def test_large_values_are_kept_in_s3_by_configuration(
     assert admin.entries("papers/", None, 10) == []
 
 
-def test_what_s3_refuses_is_told(s3_endpoint: str) -> None:
+def test_a_refusal_by_s3_is_reported(s3_endpoint: str) -> None:
     blobs = S3BlobStore("no-such-bucket", region="us-east-1", endpoint=s3_endpoint, **CREDENTIALS)
     name = new_name("Tickets", "Ticket", 1.0)
     with pytest.raises(ServiceError, match=r"S3BlobStore\('no-such-bucket', ''\).*NoSuchBucket") as refused:
@@ -248,7 +248,7 @@ def test_a_busy_bucket_is_tried_again(embedded: Bench) -> None:
     shelf.assert_tidy()
 
 
-def test_the_place_of_blobs_can_be_told_as_text(tmp_path: Path) -> None:
+def test_a_blob_store_can_be_given_as_text(tmp_path: Path) -> None:
     folder = blob_store_at(str(tmp_path))
     assert isinstance(folder, FolderBlobStore)
     assert folder.folder == tmp_path

@@ -11,7 +11,7 @@ from tablewright.store.flow.driver import Request
 from tests.store.papers import A, Paper, Shelf, long, paper, papers, read
 
 
-def test_a_blob_that_somebody_deleted_is_named(shelf: Shelf) -> None:
+def test_a_deleted_blob_is_named(shelf: Shelf) -> None:
     shelf.store.put(paper(body=A))
     (blob,) = shelf.names()
     shelf.blobs.delete(blob)
@@ -34,7 +34,7 @@ def test_a_blob_that_somebody_deleted_is_named(shelf: Shelf) -> None:
     assert shelf.store.delete(Paper.by_id(folder="f", paper_id="1"))
 
 
-def test_a_blob_that_somebody_changed_is_named(shelf: Shelf) -> None:
+def test_a_changed_blob_is_named(shelf: Shelf) -> None:
     shelf.store.put(paper(body=A))
     (blob,) = shelf.names()
     content = shelf.blobs.get(blob)
@@ -45,7 +45,7 @@ def test_a_blob_that_somebody_changed_is_named(shelf: Shelf) -> None:
     assert (caught.value.entity, caught.value.field, caught.value.blob) == ("Paper", "body", blob)
 
 
-def test_a_reference_that_somebody_forged_leads_nowhere(shelf: Shelf) -> None:
+def test_a_forged_reference_is_refused(shelf: Shelf) -> None:
     shelf.store.put(paper(body=A))
     item = shelf.item(paper())
     item[BLOB_REFERENCES]["M"]["body"]["M"]["blob"] = {"S": "../../../../etc/passwd"}

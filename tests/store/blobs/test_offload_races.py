@@ -166,7 +166,7 @@ def test_a_reader_gets_what_was_or_what_is(embedded: Bench, read: Callable[[Cont
         assert all(each is None or each.model_dump() in [*before, *after] for each in entities)
 
 
-def test_a_collection_robs_nobody(embedded: Bench, clock: Clock) -> None:
+def test_a_collection_deletes_no_blob_in_use(embedded: Bench, clock: Clock) -> None:
     """Not even with writes under way that began a while ago, as long as that is less than the grace."""
     for seed in range(40):
         shelf = shelved(embedded, MemoryBlobStore())

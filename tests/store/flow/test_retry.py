@@ -104,7 +104,7 @@ def test_the_wait_is_anything_up_to_a_ceiling_that_doubles_to_a_limit() -> None:
         assert 0.9 * ceiling < max(waits) <= ceiling
 
 
-def test_capacity_is_asked_for_and_told_when_somebody_listens() -> None:
+def test_capacity_is_requested_and_reported_if_there_is_a_listener() -> None:
     told: list[tuple[str, str, Any]] = []
     context = Context(on_capacity=lambda pattern, operation, consumed: told.append((pattern, operation, consumed)))
     flow = retrying(context, REQUEST)

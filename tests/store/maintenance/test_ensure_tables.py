@@ -169,7 +169,7 @@ def test_what_would_take_away_is_refused_before_anything_is_changed(other: Table
         assert backend.call(Request("ListTables", {}))["TableNames"] == ["Orders"]
 
 
-def test_what_is_there_beyond_the_model_is_told_and_left() -> None:
+def test_what_exists_beyond_the_model_is_reported_and_left() -> None:
     with Engine.open() as engine:
         backend = EmbeddedBackend(engine, owned=False)
         ensured(backend, plain(indexes=[GlobalIndex("old", "GSI1PK")], ttl="expires", stream="NEW_IMAGE"))
@@ -260,7 +260,7 @@ def interleaved(flow: Flow[list[Difference]], before: int, other: Callable[[], o
 @pytest.mark.requirement("SH8")
 @pytest.mark.parametrize("before", range(24))
 @pytest.mark.parametrize("is_there", [False, True])
-def test_two_processes_that_begin_at_once_both_succeed_whoever_is_faster_with_what(is_there: bool, before: int) -> None:
+def test_two_processes_that_begin_at_once_both_succeed_in_any_interleaving(is_there: bool, before: int) -> None:
     wanted = plain(
         indexes=[GlobalIndex("byStatus", "GSI1PK", "GSI1SK"), GlobalIndex("byDay", "GSI2PK", include=["total"])],
         ttl="expires",

@@ -172,7 +172,7 @@ def test_attributes_of_other_writers_stay_with_the_first(split: Store, engine: E
     assert [each["SK"]["S"] for each in stored(engine) if "theirs" in each] == ["CUSTOMER"]
 
 
-def test_what_is_in_the_way_is_left_and_told(split: Store, engine: Engine) -> None:
+def test_an_item_in_the_way_is_left_and_reported(split: Store, engine: Engine) -> None:
     engine.call(
         "PutItem", {"TableName": "Shop", "Item": Address(customer_id="a", number=1, street="x", city="y").item()}
     )
@@ -486,7 +486,7 @@ def test_a_retired_entity_is_no_entity_of_its_table() -> None:
     assert schema_of(CustomerBefore).patterns == {}
 
 
-def test_a_failure_of_becomes_is_told_and_the_item_left(store: Store, engine: Engine) -> None:
+def test_a_failure_of_becomes_is_reported_and_the_item_left(store: Store, engine: Engine) -> None:
     table = Table("Odd", "id")
 
     class New(Entity, table=table):

@@ -211,14 +211,14 @@ def test_an_item_is_not_moved_over_another_one(bench: Bench) -> None:
     assert bench.item(PK="T-1", SK="TICKET") is not None
 
 
-def test_an_item_that_does_not_fit_is_told_and_left(bench: Bench) -> None:
+def test_an_invalid_item_is_reported_and_left(bench: Bench) -> None:
     bench.put({"PK": {"S": "TICKET#1"}, "SK": {"S": "TICKET"}, "kind": {"S": "Ticket"}, "version": {"S": "x"}})
     report = bench.store.repair(desk, dry_run=False)
     assert told(report) == {(Fault.UNREADABLE, "", Remedy.LEFT)}
     assert report.progress.repaired == 0
 
 
-def test_items_of_other_writers_are_nobody_s_business(bench: Bench) -> None:
+def test_items_of_other_programs_are_ignored(bench: Bench) -> None:
     bench.put({"PK": {"S": "x"}, "SK": {"S": "y"}, "kind": {"S": "Else"}})
     assert bench.store.verify(desk).is_clean
 
@@ -427,7 +427,7 @@ def test_the_asynchronous_store_has_the_same(embedded: Bench) -> None:
     asyncio.run(main())
 
 
-def test_an_item_that_does_not_fit_is_told_in_a_sentence_without_its_values(embedded: Bench) -> None:
+def test_an_invalid_item_is_reported_in_a_sentence_without_its_values(embedded: Bench) -> None:
     table = Table("Folk", "PK", type_attribute="kind")
 
     class Folk(Entity, table=table):

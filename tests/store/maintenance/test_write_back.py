@@ -367,7 +367,7 @@ def test_a_read_does_not_fail_nor_wait_because_nothing_can_be_written(
     assert own_crowd.shapes == ["1", "1", "1"]
 
 
-def test_an_item_that_cannot_be_read_is_told_and_left(own_crowd: Crowd) -> None:
+def test_an_item_that_cannot_be_read_is_reported_and_left(own_crowd: Crowd) -> None:
     own_crowd.bench.save_item(people, {**first_shape(1), "visits": {"S": "many"}})
     with pytest.raises(Unreadable, match="visits"):
         own_crowd.store().query(Person.of_team(team="t"))

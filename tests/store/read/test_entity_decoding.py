@@ -119,7 +119,7 @@ def test_what_is_before_it_can_be_read(store: Store) -> None:
     assert [station.station_id for station in page.items] == ["s-1"]
 
 
-def test_one_whose_shape_cannot_be_brought_up_to_date_is_told_as_well() -> None:
+def test_an_item_whose_upgrade_fails_is_reported_too() -> None:
     class Stop(Entity, table=Table("stops", "PK")):
         name: str
         zone: str

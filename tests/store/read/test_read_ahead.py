@@ -94,7 +94,7 @@ def test_a_request_that_was_begun_and_failed_is_sent_again(url: str) -> None:
     asyncio.run(read())
 
 
-def test_whoever_stops_has_read_one_page_more_at_most(url: str) -> None:
+def test_a_reader_that_stops_has_read_at_most_one_more_page(url: str) -> None:
     async def read(items: int, **settings: Any) -> int:
         store, noted = connected(url, **settings)
         async with store:

@@ -100,7 +100,7 @@ def test_a_local_index_is_scanned_for_whole_items(filled: Store) -> None:
     )
 
 
-def test_what_an_index_cannot_do_is_said(filled: Store) -> None:
+def test_invalid_scans_are_refused(filled: Store) -> None:
     with pytest.raises(ModelError, match="Buyer is never in index 'byState'"):
         filled.scan(Scan(Buyer, index="byState"))
     with pytest.raises(ModelError, match="always eventually consistent"):

@@ -180,7 +180,7 @@ def test_a_dead_letter_can_be_replayed_and_counts_once(any_desk: Desk) -> None:
     assert desk.counters() == {"open": 1}
 
 
-def test_when_the_service_fails_nobody_is_to_blame(desk: Desk) -> None:
+def test_a_failure_of_the_service_makes_no_dead_letters(desk: Desk) -> None:
     class Down(Failing):
         def call(self, request: Request) -> Response:
             if request.operation == "TransactWriteItems":

@@ -58,7 +58,7 @@ def test_an_item_that_cannot_be_read_is_a_dead_letter_where_it_is_wanted_and_not
     assert letter.error.startswith("Unreadable: Ticket ticket_id 8 cannot be read")
 
 
-def test_what_cannot_be_read_can_be_left_out_and_told_of(desk: Desk) -> None:
+def test_unreadable_changes_can_be_skipped_and_reported(desk: Desk) -> None:
     foreign = {"PK": {"S": "NOTE#1"}, "SK": {"S": "NOTE"}}
     desk.put("1")
     mended = [Ticket(ticket_id="9", status=status).item() for status in ("open", "closed")]

@@ -115,7 +115,7 @@ def test_a_change_says_when_it_was(timed: Store) -> None:
     assert change.at == NOW
 
 
-def test_a_removal_by_expiry_is_told_from_one_by_a_user(timed: Store, engine: Engine, clock: Clock) -> None:
+def test_a_removal_by_expiry_is_marked(timed: Store, engine: Engine, clock: Clock) -> None:
     store = timed
     put(store, Order(order_id="o-1", total=5, ttl=NOW + timedelta(hours=1)))
     clock.now += 7200

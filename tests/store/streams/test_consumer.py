@@ -20,7 +20,7 @@ from tablewright.store.streams.effects import Effects
 from tests.store.streams.counted_tickets import Counter, Desk, count, metrics, tickets
 
 
-def test_it_runs_until_told_to_stop_and_gives_its_leases_back(desk: Desk) -> None:
+def test_it_runs_until_stopped_and_releases_its_leases(desk: Desk) -> None:
     stop = threading.Event()
 
     def handler(changes: Sequence[AnyChange], effects: Effects) -> None:

@@ -24,7 +24,7 @@ def test_lambda_delivers_a_record_twice_and_it_counts_once(desk: Desk) -> None:
     assert desk.counters() == {"open": 60}
 
 
-def test_lambda_is_told_the_first_record_that_failed_and_those_before_it_count(desk: Desk) -> None:
+def test_lambda_gets_the_first_failed_record_and_those_before_it_count(desk: Desk) -> None:
     def choosy(changes: Sequence[AnyChange], effects: Effects) -> None:
         if any(change.key["PK"]["S"] == "TICKET#6" for change in changes):
             raise ValueError("not this one")

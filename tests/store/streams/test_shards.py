@@ -34,7 +34,7 @@ def test_shards_are_read_in_order_and_their_checkpoints_forgotten_with_them(desk
     assert len(desk.store.run_flow(consumer._worker.leases.load())) <= 2
 
 
-def test_a_consumer_that_is_too_late_is_told_and_can_rebuild(desk: Desk) -> None:
+def test_a_consumer_that_is_too_late_gets_records_lost_and_can_rebuild(desk: Desk) -> None:
     consumer = desk.consumer()
     desk.put("1")
     consumer.run_once()
@@ -51,7 +51,7 @@ def test_a_consumer_that_is_too_late_is_told_and_can_rebuild(desk: Desk) -> None
     assert desk.counters() == desk.truth()
 
 
-def test_a_consumer_that_slept_until_its_shard_was_gone_is_told_too(desk: Desk) -> None:
+def test_a_consumer_whose_shard_has_expired_gets_records_lost_too(desk: Desk) -> None:
     consumer = desk.consumer()
     desk.put("1")
     consumer.run_once()
@@ -101,7 +101,7 @@ def test_a_stream_that_is_switched_on_anew_comes_after_the_old_one(any_desk: Des
     assert seen == ["TICKET#1", "TICKET#2", "TICKET#3"]
 
 
-def test_nobody_begins_with_a_new_stream_while_another_works_on_the_old_one(desk: Desk) -> None:
+def test_a_new_stream_is_not_begun_while_another_consumer_works_on_the_old_one(desk: Desk) -> None:
     first, second = desk.consumer(), desk.consumer()
     desk.put("1")
     first.run_once()

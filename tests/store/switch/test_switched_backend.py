@@ -108,7 +108,7 @@ def test_requests_of_a_loop_wait_as_well(places: Places) -> None:
     asyncio.run(run())
 
 
-def test_a_hold_that_nobody_ends_is_broken(places: Places, threads: ThreadPoolExecutor) -> None:
+def test_a_hold_that_is_not_ended_in_time_is_broken(places: Places, threads: ThreadPoolExecutor) -> None:
     with closing(switched(places, clock=lambda: awake_seconds() * 20)) as backend:
         places.hold(0)
         threads.submit(backend.call, put("held")).result(20)
@@ -229,7 +229,7 @@ def test_a_consumer_finishes_the_stream_that_was_left_and_goes_on_with_the_other
         other.call(Request("DescribeStream", {"StreamArn": first}))
 
 
-def test_a_switch_that_cannot_be_read_is_told(places: Places) -> None:
+def test_a_standby_endpoint_is_refused_with_a_remedy(places: Places) -> None:
     places.set(0, PlaceSwitch("standby", 0))
     with (
         closing(switched(places, clock=lambda: awake_seconds() * 50)) as backend,

@@ -145,7 +145,7 @@ def test_its_place_is_taken(store: Store) -> None:
     assert isinstance(cancelled.value.reasons[1], NotFound)
 
 
-def test_an_item_without_a_type_is_told_by_its_key(bench: Bench) -> None:
+def test_an_item_without_a_type_is_identified_by_its_key(bench: Bench) -> None:
     bench.create_own(rooms)
     item = Repair(room="r").item()
     del item["kind"]
@@ -165,7 +165,7 @@ def test_a_put_replaces_its_own_kind(bench: Bench) -> None:
     assert [each and each.part for each in repairs] == ["door", "door", None]
 
 
-def test_what_has_expired_is_in_nobodys_way(bench: Bench) -> None:
+def test_an_expired_item_of_another_type_is_replaced(bench: Bench) -> None:
     bench.create_own(rooms)
     bench.save_item(rooms, {**Stay(room="r").item(), "kind": {"S": "Repair"}, "ttl": {"N": "1"}})
     bench.store.put(Stay(room="r"))

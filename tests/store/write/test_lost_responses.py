@@ -137,7 +137,7 @@ def test_an_item_is_put_again(far: Far) -> None:
 
 
 @pytest.mark.requirement("R11")
-def test_a_creation_is_not_said_to_be_anothers(far: Far) -> None:
+def test_a_create_whose_response_is_lost_does_not_raise_already_exists(far: Far) -> None:
     far.way.losses = 1
     with pytest.raises(OutcomeUnknown, match="read the item before you write again"):
         far.store.create(Account(number=1, balance=7))

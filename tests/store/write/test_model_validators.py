@@ -139,7 +139,7 @@ def test_a_strict_store_does_not_read_for_them(bench: Bench, store: Store) -> No
     assert strict.update(trip, attr(Trip.start).set(1)).start == 1
 
 
-def test_a_value_that_does_not_fit_is_told_with_entity_and_path(store: Store) -> None:
+def test_an_invalid_value_is_reported_with_entity_and_path(store: Store) -> None:
     trip: Any = Trip
     with pytest.raises(ValidationError) as refused:
         store.update(TRIP, attr(trip.stops[0].first).set("soon"))
@@ -174,7 +174,7 @@ def test_changes_that_make_no_sense_are_refused_before_anything_is_asked(
         store.update(HOTEL, *changes)
 
 
-def test_a_number_that_has_no_place_is_told_with_its_field(store: Store) -> None:
+def test_a_number_that_cannot_be_stored_is_reported_with_its_field(store: Store) -> None:
     class Scale(Entity, table=Table("scales", "PK")):
         scale_id: str
         weight: float = 0.0

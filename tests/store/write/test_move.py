@@ -75,7 +75,7 @@ def test_a_stale_version_does_not_move(written: Bench, call: Call) -> None:
     assert only_call(written) == call
 
 
-def test_who_moves_an_item_that_was_moved_is_told_that_it_is_gone(written: Bench, call: Call) -> None:
+def test_moving_an_item_that_was_moved_already_is_a_version_conflict(written: Bench, call: Call) -> None:
     stale = call.model_copy()
     written.store.update(call, attr(Call.scheduled_for).set(JANUARY + timedelta(days=2)))
     with pytest.raises(VersionConflict, match="the item no longer exists"):
@@ -118,7 +118,7 @@ def test_without_a_version_nothing_that_others_write_is_lost(written: Bench) -> 
     assert (slot.day, slot.hour, slot.guest) == (TUESDAY, 17, "Ada")
 
 
-def test_what_somebody_else_stored_beside_the_fields_moves_along(written: Bench) -> None:
+def test_unknown_attributes_move_along(written: Bench) -> None:
     slot = Slot(day=MONDAY, slot_id="s")
     written.save_item(people, {**slot.item(), "note": {"S": "keep"}})
     written.store.update(slot, attr(Slot.day).set(TUESDAY))

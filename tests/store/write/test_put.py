@@ -77,7 +77,7 @@ def test_put_stamps_creation_and_change(written: Bench) -> None:
     assert player.updated_at - player.created_at == timedelta(seconds=60)
 
 
-def test_what_somebody_else_stored_beside_the_fields_survives_a_read_and_a_put(written: Bench) -> None:
+def test_unknown_attributes_survive_a_read_and_a_put(written: Bench) -> None:
     item = a_player(score=1).item()
     written.save_item(people, {**item, "shirt": {"N": "9"}})
     player = written.store.get(Player.by_id(player_id="p-1"), consistent=True)

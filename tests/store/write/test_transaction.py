@@ -188,7 +188,7 @@ def test_conflicts_are_tried_again_with_the_same_request() -> None:
         flow.send({})
 
 
-def test_conflicts_that_do_not_end_are_told() -> None:
+def test_persistent_conflicts_are_reported() -> None:
     requests: list[Request] = []
 
     def conflict(request: Request) -> Response:
@@ -209,7 +209,7 @@ def test_a_flow_that_is_stopped_leaves_entities_as_they_were() -> None:
     assert document.version == 0
 
 
-def test_an_item_is_touched_once_and_it_is_told_by_whom_it_is_not(written: Bench) -> None:
+def test_two_actions_on_one_item_are_refused_by_number(written: Bench) -> None:
     player = written.store.create(Player(player_id="p-1", team="red"))
     told = (
         "a transaction can write an item only once, but actions 2 and 3 are of the same Player; combine them into one"
@@ -223,7 +223,7 @@ def test_an_item_is_touched_once_and_it_is_told_by_whom_it_is_not(written: Bench
     assert len(everything(written, people)) == 1
 
 
-def test_a_key_that_is_too_long_is_told_in_words(written: Bench) -> None:
+def test_a_key_that_is_too_long_is_refused_with_the_limits(written: Bench) -> None:
     told = "a key is too long: a partition key has at most 2048 bytes, and a sort key 1024"
     with pytest.raises(LimitExceeded, match=told):
         written.store.create(Player(player_id="p" * 3000, team="red"))

@@ -73,7 +73,7 @@ def test_a_page_has_a_next_one_and_units_beside_the_planned_ones(database: Studi
     assert (len(second.entities), second.cursor) == (5, None)
 
 
-def test_what_is_typed_wrong_is_said_at_its_field(database: StudioDatabase) -> None:
+def test_invalid_input_is_reported_at_its_field(database: StudioDatabase) -> None:
     with pytest.raises(Refused) as missing:
         run(database, "Task.by_id")
     assert missing.value.fields == {"task_id": "Field required"}
@@ -82,7 +82,7 @@ def test_what_is_typed_wrong_is_said_at_its_field(database: StudioDatabase) -> N
     assert "status" in wrong.value.fields
 
 
-def test_a_table_that_is_not_there_is_said() -> None:
+def test_a_missing_table_is_reported() -> None:
     empty = AsyncStore.open()
     database = StudioDatabase("memory", empty.backend, [DESIGN])
     with pytest.raises(Refused, match="does not exist"):

@@ -126,7 +126,7 @@ def test_what_is_left_out_is_no_value_and_an_empty_list_is_one() -> None:
 
 
 @pytest.mark.parametrize("text", ["{", "[1", '{"unknown": 1}', '"text"', "[" * 100_000])
-def test_what_does_not_fit_the_type_is_said(text: str) -> None:
+def test_json_that_does_not_fit_the_type_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"not valid JSON|has no unknown|is not a Line"):
         TypedValue(Shape(Line)).read(text)
 

@@ -80,7 +80,7 @@ def test_every_write_of_the_systems_is_a_form_with_types(system: str) -> None:
             assert planned_write_units(design, write) > 0, write.name
 
 
-def test_a_task_is_created_once_somebody_agrees_and_it_is_logged(store: Store) -> None:
+def test_a_task_is_created_after_confirmation_and_logged(store: Store) -> None:
     run, asked, log = made(store, "create task", CREATED)
     assert [operation for operation, _ in asked] == ["PutItem"]
     assert asked[0][1]["Item"]["Title"] == {"S": "<b>Order</b>"}
@@ -98,7 +98,7 @@ def test_a_task_is_created_once_somebody_agrees_and_it_is_logged(store: Store) -
     assert log[0].refused == "ConditionalCheckFailedException"
 
 
-def test_nothing_is_written_when_somebody_decides_against_it_or_the_studio_only_reads(store: Store) -> None:
+def test_nothing_is_written_if_declined_or_read_only(store: Store) -> None:
     run, asked, log = made(store, "create task", CREATED, agree=False)
     assert isinstance(run, Declined)
     assert (len(asked), log) == (1, [])
@@ -121,7 +121,7 @@ def test_an_update_moves_index_entries_and_leaves_what_is_empty(store: Store) ->
     assert store.get(Task.by_id("t-1")) is None
 
 
-def test_what_is_typed_wrong_is_said_at_its_field(store: Store) -> None:
+def test_invalid_input_is_reported_at_its_field(store: Store) -> None:
     run, asked, _ = made(store, "create task", {**CREATED, "0.set.priority": "SOME", "0.set.title": ""})
     assert {*run.fields} == {"0.set.priority", "0.set.title"}
     nothing, _, _ = made(store, "update Task", {"0.key.task_id": "t-1"})

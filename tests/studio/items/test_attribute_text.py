@@ -43,7 +43,7 @@ def test_typed_text_is_the_value_of_its_type_or_says_why_not() -> None:
             value_of(text, kind)
 
 
-def test_the_type_is_guessed_as_somebody_means_it() -> None:
+def test_the_type_of_a_value_is_guessed_from_its_text() -> None:
     for text, value in [
         ("3.50", {"N": "3.5"}),
         ('"3"', {"S": "3"}),

@@ -83,7 +83,7 @@ def test_only_what_changed_is_sent_maps_are_changed_inside() -> None:
 
 
 @pytest.mark.parametrize("meanwhile", [{"gone": {"S": "y"}}, {"new": {"S": "theirs"}}, None])
-def test_what_somebody_else_changed_meanwhile_is_not_overwritten(meanwhile: dict[str, Any] | None) -> None:
+def test_concurrent_changes_are_not_overwritten(meanwhile: dict[str, Any] | None) -> None:
     engine = engine_with(BEFORE)
     after = {**BEFORE, "gone": {"S": "mine"}, "new": {"S": "mine"}}
     body = update_request("orders", ("PK", "SK"), BEFORE, after)

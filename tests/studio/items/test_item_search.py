@@ -51,7 +51,7 @@ def test_conditions_are_read_as_they_are_typed() -> None:
 
 
 @pytest.mark.parametrize("text", ["status", "= 3", "n between 1", "n ~ 3", "status = open and"])
-def test_what_is_no_condition_is_said(text: str) -> None:
+def test_invalid_conditions_are_refused(text: str) -> None:
     if text.endswith("and"):
         # The last "and" is still being typed: it belongs to the value until something follows.
         assert parse_conditions(text)[0].values == ("open and",)
@@ -81,7 +81,7 @@ def test_everything_else_is_a_scan_that_says_what_all_of_it_costs() -> None:
         planned("", index="gone")
 
 
-def test_a_number_of_38_digits_stays_exact_and_a_wrong_one_is_said() -> None:
+def test_a_number_of_38_digits_stays_exact_and_an_invalid_one_is_refused() -> None:
     digits = "12345678901234567890123456789012345678"
     assert planned(f"pk = a and n = {digits}").body["ExpressionAttributeValues"][":v1"] == {"N": digits}
     with pytest.raises(SearchError, match="n: "):
@@ -161,7 +161,7 @@ def test_a_path_leads_into_maps_and_lists_and_a_quoted_name_does_not() -> None:
     assert parse_conditions('n between "1 and 2" and 3')[0].values == ('"1 and 2"', "3")
 
 
-def test_nothing_is_promised_of_what_nobody_has_counted() -> None:
+def test_the_cost_of_an_uncounted_table_is_unknown() -> None:
     fresh = {**DESCRIPTION, "TableSizeBytes": 0, "ItemCount": 0}
     of_engine = plan(fresh, parse_conditions("total = 3"))
     assert (of_engine.page_units, of_engine.all_units, of_engine.is_unknown) == (0.5, 0.5, False)

@@ -14,7 +14,7 @@ FILL = fill_with_a_past
 
 
 @pytest.mark.requirement("ST7")
-def test_somebody_finds_what_was_changed_and_restores_it(desk: RunningStudio) -> None:
+def test_a_user_finds_what_was_changed_and_restores_it(desk: RunningStudio) -> None:
     page = desk.open("/time/TaskManagement?at=0")
     rows = page.locator(".st-past-row")
     expect(rows.filter(has_text="t-2").filter(has_text="deleted since")).to_have_count(1)
@@ -60,7 +60,7 @@ def test_somebody_finds_what_was_changed_and_restores_it(desk: RunningStudio) ->
 
 @pytest.mark.slow
 @pytest.mark.requirement("ST5")
-def test_somebody_asks_in_sql(desk: RunningStudio) -> None:
+def test_a_user_queries_in_sql(desk: RunningStudio) -> None:
     page = desk.open("/sql?query=SELECT status, count(*) AS tasks FROM Task GROUP BY status ORDER BY tasks DESC")
     result = page.locator(".st-result")
     expect(result.locator("tbody tr").first).to_contain_text("OPEN")

@@ -44,7 +44,7 @@ def wrong_bookings(served: Served) -> list[str]:
         (-5, 5, True),
     ],
 )
-def test_whoever_has_a_call_has_no_other_at_that_time(
+def test_a_user_or_provider_cannot_have_two_calls_at_one_time(
     staff: httpx.Client, part: str, begins: int, minutes: int, is_free: bool
 ) -> None:
     first = schedule(staff)
@@ -109,7 +109,7 @@ def test_a_call_takes_its_time_along_and_leaves_none_behind(staff: httpx.Client,
 
 
 @pytest.mark.requirement("CA8")
-def test_nobody_is_given_a_call_at_a_time_that_is_taken(staff: httpx.Client) -> None:
+def test_changing_a_call_to_a_time_that_is_taken_is_refused(staff: httpx.Client) -> None:
     first, second = schedule(staff), schedule(staff)
     for part in ("user", "provider"):
         answer = put(staff, second, part, **{f"{part}Id": first[f"{part}Id"]})
@@ -386,7 +386,7 @@ def test_what_cannot_be_read_is_reported_and_the_rest_is_checked(staff: httpx.Cl
         check_bookings(served.runtime.sync_store, repair=True)
 
 
-def test_days_are_in_no_index_and_in_nobody_s_list(staff: httpx.Client, served: Served) -> None:
+def test_booked_days_are_in_no_index(staff: httpx.Client, served: Served) -> None:
     call = schedule(staff)
     days = [item for item in raw.items(served, calls) if item["userId"]["S"].endswith(call["userId"])]
     booked = [item for item in days if item["sk"]["S"].startswith("DAY#")]

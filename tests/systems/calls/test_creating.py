@@ -106,7 +106,7 @@ def test_a_retry_by_its_own_id_gives_the_call_as_it_is_by_then(staff: httpx.Clie
     assert (again.status_code, again.json()) == (201, call)
 
 
-def test_a_customer_whose_call_was_given_to_somebody_else_does_not_get_it_by_a_retry(
+def test_a_retry_does_not_return_a_call_that_now_belongs_to_another_customer(
     staff: httpx.Client, served: Served
 ) -> None:
     customer = new_id("u")

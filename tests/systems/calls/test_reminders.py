@@ -124,7 +124,7 @@ def test_a_call_that_was_moved_cancelled_or_given_away_reminds_at_its_new_time_a
     assert moved["callId"] in letter.text
 
 
-def test_calls_that_are_there_already_count_and_whoever_ends_it_gets_nothing_more(
+def test_existing_calls_get_reminders_until_they_are_turned_off(
     served: Served, staff: httpx.Client, mail: MailServer, user: str
 ) -> None:
     first = schedule(staff, userId=user, scheduledFor=in_minutes(served, 30))
@@ -186,7 +186,7 @@ def test_settings_are_changed_by_who_has_seen_them(staff: httpx.Client, user: st
     assert staff.put(f"/users/{user}/calendar", json=body, headers={"If-Match": tag}).status_code == 200
 
 
-def test_what_somebody_follows_is_theirs(served: Served, staff: httpx.Client, user: str) -> None:
+def test_reminders_and_calendars_belong_to_their_user_alone(served: Served, staff: httpx.Client, user: str) -> None:
     own, other = (served.client(name, "Customers", path="/calls") for name in (user, new_id("u")))
     assert put_reminders(own, user).status_code == 200
     assert put_reminders(other, user).status_code == 403

@@ -28,9 +28,7 @@ def test_a_customer_sees_and_changes_her_own_calls(ada: tuple[str, httpx.Client]
     assert client.delete(f"/calls/{call['callId']}", params={"version": 3}).status_code == 204
 
 
-def test_the_call_of_somebody_else_is_not_there_for_a_customer(
-    ada: tuple[str, httpx.Client], staff: httpx.Client
-) -> None:
+def test_a_customer_gets_404_for_the_call_of_another(ada: tuple[str, httpx.Client], staff: httpx.Client) -> None:
     _, client = ada
     call = schedule(staff)
     not_found = (404, "not-found")
@@ -83,7 +81,7 @@ def test_staff_sees_and_changes_all_calls(served: Served, ada: tuple[str, httpx.
     assert put(staff, call, "status", status="COMPLETED").status_code == 200
 
 
-def test_somebody_without_a_role_sees_nothing(served: Served, staff: httpx.Client) -> None:
+def test_a_caller_without_a_role_is_refused(served: Served, staff: httpx.Client) -> None:
     call = schedule(staff)
     nobody = served.client(call["userId"], path="/calls")
     assert refused(nobody.get(f"/calls/{call['callId']}")) == (403, "forbidden")

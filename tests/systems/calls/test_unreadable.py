@@ -106,7 +106,7 @@ def test_what_no_call_can_be_cannot_be_read_either(
 
 
 @pytest.mark.requirement("CA3")
-def test_nobody_is_told_another_call_in_place_of_the_next_or_the_last(served: Served, staff: httpx.Client) -> None:
+def test_an_unreadable_next_call_is_not_replaced_by_another(served: Served, staff: httpx.Client) -> None:
     user = new_id("u")
     made = [schedule(staff, userId=user, scheduledFor=NOON + number * HOUR) for number in range(2)]
     spoil(served, made[0])

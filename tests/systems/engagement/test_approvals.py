@@ -71,9 +71,7 @@ def test_a_program_does_nothing_until_a_second_person_has_approved_it(
     assert marketer.post(f"{path}/runs").status_code == 202
 
 
-def test_nobody_approves_what_they_have_changed_or_asked_for(
-    served: Served, admin: httpx.Client, marketer: httpx.Client
-) -> None:
+def test_authors_and_requesters_cannot_approve(served: Served, admin: httpx.Client, marketer: httpx.Client) -> None:
     """Whatever their roles are: an Admin may do all of it, and not alone."""
     both = served.client("bea", "engagement:Marketers", "engagement:Approvers", path="/engagement")
     path = draft(marketer, served)

@@ -182,7 +182,9 @@ def _ended(admin: httpx.Client, place: str) -> Any:
 
 @pytest.mark.requirement("CE8")
 @pytest.mark.parametrize("stopped_at", [0, 2, 4])
-def test_rows_that_name_nobody_are_counted_once_wherever_a_run_is_stopped(workshop: Workshop, stopped_at: int) -> None:
+def test_rows_without_a_customer_id_are_counted_once_wherever_a_run_is_stopped(
+    workshop: Workshop, stopped_at: int
+) -> None:
     nobody = [("", number, "IT", number) for number in range(7)]
     write(workshop.folder / "customers.csv", [*nobody, *((f"c-{number}", 1, "IT", number) for number in range(4))])
     write(workshop.folder / "nobody.csv", nobody)
@@ -274,7 +276,7 @@ def test_a_credential_goes_to_its_host_by_https_or_where_it_is_allowed(tmp_path:
 
 
 @pytest.mark.requirement("CE8")
-def test_a_key_that_is_refused_pauses_the_run_and_loses_nobody(workshop: Workshop) -> None:
+def test_a_model_that_responds_with_401_pauses_the_run_and_fails_no_customer(workshop: Workshop) -> None:
     write(workshop.folder / "customers.csv", [(f"c-{number}", 1, "IT", 1) for number in range(5)])
     with Web(lambda asked: (401, b"")) as web:
         made = workshop.put(program(scoringModels=[{"modelId": "remote", "endpoint": web.url, "weight": 1}]))

@@ -37,7 +37,7 @@ def problems(client: httpx.Client, **changes: Any) -> dict[str, str]:
 # -- checks -------------------------------------------------------------------------------------------------------
 
 
-def test_all_that_is_wrong_is_told_at_its_field(served: Served, admin: httpx.Client, marketer: httpx.Client) -> None:
+def test_every_problem_is_reported_at_its_field(served: Served, admin: httpx.Client, marketer: httpx.Client) -> None:
     connectors = [
         {"type": "files", "tables": {"customers": "customers.csv"}, "query": "SELECT * FROM customers"},
         {"type": "files", "tables": {"customers": "customers.csv"}, "query": "SELECT FROM WHERE"},
@@ -247,7 +247,7 @@ def test_a_preview_shows_what_one_customer_would_get(
     assert marketer.post(f"{made.path}/preview", json={"customerId": "nobody"}).status_code == 404
 
 
-def test_of_whoever_has_opted_out_a_preview_shows_nothing(
+def test_a_preview_shows_nothing_of_a_customer_who_opted_out(
     served: Served, admin: httpx.Client, marketer: httpx.Client
 ) -> None:
     customer = new_id("c")

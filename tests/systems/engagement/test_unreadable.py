@@ -440,7 +440,7 @@ def test_an_unreadable_run_does_not_stop_the_others_from_being_resumed(workshop:
 
 
 @pytest.mark.requirement("CE5", "CE8")
-def test_a_candidate_that_was_rejected_by_nobody_is_refreshed(workshop: Workshop) -> None:
+def test_a_candidate_rejected_without_a_reason_is_refreshed(workshop: Workshop) -> None:
     customers(workshop)
     made = workshop.put(program())
     workshop.run(made)

@@ -125,7 +125,7 @@ def test_of_two_ways_on_one_is_taken(agent: httpx.Client) -> None:
 
 
 @pytest.mark.requirement("SD8")
-def test_a_status_that_nobody_knows_is_refused(agent: httpx.Client) -> None:
+def test_an_unknown_status_is_refused(agent: httpx.Client) -> None:
     path = f"/tickets/{open_ticket(agent)['ticket_id']}"
     answer = agent.patch(path, json={"status": "done"})
     assert (answer.status_code, answer.json()["errors"][0]["field"]) == (422, "body.status")

@@ -54,7 +54,7 @@ def hidden(template: str, secret: str, kind: str) -> None:
 @pytest.mark.requirement("SD6")
 @given(st.sampled_from(PASSWORDS), odd)
 @example("my password is {}", "[removed]1")
-def test_a_password_is_taken_out_however_it_is_said(template: str, secret: str) -> None:
+def test_a_password_is_masked_in_any_phrasing(template: str, secret: str) -> None:
     assume(secret not in template.format(MASK))
     hidden(template, secret, "password")
 
@@ -83,7 +83,7 @@ def test_a_pin_is_taken_out(template: str, secret: str) -> None:
 
 @pytest.mark.requirement("SD6")
 @given(st.sampled_from(CODES), st.one_of(digits, spaced))
-def test_a_code_is_taken_out_however_it_is_said(template: str, secret: str) -> None:
+def test_a_code_is_masked_in_any_phrasing(template: str, secret: str) -> None:
     assume(secret not in template.format(MASK))
     hidden(template, secret, "mfa_code")
 
@@ -100,7 +100,7 @@ def test_a_code_that_is_spelled_is_taken_out(template: str, secret: str) -> None
 
 @pytest.mark.requirement("SD6")
 @given(st.sampled_from(SERIALS), serials)
-def test_a_serial_is_taken_out_however_it_is_said(template: str, secret: str) -> None:
+def test_a_serial_number_is_masked_in_any_phrasing(template: str, secret: str) -> None:
     assume(secret not in template.format(MASK))
     hidden(template, secret, "device_serial")
 
@@ -167,7 +167,7 @@ def test_a_key_or_a_token_is_taken_out_by_its_form(secret: str) -> None:
         ("Password: Hunter2\nCode: 482910\nS/N 5CG1234XYZ", f"Password: {MASK}\nCode: {MASK}\nS/N {MASK}"),
     ],
 )
-def test_what_is_said_around_a_secret_stays(said: str, kept: str) -> None:
+def test_the_text_around_a_secret_is_kept(said: str, kept: str) -> None:
     assert mask(said).text == kept
 
 

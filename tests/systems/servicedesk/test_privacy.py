@@ -104,7 +104,7 @@ def test_a_refusal_tells_no_secrets_either(agent: httpx.Client, served: Served, 
 
 
 @pytest.mark.requirement("SD6")
-def test_ordinary_texts_are_kept_as_they_were_said(agent: httpx.Client, served: Served) -> None:
+def test_texts_without_secrets_are_stored_unchanged(agent: httpx.Client, served: Served) -> None:
     for sentence in ORDINARY[:20]:
         ticket = open_ticket(agent, text=sentence)
         assert (ticket["issue_description"], ticket["masked"]) == (sentence, [])

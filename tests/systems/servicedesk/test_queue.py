@@ -58,7 +58,7 @@ def test_the_queue_has_the_most_urgent_first_and_the_oldest_of_them(agent: httpx
 
 
 @pytest.mark.requirement("AP4")
-def test_whoever_takes_a_ticket_has_it_and_works_on_it(agent: httpx.Client, served: Served) -> None:
+def test_taking_a_ticket_assigns_it_and_sets_it_in_progress(agent: httpx.Client, served: Served) -> None:
     path = f"/tickets/{open_ticket(agent)['ticket_id']}"
     taken = changed(agent.post(f"{path}/take"))
     assert (taken["assignee"], taken["status"]) == ("sam", "in_progress")
@@ -90,7 +90,7 @@ def test_of_many_who_take_a_ticket_at_once_one_has_it(
 
 
 @pytest.mark.requirement("AP4")
-def test_what_is_done_is_given_to_nobody(agent: httpx.Client) -> None:
+def test_a_resolved_ticket_cannot_be_assigned(agent: httpx.Client) -> None:
     path = f"/tickets/{open_ticket(agent)['ticket_id']}"
     for status in ("in_progress", "resolved"):
         changed(agent.patch(path, json={"status": status}))
@@ -159,7 +159,7 @@ def test_the_voice_agent_does_not_see_the_queue(voice: httpx.Client) -> None:
 
 
 @pytest.mark.requirement("AP2")
-def test_whoever_has_a_ticket_is_told_of_comments_of_others(
+def test_the_assignee_is_notified_of_comments_by_others(
     served: Served, agent: httpx.Client, voice: httpx.Client
 ) -> None:
     ticket = open_ticket(agent)["ticket_id"]
@@ -183,7 +183,7 @@ def test_whoever_has_a_ticket_is_told_of_comments_of_others(
     assert notices_in(served, "servicedesk", holder) == [(ticket, "sam")]
 
 
-def test_a_ticket_that_somebody_has_and_that_is_full_says_so(served: Served, agent: httpx.Client) -> None:
+def test_a_comment_on_a_full_assigned_ticket_is_refused_with_413(served: Served, agent: httpx.Client) -> None:
     path = f"/tickets/{open_ticket(agent)['ticket_id']}"
     changed(agent.put(f"{path}/assignee", json={"assignee": "kim"}))
     statuses = [agent.post(f"{path}/comments", json={"comment_text": "x" * 9_990}).status_code for _ in range(45)]

@@ -40,7 +40,7 @@ def test_a_text_of_blanks_is_none(agent: httpx.Client, blank: str) -> None:
 
 
 @pytest.mark.requirement("SD3")
-def test_times_are_told_in_utc_however_others_wrote_them(agent: httpx.Client, served: Served) -> None:
+def test_times_are_returned_in_utc_regardless_of_their_stored_offset(agent: httpx.Client, served: Served) -> None:
     ticket = open_ticket(agent)
     item = {**stored(served, ticket), "created_at": {"S": "2026-01-01T10:00:00.500000+02:00"}}
     raw.ask(served, "PutItem", tickets, Item=item)

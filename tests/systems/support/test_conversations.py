@@ -148,7 +148,7 @@ def test_what_is_not_a_customer_s_is_refused(served: Served, staff: httpx.Client
     assert [each["event_type"] for each in events] == ["ticket_created"]
 
 
-def test_nothing_is_said_about_a_ticket_that_is_not_there(staff: httpx.Client) -> None:
+def test_messages_to_unknown_tickets_and_blank_messages_are_refused(staff: httpx.Client) -> None:
     for path in ("messages", "notes"):
         assert staff.post(f"/tickets/tkt_none/{path}", json={"text": "hello"}).status_code == 404
     for text in ("", "  \n ", "x" * 20_001):
@@ -217,9 +217,7 @@ def test_lists_with_an_index_each_are_not_mixed(staff: httpx.Client, query: str)
 
 
 @pytest.mark.requirement("AP2")
-def test_the_customer_and_whoever_has_the_ticket_are_told_of_what_others_write(
-    served: Served, staff: httpx.Client
-) -> None:
+def test_the_customer_and_the_assignee_are_notified_of_what_others_write(served: Served, staff: httpx.Client) -> None:
     customer, ticket = asked(served, staff)
     customer_id = staff.get(f"/tickets/{ticket}").json()["customer_id"]
     engineer = f"eng_{uuid4().hex}"

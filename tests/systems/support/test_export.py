@@ -104,7 +104,7 @@ def test_the_first_export_has_all_and_later_ones_what_has_changed(store: Store, 
     assert latest(tmp_path)["t-3"]["as_of"] > found["t-3"]["as_of"]
 
 
-def test_nobody_is_named_unless_it_is_asked_for(store: Store, tmp_path: Path) -> None:
+def test_people_are_pseudonymized_unless_requested_otherwise(store: Store, tmp_path: Path) -> None:
     make(store, "t-1", ratings=(5,))
     make(store, "t-2")
     exported(store, tmp_path / "plain")

@@ -40,7 +40,7 @@ def test_feedback_of_one_instant_is_all_kept_and_found(served: Served) -> None:
 
 
 @pytest.mark.requirement("SU6")
-def test_feedback_is_about_somebody_who_worked_on_the_ticket(staff: httpx.Client, served: Served) -> None:
+def test_feedback_is_about_people_who_worked_on_the_ticket(staff: httpx.Client, served: Served) -> None:
     mine = f"cust_{uuid4().hex}"
     customer = served.client(mine, "Customers", path="/support")
     ticket = opened(customer, mine)
@@ -125,7 +125,7 @@ def test_a_rating_is_a_whole_number_and_nothing_that_might_be_taken_for_one(serv
 
 
 @pytest.mark.requirement("SU6")
-def test_nobody_gives_feedback_on_her_own_work(served: Served) -> None:
+def test_feedback_on_ones_own_work_is_refused(served: Served) -> None:
     both = served.client("op_8", "Operators", "Customers", path="/support")
     ticket = moved(both, opened(both, "op_8"), "PROCESSING")
     answer = both.post(f"/tickets/{ticket['ticket_id']}/feedback", json={"operator_id": "op_8", "rating": 5})

@@ -72,7 +72,7 @@ def test_a_case_that_is_too_large_for_one_answer_is_read_in_pages(quiet: Served)
 
 
 @pytest.mark.requirement("SU17")
-def test_of_many_who_move_a_ticket_one_wins_and_the_others_are_told_why(staff: httpx.Client) -> None:
+def test_of_many_concurrent_changes_one_succeeds_and_the_others_get_409_with_the_reason(staff: httpx.Client) -> None:
     ticket_id = opened(staff)["ticket_id"]
 
     def move(_: int) -> httpx.Response:

@@ -37,7 +37,7 @@ def test_writers_of_several_processes_all_get_in() -> None:
         assert asyncio.run(work(engine)) == list(range(2, 162))
 
 
-def test_nothing_is_kept_of_tickets_that_nobody_waits_for() -> None:
+def test_locks_that_are_not_in_use_are_discarded() -> None:
     async def work() -> None:
         made = TicketLocks()
         async with made.of("t-1"), made.of("t-2"):

@@ -56,7 +56,7 @@ def test_everybody_of_the_team_comments_on_any_task(team: Team) -> None:
 
 
 @pytest.mark.requirement("AP2")
-def test_creator_and_assignees_are_told_of_comments_of_others(team: Team) -> None:
+def test_creator_and_assignees_are_notified_of_comments_by_others(team: Team) -> None:
     grace, linus = team.member("grace"), team.member("linus")
     task_id = team.task()
     team.assign(task_id, grace, linus)
@@ -137,7 +137,7 @@ def test_a_file_has_a_plain_name_a_type_and_a_bounded_size(team: Team, change: d
     assert answer.status_code in (413, 422), answer.text
 
 
-def test_a_file_is_taken_away_by_whoever_added_it_or_by_an_admin(team: Team) -> None:
+def test_an_attachment_is_removed_by_its_author_or_by_an_admin(team: Team) -> None:
     task_id = team.task()
     grace, linus = (team.client(team.member(name), "Members") for name in ("grace", "linus"))
     added = [grace.post(f"/tasks/{task_id}/attachments", json=FILE).json()["attachmentId"] for _ in range(2)]

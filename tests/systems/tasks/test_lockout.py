@@ -35,7 +35,7 @@ def active_admins(client: httpx.Client) -> set[str]:
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.requirement("TM6")
-def test_nobody_deactivates_or_demotes_himself(team: Team, way: str) -> None:
+def test_admins_cannot_deactivate_or_demote_themselves(team: Team, way: str) -> None:
     team.member("other", "Admins")
     refused = removed(team.admin, team.admin_id, way)
     assert (refused.status_code, refused.json()["type"]) == (403, "/problems/forbidden")
@@ -46,7 +46,7 @@ def test_nobody_deactivates_or_demotes_himself(team: Team, way: str) -> None:
 
 
 @pytest.mark.requirement("TM6")
-def test_nobody_demotes_himself_by_a_profile_of_his_own(team: Team) -> None:
+def test_admins_cannot_demote_themselves_by_creating_their_own_profile(team: Team) -> None:
     visitor = f"visitor-{team.mark}"
     client = team.client(visitor, "Admins")
     body = {"userId": visitor, "email": "visitor@example.org", "groups": ["Members"]}

@@ -56,7 +56,7 @@ def settled(team: Team, mail: MailServer) -> list[tuple[str, str]]:
 
 
 @pytest.mark.requirement("TM8")
-def test_whoever_gets_a_task_gets_mail(team: Team, mail: MailServer) -> None:
+def test_a_new_assignee_gets_mail(team: Team, mail: MailServer) -> None:
     grace = team.member("grace")
     task_id = team.task(title="Prüfe die Anmeldung", description="Two lines:\nof text.")
     team.assign(task_id, grace)
@@ -71,7 +71,7 @@ def test_whoever_gets_a_task_gets_mail(team: Team, mail: MailServer) -> None:
 
 
 @pytest.mark.requirement("TM8")
-def test_a_new_status_is_told_to_those_who_have_the_task_and_to_its_creator(team: Team, mail: MailServer) -> None:
+def test_a_new_status_is_mailed_to_the_assignees_and_the_creator(team: Team, mail: MailServer) -> None:
     grace, linus, other = (team.member(name) for name in ("grace", "linus", "other"))
     task_id = team.task(title="Deploy")
     team.assign(task_id, grace, linus)
@@ -107,7 +107,7 @@ def test_only_active_users_get_mail(team: Team, mail: MailServer) -> None:
 
 
 @pytest.mark.requirement("TM8")
-def test_nobody_gets_the_same_twice(team: Team, mail: MailServer) -> None:
+def test_no_recipient_gets_the_same_mail_twice(team: Team, mail: MailServer) -> None:
     """Neither a creator who has the task as well, nor somebody with two accounts and one address."""
     grace, double = team.member("grace"), team.member("double")
     team.admin.patch(f"/users/{double}", json={"email": team.address(grace).title()})

@@ -26,7 +26,7 @@ def served(mail: MailServer, tmp_path: Path) -> Iterator[Served]:
 
 
 @pytest.mark.requirement("TM8")
-def test_a_full_mailbox_holds_up_nobody_and_gets_its_mail_later(served: Served, mail: MailServer) -> None:
+def test_a_full_mailbox_delays_no_other_and_gets_its_mail_later(served: Served, mail: MailServer) -> None:
     team = Team(served)
     full, free = team.member("full"), team.member("zoe")
     mail.answers[team.address(full)] = "452 4.2.2 Over quota"

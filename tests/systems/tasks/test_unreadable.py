@@ -114,7 +114,7 @@ def test_a_task_from_a_time_that_no_key_has_cannot_be_read(team: Team, created: 
 
 
 @pytest.mark.requirement("TM4")
-def test_a_status_that_nobody_knows_is_not_taken_for_another(team: Team) -> None:
+def test_an_unreadable_status_is_not_mistaken_for_another(team: Team) -> None:
     grace, task_id = team.member("grace"), team.task()
     spoil_task(team.served, task_id, Status=SPOILT)
     refused(team.admin.post(f"/tasks/{task_id}/assign", json={"userId": grace}))
@@ -124,7 +124,7 @@ def test_a_status_that_nobody_knows_is_not_taken_for_another(team: Team) -> None
 
 
 @pytest.mark.requirement("TM6")
-def test_a_user_whose_profile_cannot_be_read_is_shut_out_and_nobody_else(team: Team) -> None:
+def test_only_the_user_whose_profile_cannot_be_read_is_refused(team: Team) -> None:
     grace, linus = team.member("grace"), team.member("linus")
     spoil_user(team.served, grace)
     key = {"PK": {"S": f"USER#{grace}"}, "SK": {"S": "PROFILE"}}

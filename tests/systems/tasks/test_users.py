@@ -128,7 +128,7 @@ def test_a_role_needs_the_token_and_the_profile(team: Team) -> None:
 
 
 @pytest.mark.requirement("TM6")
-def test_members_see_tasks_and_nobody_elses_profile(team: Team) -> None:
+def test_members_see_tasks_but_no_other_profiles(team: Team) -> None:
     task_id, grace, linus = team.task(), team.member("grace"), team.member("linus")
     team.assign(task_id, linus)
     member = team.client(grace, "Members")
@@ -160,7 +160,7 @@ def test_roles_of_other_systems_have_no_business_here(team: Team) -> None:
         assert client.post("/tasks", json=TASK).status_code == 403
 
 
-def test_nobody_gets_a_profile_without_asking_for_it(team: Team) -> None:
+def test_a_profile_is_not_created_implicitly(team: Team) -> None:
     visitor = f"visitor-{team.mark}"
     client = team.client(visitor, "Admins")
     assert client.post("/tasks", json=TASK).status_code == 201

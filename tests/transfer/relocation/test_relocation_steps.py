@@ -104,7 +104,7 @@ def test_a_second_process_takes_over(places: Places) -> None:
     asyncio.run(run())
 
 
-def test_mistakes_are_told(places: Places) -> None:
+def test_mistakes_are_reported(places: Places) -> None:
     source, target = places.engines
 
     async def run() -> None:
@@ -176,7 +176,7 @@ def test_a_hold_that_others_have_broken_is_no_difference_and_the_process_goes_on
     assert items_of(target, "Orders") == items_of(source, "Orders")
 
 
-def test_a_stream_that_does_not_end_while_the_place_is_held_is_told_and_the_hold_ends(
+def test_a_stream_that_does_not_end_during_a_hold_is_reported_and_the_hold_ends(
     places: Places, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A program without the switch goes on, as do all when they have broken a hold that took too long."""

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.requirement("AP9")
 
 
 @also_on_an_endpoint
-def test_an_admin_invites_somebody_takes_their_roles_and_undoes_what_went_too_far(screens: Screens) -> None:
+def test_an_admin_invites_a_person_and_undoes_their_deactivation(screens: Screens) -> None:
     page = screens.sign_in("admin", "/runtime/people")
     page.keyboard.press("n")
     page.fill("input[name=person_id]", "iris")
@@ -45,7 +45,7 @@ def test_an_admin_sees_how_the_systems_do_in_italian_on_a_phone(screens: Screens
 
 
 @also_on_an_endpoint
-def test_nobody_else_is_shown_admin_by_link_or_by_address(screens: Screens) -> None:
+def test_other_users_cannot_reach_admin_by_link_or_by_address(screens: Screens) -> None:
     page = screens.sign_in("ada", "/runtime/people")
     expect(page.get_by_text("Page not found")).to_be_visible()
     expect(page.get_by_role("link", name="Admin", exact=True)).to_have_count(0)
@@ -54,7 +54,7 @@ def test_nobody_else_is_shown_admin_by_link_or_by_address(screens: Screens) -> N
 
 @also_on_an_endpoint
 @pytest.mark.requirement("AP10")
-def test_an_admin_finds_what_is_stored_of_somebody_and_erases_it_after_being_asked(screens: Screens) -> None:
+def test_an_admin_finds_a_persons_data_and_erases_it_after_confirming(screens: Screens) -> None:
     body = {"userId": "olga", "email": "olga@example.org", "groups": ["Members"]}
     tokens = httpx.get(f"{screens.url}/tokens.json").json()
     token = next(each["token"] for each in tokens if each["user"] == "admin")

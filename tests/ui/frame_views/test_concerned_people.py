@@ -61,7 +61,7 @@ def test_of_tasks_those_who_have_them_and_of_comments_those_who_create_tasks_too
     assert not concerned(tasks, None, made(User), ["t-1"])
 
 
-def test_of_tickets_at_the_desk_whoever_has_or_had_them_and_all_who_are_told_that_a_caller_waits() -> None:
+def test_desk_tickets_concern_their_assignees_and_those_who_watch_them() -> None:
     mine, other = (made(DeskTicket, ticket_id=UUID(int=1), assignee=person) for person in ("ada", "sam"))
     assert concerned(servicedesk, mine, other)
     assert concerned(servicedesk, other, mine)
@@ -69,7 +69,7 @@ def test_of_tickets_at_the_desk_whoever_has_or_had_them_and_all_who_are_told_tha
     assert concerned(servicedesk, other, other, [str(UUID(int=1))])
 
 
-def test_of_tickets_of_support_the_customer_and_whoever_helps() -> None:
+def test_support_tickets_concern_the_customer_and_the_helpers() -> None:
     ticket = made(Ticket, ticket_id="k-1", customer_id="cust_1", assigned_to=None)
     assert concerned(support, None, ticket.model_copy(update={"customer_id": "ada"}))
     assert concerned(support, ticket.model_copy(update={"assigned_to": "ada"}), ticket)
@@ -97,7 +97,7 @@ def test_of_programs_their_approval_and_not_what_a_run_writes() -> None:
     assert not concerned(engagement, made(Run), made(Run))
 
 
-def test_of_calls_whoever_has_or_had_them() -> None:
+def test_calls_concern_those_who_have_or_had_them() -> None:
     mine, other = (made(Call, user_id=person) for person in ("ada", "grace"))
     assert concerned(calls, mine, other)
     assert concerned(calls, None, mine)

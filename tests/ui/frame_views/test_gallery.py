@@ -49,7 +49,7 @@ def test_text_is_text_whatever_is_in_it(screens: Screens) -> None:
     expect(page.locator("text=<b>This is not bold.</b>")).to_have_count(1)
 
 
-def test_what_goes_wrong_is_said(screens: Screens) -> None:
+def test_refusals_and_internal_errors_are_shown(screens: Screens) -> None:
     page = screens.sign_in("ada", "/gallery")
     page.click("button:has-text('Refused')")
     page.wait_for_selector(".tw-toast-bad:has-text('Task t-9 is CLOSED')")

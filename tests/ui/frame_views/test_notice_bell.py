@@ -36,7 +36,7 @@ def bell(page: Page, opened: bool = True) -> None:
 
 
 @also_on_an_endpoint
-def test_what_is_assigned_to_somebody_is_told_in_any_view_and_read_in_all_windows(screens: Screens) -> None:
+def test_an_assignment_is_shown_in_every_view_and_read_in_all_windows(screens: Screens) -> None:
     page, other = screens.sign_in("linus", "/tasks/board"), screens.sign_in("linus", "/")
     title = assigned(screens, "linus")
     for each in (page, other):
@@ -65,7 +65,7 @@ def test_what_is_assigned_to_somebody_is_told_in_any_view_and_read_in_all_window
     assert overflow(later) == 0
 
 
-def test_an_approval_that_is_asked_for_is_told_to_who_may_give_it_and_to_nobody_else(screens: Screens) -> None:
+def test_a_requested_approval_is_shown_only_to_those_who_may_give_it(screens: Screens) -> None:
     page, viewer = screens.sign_in("paola", "/engagement"), screens.sign_in("viewer", "/engagement")
     bell(page)
     expect(page.locator(".tw-bell-item", has_text="Grinders for home baristas")).to_be_visible()
@@ -74,7 +74,7 @@ def test_an_approval_that_is_asked_for_is_told_to_who_may_give_it_and_to_nobody_
 
 
 @pytest.mark.slow
-def test_everybody_is_told_of_their_own_in_each_application(screens: Screens) -> None:
+def test_users_are_notified_of_their_own_things_in_each_application(screens: Screens) -> None:
     issue = f"Told of {uuid4().hex[:6]}"
     with api(screens, "sam") as sam:
         ticket = sam.post("/servicedesk/tickets", json={"caller_id": "c-bell", "issue_description": issue}).json()

@@ -53,7 +53,7 @@ async def signed_in(issuer: Issuer, here: OpenIdClient, user: str = "u-1", **ins
     return await here.finish({**{name: values[0] for name, values in back.items()}, **instead}, cookie)
 
 
-def test_whoever_signs_in_there_is_signed_in_here(issuer: Issuer) -> None:
+def test_signing_in_at_the_issuer_signs_in_here(issuer: Issuer) -> None:
     found = run(signed_in(issuer, client(issuer)))
     assert found == SignedIn(
         Caller("u-1", "ada@example.org", frozenset({"tasks:Admins"})), "Ada Lovelace", "/tasks/board"
@@ -131,7 +131,7 @@ def test_a_sign_in_has_to_be_finished_in_time(issuer: Issuer) -> None:
     run(work())
 
 
-def test_an_issuer_that_is_away_is_said_to_be_away(issuer: Issuer) -> None:
+def test_an_unreachable_issuer_is_reported(issuer: Issuer) -> None:
     away = Issuer(url="http://127.0.0.1:9")
     with pytest.raises(ServiceUnavailable, match="cannot be reached"):
         run(client(away).begin("/"))

@@ -67,7 +67,7 @@ def test_what_was_changed_or_signed_by_others_is_no_session() -> None:
     assert [here.read(each) for each in others] == [None] * len(others)
 
 
-def test_signing_out_ends_it_and_tells_whoever_looks() -> None:
+def test_signing_out_ends_the_session_and_notifies_its_watchers() -> None:
     here = sessions(Clock())
     session, cookie = here.begin(ADA, "Ada")
     other, other_cookie = here.begin(ADA, "Ada")

@@ -37,7 +37,7 @@ def test_one_click_on_a_person_who_is_shown_with_their_roles(screens: Screens) -
     assert (cookie["httpOnly"], cookie["sameSite"], cookie["path"]) == (True, "Lax", "/")
 
 
-def test_whoever_wanted_a_view_gets_it_after_signing_in(screens: Screens) -> None:
+def test_the_requested_view_opens_after_signing_in(screens: Screens) -> None:
     page = screens.page()
     page.goto("/app/tasks/list?status=IN_PROGRESS")
     page.click("button[value=grace]")
@@ -48,7 +48,7 @@ def test_whoever_wanted_a_view_gets_it_after_signing_in(screens: Screens) -> Non
 @pytest.mark.parametrize(
     "to", ["//evil.example.org", "https://evil.example.org", "/\\evil.example.org", "/sign-out", ""]
 )
-def test_nobody_is_led_elsewhere(screens: Screens, to: str) -> None:
+def test_sign_in_redirects_to_no_other_site(screens: Screens, to: str) -> None:
     answer = httpx.post(f"{screens.url}/app/sign-in", data={"user": "ada", "to": to}, headers={"Origin": screens.url})
     assert (answer.status_code, answer.headers["location"]) == (303, "/app/")
 
@@ -113,7 +113,7 @@ def test_demo_people_are_for_this_machine_only(screens: Screens, headers: dict[s
     assert choose(screens, **{**headers, "Origin": origin}).status_code == 403
 
 
-def test_nobody_who_is_not_a_demo_person_signs_in(screens: Screens) -> None:
+def test_only_demo_users_can_sign_in(screens: Screens) -> None:
     assert choose(screens, "mallory").status_code == 403
     assert choose(screens, "").status_code == 403
 
@@ -177,7 +177,7 @@ def test_people_of_an_issuer_sign_in_there_and_come_back(with_issuer: tuple[Scre
     expect(page).to_have_url(f"{screens.url}/app/sign-in")
 
 
-def test_somebody_without_a_role_sees_no_application(with_issuer: tuple[Screens, Issuer]) -> None:
+def test_a_user_without_a_role_sees_no_application(with_issuer: tuple[Screens, Issuer]) -> None:
     screens, _ = with_issuer
     page = screens.page()
     page.goto("/app/")

@@ -86,7 +86,7 @@ def test_a_trailer_changes_nothing(http: Client, engine: FakeEngine) -> None:
     assert engine.calls == [("ListTables", {})]
 
 
-def test_a_client_that_expects_it_is_told_to_continue(http: Client) -> None:
+def test_expect_100_continue_is_answered_before_the_body(http: Client) -> None:
     body = b'{"Limit":3}'
     head = request(b"", content_length=str(len(body)).encode(), expect=b"100-continue")
     assert http.ask(head).status == 100

@@ -184,7 +184,7 @@ def test_two_browsers_see_each_other(screens: Screens) -> None:
 
 @pytest.mark.slow
 @also_on_an_endpoint
-def test_a_call_that_somebody_else_changed_goes_where_it_belongs_and_that_is_said(screens: Screens) -> None:
+def test_dropping_a_call_that_another_user_moved_is_refused_with_a_message(screens: Screens) -> None:
     user, provider = unique("u"), unique("p")
     one = calendar_of(screens, "cleo", f"user:{user}")
     create(one, user, provider, f"{MONDAY}T10:00")
@@ -357,7 +357,7 @@ def test_on_a_phone_it_is_an_agenda_and_a_call_fills_the_screen(screens: Screens
 
 @pytest.mark.slow
 @also_on_an_endpoint
-def test_the_start_page_has_somebodys_next_calls(screens: Screens) -> None:
+def test_the_start_page_shows_the_users_next_calls(screens: Screens) -> None:
     ada, cleo = screens.sign_in("ada", "/"), calendar_of(screens, "cleo", "user:ada")
     provider = unique("p")
     pill = ada.locator(".tw-stack-tight:has-text('My next calls') .tw-pill")
@@ -373,7 +373,7 @@ def test_the_calendar_speaks_italian(screens: Screens) -> None:
 
 
 @also_on_an_endpoint
-def test_somebodys_calls_are_taken_along_as_an_icalendar(screens: Screens) -> None:
+def test_calls_can_be_downloaded_as_an_icalendar(screens: Screens) -> None:
     page = screens.sign_in("ada", "/calls", timezone_id=ROME)
     with page.expect_download() as downloaded:
         page.click("button:has-text('Download')")
@@ -385,7 +385,7 @@ def test_somebodys_calls_are_taken_along_as_an_icalendar(screens: Screens) -> No
 
 @pytest.mark.slow
 @also_on_an_endpoint
-def test_somebody_follows_their_calls_by_mail_and_in_a_calendar(screens: Screens) -> None:
+def test_a_user_subscribes_to_reminders_and_to_a_calendar(screens: Screens) -> None:
     page = screens.sign_in("ada", "/calls", timezone_id=ROME)
     page.click("button:has-text('Reminders by mail')")
     page.select_option("[role=dialog] select", "60")

@@ -88,7 +88,7 @@ def test_a_program_from_its_first_line_to_its_run(screens: Screens) -> None:
 
 @pytest.mark.slow
 @also_on_an_endpoint
-def test_nobody_is_offered_the_approval_of_what_they_changed_and_a_program_is_sent_back(screens: Screens) -> None:
+def test_authors_are_not_offered_approval_and_a_program_can_be_sent_back(screens: Screens) -> None:
     program_id = unique("p")
     enzo = screens.sign_in("enzo", PROGRAMS)
     write_program(enzo, program_id, program_id)

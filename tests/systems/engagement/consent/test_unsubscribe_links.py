@@ -26,7 +26,7 @@ texts = st.text(min_size=1, max_size=20)
 
 
 @given(texts, texts, texts)
-def test_a_link_is_read_as_it_was_made_and_by_nobody_elses_key(customer: str, program: str, marketplace: str) -> None:
+def test_a_link_can_be_read_only_with_the_key_that_signed_it(customer: str, program: str, marketplace: str) -> None:
     links = UnsubscribeLinks(PUBLIC, b"secret")
     subscription = Subscription(customer, program, marketplace)
     token = links.url(subscription).removeprefix(f"{PUBLIC}/unsubscribe/")

@@ -433,7 +433,7 @@ def test_only_one_of_several_tries_what_was_refused_again(workshop: Workshop, po
 
 
 @pytest.mark.requirement("CE10")
-def test_a_fault_of_ours_burns_nobody_and_keeps_nobody_from_being_sent(workshop: Workshop, post: Post) -> None:
+def test_an_internal_error_affects_one_delivery_which_is_sent_later(workshop: Workshop, post: Post) -> None:
     made = ready(workshop, 1, 2, 3)
 
     def fails(message: ChannelMessage) -> str | None:
@@ -448,7 +448,7 @@ def test_a_fault_of_ours_burns_nobody_and_keeps_nobody_from_being_sent(workshop:
 
 
 @pytest.mark.requirement("CE10")
-def test_a_mailbox_that_takes_nothing_now_holds_nobody_else_up(workshop: Workshop, post: Post) -> None:
+def test_a_mailbox_that_defers_mail_delays_no_other(workshop: Workshop, post: Post) -> None:
     made = ready(workshop, 1, 2, 3)
 
     def full(message: ChannelMessage) -> str | None:

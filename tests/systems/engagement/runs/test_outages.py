@@ -67,7 +67,7 @@ def people(workshop: Workshop, number: int) -> None:
 
 @pytest.mark.requirement("CE8")
 @pytest.mark.parametrize("status", [500, 429, 401])
-def test_a_run_waits_for_a_model_that_fails_for_a_while_and_loses_nobody(workshop: Workshop, status: int) -> None:
+def test_a_run_waits_out_a_short_outage_of_a_model_and_fails_no_customer(workshop: Workshop, status: int) -> None:
     people(workshop, 60)
     with endpoint() as (model, web):
         down_until = [0.0]

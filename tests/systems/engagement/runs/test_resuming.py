@@ -196,7 +196,7 @@ def test_a_run_that_kills_every_process_at_the_same_place_fails(workshop: Worksh
 
 
 @pytest.mark.requirement("CE5", "CE8")
-def test_a_candidate_that_somebody_rejects_during_a_run_stays_rejected(workshop: Workshop) -> None:
+def test_a_candidate_rejected_during_a_run_stays_rejected(workshop: Workshop) -> None:
     """The run has read the candidate before, and must not write over it."""
     write(workshop.folder / "customers.csv", [(f"c-{number}", 1, "IT", 1) for number in range(40)])
     made = workshop.put(program())

@@ -84,7 +84,7 @@ def test_two_at_the_desk_see_each_other(screens: Screens) -> None:
 
 
 @also_on_an_endpoint
-def test_of_two_who_take_a_ticket_one_is_told(screens: Screens) -> None:
+def test_of_two_agents_who_take_a_ticket_the_second_sees_the_first(screens: Screens) -> None:
     sam = screens.sign_in("sam", "/servicedesk")
     issue = unique("Whose is this")
     open_ticket(sam, issue)
@@ -133,7 +133,7 @@ def test_the_caller_s_other_tickets_stand_beside_it(screens: Screens) -> None:
 
 @pytest.mark.slow
 @also_on_an_endpoint
-def test_what_somebody_says_is_text_whatever_is_in_it(screens: Screens) -> None:
+def test_markup_in_a_ticket_is_shown_as_text(screens: Screens) -> None:
     page = screens.sign_in("sam", "/servicedesk")
     issue = "<img src=x onerror=\"document.title='owned'\"> שלום " + uuid4().hex[:6]
     page.keyboard.press("n")

@@ -107,7 +107,7 @@ def test_a_customer_sees_their_own_writes_is_answered_and_rates_the_help(screens
 
 
 @also_on_an_endpoint
-def test_of_two_who_change_a_ticket_one_is_told_and_sees_the_latest(screens: Screens) -> None:
+def test_the_second_of_two_changes_is_refused_and_shows_the_latest_state(screens: Screens) -> None:
     first = screens.sign_in("op_9", "/support")
     symptom = unique("Whose is this")
     ticket = open_ticket(first, symptom, "cust_8")

@@ -39,7 +39,7 @@ def test_what_a_ticket_is_worth_to_its_hours_days_and_operator() -> None:
     assert same[OfTime(Unit.HOUR, "2026-11-16T23")] == Gain(opened=1, resolved=1, total_time=Decimal(300))
 
 
-def test_feedback_counts_where_it_is_about_somebody() -> None:
+def test_feedback_counts_for_its_operator_unless_they_gave_it() -> None:
     at = datetime(2026, 11, 16, 9, 0, tzinfo=UTC)
     given = Feedback(ticket_id="t", feedback_id="f", given_by="c", operator_id="op", submitted_at=at, rating=4)
     assert trends_of(given)[OfOperator(at.date(), "op")] == Gain(ratings=1, total_ratings=4)

@@ -78,7 +78,7 @@ def test_a_card_is_dragged_and_the_move_is_undone(screens: Screens) -> None:
 
 @pytest.mark.slow
 @also_on_an_endpoint
-def test_a_card_that_somebody_else_moved_goes_where_it_belongs_and_that_is_said(screens: Screens) -> None:
+def test_dropping_a_card_that_another_user_moved_is_refused_with_a_message(screens: Screens) -> None:
     ada = screens.sign_in("ada", "/tasks")
     title = unique("Whose is it")
     create(ada, title)
@@ -198,7 +198,7 @@ def test_values_that_are_html_or_right_to_left_are_text(screens: Screens) -> Non
 
 @pytest.mark.slow
 @also_on_an_endpoint
-def test_the_start_page_has_what_waits_for_somebody_and_follows(screens: Screens) -> None:
+def test_the_start_page_shows_pending_work_live(screens: Screens) -> None:
     grace, ada = screens.sign_in("grace", "/"), screens.sign_in("ada", "/tasks")
     title = unique("For Grace")
     before = int(grace.inner_text(".tw-card .tw-pill"))
@@ -219,7 +219,7 @@ def test_the_screens_speak_italian(screens: Screens) -> None:
 
 @pytest.mark.slow
 @also_on_an_endpoint
-def test_a_conversation_goes_on_while_somebody_writes(screens: Screens) -> None:
+def test_new_comments_arrive_without_losing_a_draft(screens: Screens) -> None:
     ada = screens.sign_in("ada", "/tasks")
     title = unique("Talk about it")
     create(ada, title)
@@ -278,7 +278,7 @@ def test_a_due_date_is_set_shown_and_taken_away(screens: Screens) -> None:
 
 
 @also_on_an_endpoint
-def test_an_edit_of_what_somebody_changed_meanwhile_is_refused_and_kept(screens: Screens) -> None:
+def test_a_conflicting_edit_is_refused_and_its_input_kept(screens: Screens) -> None:
     page, other = screens.sign_in("ada", "/tasks"), screens.sign_in("admin", "/tasks")
     title = unique("Edited twice")
     create(page, title)
