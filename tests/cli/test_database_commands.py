@@ -24,7 +24,7 @@ from tablewright.store import Store
 from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tests.cli.commands import ROOT, called, tablewright
 from tests.engine.table_requests import on_demand
-from tests.store.papers import Paper, long, papers
+from tests.store.large_value_design import Paper, long, papers
 from tests.wire.raw_http import Client, request
 from tests.wire.server_process import server_process
 

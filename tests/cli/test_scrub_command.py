@@ -13,7 +13,7 @@ from tablewright.engine import VerifyReport, verify_closed
 from tablewright.store import Store
 from tests.cli.commands import run, tablewright
 from tests.engine.storage.damage import flip
-from tests.store.papers import Paper, long, papers
+from tests.store.large_value_design import Paper, long, papers
 
 
 @pytest.fixture

@@ -33,7 +33,7 @@ from tests.crash.up_workload import (
     settled,
     write,
 )
-from tests.systems.engagement.workshop import program
+from tests.systems.engagement.engagement_fixtures import program
 from tests.systems.harness import wait_for
 
 PROGRAMS = [f"program-{number}" for number in range(5)]

@@ -136,7 +136,7 @@ def deployed(name: str, folder: Path) -> Iterator[Deployed]:
             "TABLEWRIGHT_PUBLIC_URL": "https://api.example.org",
             "TABLEWRIGHT_SOURCES": str(folder / "sources"),
             # The model that programs of the tests ask for.
-            "TABLEWRIGHT_EXTENSIONS": "tests.systems.engagement.workshop" if name == "engagement" else "",
+            "TABLEWRIGHT_EXTENSIONS": "tests.systems.engagement.engagement_fixtures" if name == "engagement" else "",
             "TABLEWRIGHT_LOG_LEVEL": "WARNING",
             "TABLEWRIGHT_RATE_LIMIT": "1000000",
             "TABLEWRIGHT_RATE_BURST": "1000000",

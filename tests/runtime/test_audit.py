@@ -31,7 +31,7 @@ from tablewright.systems.support.model import design as support_design
 from tablewright.systems.support.service import Support
 from tablewright.systems.tasks.model import Priority, Task, task_management
 from tablewright.systems.tasks.service import Tasks
-from tests.systems.mortal import Died
+from tests.systems.dying_backend import Died
 
 ADA = Caller("ada", None, frozenset({"tasks:Admins"}))
 

@@ -16,7 +16,7 @@ from tablewright.runtime.internal_tables import events_table, internal_table
 from tablewright.store import AnyChange, Change, CheckpointTable, Effects, Handler, Unavailable
 from tablewright.systems import load
 from tablewright.systems.tasks.model import Task, task_management
-from tests.systems import raw
+from tests.systems import stored_items
 from tests.systems.harness import Served, serving, wait_for
 from tests.systems.tasks.team import TASK
 
@@ -94,7 +94,7 @@ def test_dead_letters_are_listed_in_pages_around_one_that_cannot_be_read() -> No
         letters = CheckpointTable.of(internal_table).dead_letter.of_consumer(consumer="tests.titles")
         kept = list(served.runtime.sync_store.iterate(letters))
         key = {name: value for name, value in kept[2].item().items() if name in ("PK", "SK")}
-        raw.spoil(served, internal_table, key, attempts={"S": "many"})
+        stored_items.spoil(served, internal_table, key, attempts={"S": "many"})
         pages, told, cursor = [], [], None
         while True:
             page = admin.get(path, params={"limit": 2, **({"cursor": cursor} if cursor else {})}).json()
@@ -122,7 +122,7 @@ def test_events_are_listed_around_one_that_cannot_be_read() -> None:
         path = "/runtime/events/tasks"
         found = wait_for(lambda: (page := admin.get(path).json()["events"]) and len(page) == 3 and page)
         key = {"PK": {"S": f"EVENT#{found[1]['event_id']}"}, "SK": {"S": "EVENT"}}
-        raw.spoil(served, events_table, key, detail={"S": "x"})
+        stored_items.spoil(served, events_table, key, detail={"S": "x"})
         page = admin.get(path, params={"limit": 2}).json()
         assert page["events"] == [found[0], found[2]]
         assert [found[1]["event_id"] in each for each in page["unreadable"]] == [True]

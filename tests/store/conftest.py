@@ -18,9 +18,9 @@ from tablewright.store.flow.driver import Backend
 from tests.clocks import Clock
 from tests.store import endpoints
 from tests.store.bench import Bench
+from tests.store.large_value_design import Shelf, shelved
 from tests.store.members import assert_in_step, people
 from tests.store.models import TABLES, calls, desk
-from tests.store.papers import Shelf, shelved
 
 
 @pytest.fixture

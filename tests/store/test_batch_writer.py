@@ -12,7 +12,7 @@ from tablewright.store import AsyncStore, Conflict, Store
 from tablewright.store.flow.driver import Request, Response
 from tests.store.bench import Bench
 from tests.store.branches import Article, Buyer, Deal, branches, goods
-from tests.store.watched import watched
+from tests.store.recording_backend import watched
 
 NOON = datetime(2025, 11, 18, 12, tzinfo=UTC)
 

@@ -9,8 +9,8 @@ from uuid import uuid4
 
 import httpx
 
-from tests.systems.calls.planner import HOUR, NOON, new_id
-from tests.systems.engagement.workshop import Programme
+from tests.systems.calls.call_clients import HOUR, NOON, new_id
+from tests.systems.engagement.engagement_fixtures import Programme
 from tests.systems.harness import Served
 from tests.systems.servicedesk.desk import open_ticket
 from tests.systems.support.tickets import opened

@@ -12,8 +12,8 @@ from tablewright.systems.calls.model import Reminder
 from tablewright.systems.calls.reminders import ReminderTurns
 from tests.systems import keyed_posts as posts
 from tests.systems import tagged_changes as changes
-from tests.systems.calls.planner import changed, schedule
-from tests.systems.engagement.workshop import Programme
+from tests.systems.calls.call_clients import changed, schedule
+from tests.systems.engagement.engagement_fixtures import Programme
 from tests.systems.harness import Served, wait_for
 from tests.systems.keyed_posts import MakePost
 from tests.systems.servicedesk.desk import open_ticket

@@ -13,8 +13,8 @@ import pytest
 from tablewright.runtime import calls_of
 from tablewright.systems import load
 from tablewright.systems.support.model import SYSTEM_EVENTS
-from tests.systems.calls.planner import HOUR, NOON, changed, new_id, schedule
-from tests.systems.engagement.workshop import Programme
+from tests.systems.calls.call_clients import HOUR, NOON, changed, new_id, schedule
+from tests.systems.engagement.engagement_fixtures import Programme
 from tests.systems.harness import Served, at_once
 from tests.systems.servicedesk.desk import open_ticket
 from tests.systems.slow_reads import slow_reads

@@ -37,7 +37,7 @@ from tablewright.systems.tasks.model import Status as TaskStatus
 from tablewright.systems.tasks.service import Tasks
 from tablewright.systems.unreadable_log import UnreadableLog
 from tests.systems.charged_calls import ChargedCalls
-from tests.systems.engagement.workshop import program
+from tests.systems.engagement.engagement_fixtures import program
 
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
 

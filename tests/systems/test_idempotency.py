@@ -19,11 +19,11 @@ from tablewright.store.flow.driver import Request
 from tablewright.systems.servicedesk.model import tickets
 from tablewright.systems.support import model as support
 from tests.systems import keyed_posts as posts
-from tests.systems import raw
-from tests.systems.calls.planner import changed, new_id
+from tests.systems import stored_items
+from tests.systems.calls.call_clients import changed, new_id
+from tests.systems.dying_backend import Died
 from tests.systems.harness import Served, at_once
 from tests.systems.keyed_posts import MakePost
-from tests.systems.mortal import Died
 from tests.systems.servicedesk.desk import open_ticket
 
 SYSTEMS = ("servicedesk", "support", "engagement", "calls", "tasks")
@@ -250,7 +250,7 @@ def test_a_replay_shows_nothing_that_happened_since(served: Served) -> None:
     assert opened.send(keys[0]).content == first.content
     assert commented.send(keys[1]).content == second.content
     # Nor does it need what it is about to be readable.
-    raw.spoil(served, tickets, {"ticket_id": {"S": first.json()["ticket_id"]}}, created_at={"S": "yesterday"})
+    stored_items.spoil(served, tickets, {"ticket_id": {"S": first.json()["ticket_id"]}}, created_at={"S": "yesterday"})
     assert opened.send(keys[0]).content == first.content
 
 
@@ -304,7 +304,7 @@ def test_what_is_refused_leaves_the_key_free(served: Served) -> None:
     unknown = f"/tickets/{uuid4()}/comments"
     assert agent.post(unknown, json={"comment_text": "hello"}, headers=key).status_code == 404
     ticket_id = open_ticket(agent)["ticket_id"]
-    raw.spoil(served, tickets, {"ticket_id": {"S": ticket_id}}, issue_description={"S": "x" * 380_000})
+    stored_items.spoil(served, tickets, {"ticket_id": {"S": ticket_id}}, issue_description={"S": "x" * 380_000})
     full = agent.post(f"/tickets/{ticket_id}/comments", json={"comment_text": "y" * 40_000}, headers=key)
     assert (full.status_code, full.json()["type"]) == (413, "/problems/too-large"), full.text
     assert "open another ticket" in full.json()["detail"]
@@ -329,10 +329,15 @@ def test_many_comments_under_keys_of_their_own_are_all_kept(served: Served) -> N
 # -- what is stored ---------------------------------------------------------------------------------------------------
 
 
-def records(served: Served) -> list[raw.Item]:
+def records(served: Served) -> list[stored_items.Item]:
     """The records of all keys."""
-    own = [item for item in raw.items(served, support.tickets) if item.get("entity_type") == {"S": "idempotency"}]
-    return [*own, *(item for item in raw.items(served, internal_table) if item["kind"] == {"S": KeyedRequest.__name__})]
+    own = [
+        item for item in stored_items.items(served, support.tickets) if item.get("entity_type") == {"S": "idempotency"}
+    ]
+    return [
+        *own,
+        *(item for item in stored_items.items(served, internal_table) if item["kind"] == {"S": KeyedRequest.__name__}),
+    ]
 
 
 @pytest.mark.requirement("SU9")

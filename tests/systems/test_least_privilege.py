@@ -23,10 +23,18 @@ from tablewright.systems.support import support_system
 from tablewright.systems.support.model import Ticket, tickets
 from tablewright.wire import serve_in_thread
 from tests.policy_proxy import ACCOUNT, REGION, PolicyProxy
-from tests.systems.calls.planner import schedule
-from tests.systems.guarded import ADMINISTRATOR, CONSUMERS, MAINTENANCE, REQUESTS, Guarded, guard, serving_guarded
+from tests.systems.calls.call_clients import schedule
 from tests.systems.harness import wait_for
 from tests.systems.policy_damage import damage, repair_all
+from tests.systems.policy_enforced_system import (
+    ADMINISTRATOR,
+    CONSUMERS,
+    MAINTENANCE,
+    REQUESTS,
+    Guarded,
+    guard,
+    serving_guarded,
+)
 from tests.systems.policy_stories import STORIES, ok
 from tests.systems.servicedesk.desk import open_ticket
 from tests.systems.support.tickets import opened

@@ -23,8 +23,16 @@ from tablewright.systems.tasks.model import task_management
 from tablewright.wire import serve_in_thread
 from tests.cli.commands import ROOT
 from tests.policy_proxy import PolicyProxy
-from tests.systems.guarded import ADMINISTRATOR, CONSUMERS, RELOCATION, REQUESTS, Guarded, guard, serving_guarded
 from tests.systems.harness import wait_for
+from tests.systems.policy_enforced_system import (
+    ADMINISTRATOR,
+    CONSUMERS,
+    RELOCATION,
+    REQUESTS,
+    Guarded,
+    guard,
+    serving_guarded,
+)
 from tests.systems.policy_stories import STORIES, ok
 
 WAIT = 90.0

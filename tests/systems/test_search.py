@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from tablewright.systems import load
-from tests.systems.engagement.workshop import Programme
+from tests.systems.engagement.engagement_fixtures import Programme
 from tests.systems.harness import Served, serving, wait_for
 
 pytestmark = pytest.mark.requirement("AP3")

@@ -16,7 +16,7 @@ from tablewright.model import attr
 from tablewright.systems import load
 from tablewright.systems.engagement.model import Run, Schedule, ScheduleKind
 from tablewright.wire import serve_in_thread
-from tests.systems.engagement.workshop import Programme
+from tests.systems.engagement.engagement_fixtures import Programme
 from tests.systems.harness import Served, serving, wait_for
 
 PROCESSES = 3

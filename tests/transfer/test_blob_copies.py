@@ -16,7 +16,7 @@ from tablewright.engine import Engine
 from tablewright.store import BlobEntry, FolderBlobStore, MemoryBlobStore, Store
 from tablewright.transfer import BlobCopies, CopyOptions, TableCopy, TransferError, copy_tables, open_places
 from tablewright.wire import serve_in_thread
-from tests.store.papers import Paper, long, papers
+from tests.store.large_value_design import Paper, long, papers
 from tests.transfer.copy_commands import ENVIRONMENT, command, killed
 
 pytestmark = pytest.mark.requirement("SH5")

@@ -8,7 +8,7 @@ import pytest
 
 from tablewright.store import Store
 from tests.cli.commands import error_line, run
-from tests.store.papers import Paper, long, papers
+from tests.store.large_value_design import Paper, long, papers
 from tests.transfer.samples import data_folder, every_type, folder_items
 
 pytestmark = pytest.mark.requirement("SH5")

@@ -17,7 +17,7 @@ from tablewright.store import Store
 from tests.design.cost.charge_meter import ChargeMeter
 from tests.design.iam.permissions import ARN, allowed, opened
 from tests.store.branches import branches
-from tests.store.ledger import Booking, Kind, ledger, totals
+from tests.store.counted_bookings import Booking, Kind, ledger, totals
 
 design = Design(
     "ledger",

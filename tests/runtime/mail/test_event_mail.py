@@ -23,7 +23,7 @@ from tablewright.runtime.mail.mail_transport import FolderTransport, SmtpTranspo
 from tablewright.runtime.settings import Settings
 from tablewright.runtime.system import Runtime, SettingsError
 from tablewright.store import Store, Unavailable
-from tests.runtime.mail.office import EVENT, MESSAGE, NOON, Office
+from tests.runtime.mail.mail_process import EVENT, MESSAGE, NOON, Office
 from tests.runtime.mail_server import MailServer
 
 

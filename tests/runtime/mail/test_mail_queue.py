@@ -17,10 +17,10 @@ from tablewright.runtime.mail.event_mail import MailRetries
 from tablewright.runtime.mail.mail_records import MailRecord, digest
 from tablewright.runtime.mail.mail_transport import SmtpTransport
 from tablewright.store import Store, Unavailable
-from tests.runtime.mail.office import Office
+from tests.runtime.mail.mail_process import Office
 from tests.runtime.mail_server import MailServer
+from tests.systems.dying_backend import Died, Mortal
 from tests.systems.harness import wait_for
-from tests.systems.mortal import Died, Mortal
 
 FULL, FREE, OTHER = "full@example.org", "free@example.org", "other@example.org"
 MINUTE = timedelta(minutes=1)

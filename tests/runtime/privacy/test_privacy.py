@@ -17,8 +17,8 @@ import tablewright
 from tablewright.cli import main
 from tablewright.runtime.privacy.privacy import Privacy
 from tablewright.systems import load
-from tests.systems.calls.planner import schedule
-from tests.systems.engagement.workshop import Programme
+from tests.systems.calls.call_clients import schedule
+from tests.systems.engagement.engagement_fixtures import Programme
 from tests.systems.harness import Served, opened_runtime, serving, wait_for
 
 pytestmark = pytest.mark.requirement("AP10")

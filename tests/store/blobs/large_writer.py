@@ -7,7 +7,7 @@ from itertools import count
 
 from tablewright.model import attr
 from tablewright.store import Store
-from tests.store.papers import Paper, long, papers
+from tests.store.large_value_design import Paper, long, papers
 
 PAPERS = 3
 

@@ -9,7 +9,7 @@ import pytest
 from tablewright.engine import Engine
 from tablewright.store import Store, check_blobs
 from tests.engine.storage.damage import flip
-from tests.store.papers import Paper, long, papers
+from tests.store.large_value_design import Paper, long, papers
 
 
 @pytest.fixture

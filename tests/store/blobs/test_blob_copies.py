@@ -15,7 +15,7 @@ from tablewright.engine.copies.folder_backup import restore
 from tablewright.engine.storage.folder_lock import FolderLock
 from tablewright.store import FolderBlobStore, Store
 from tablewright.store.blobs.blob_store import new_name
-from tests.store.papers import Paper, long, papers
+from tests.store.large_value_design import Paper, long, papers
 from tests.threads import run_threads
 
 

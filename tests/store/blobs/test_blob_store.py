@@ -27,7 +27,7 @@ from tablewright.store.blobs.blob_store import BlobEntry, created_at, new_name
 from tests.clocks import Clock
 from tests.store import endpoints
 from tests.store.bench import Bench
-from tests.store.papers import Paper, long, papers, shelved
+from tests.store.large_value_design import Paper, long, papers, shelved
 from tests.threads import run_threads
 
 CREDENTIALS = {"aws_access_key_id": "test", "aws_secret_access_key": "test"}

@@ -21,7 +21,7 @@ from tablewright.store import (
     typed_changes,
 )
 from tablewright.store.flow.driver import Request
-from tests.store.papers import A, B, Paper, Shelf, paper, papers
+from tests.store.large_value_design import A, B, Paper, Shelf, paper, papers
 
 
 def changes(shelf: Shelf) -> list[Change[Paper]]:

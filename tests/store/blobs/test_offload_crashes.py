@@ -43,7 +43,7 @@ from tests.clocks import Clock
 from tests.store.bench import Bench
 from tests.store.blobs.large_writer import PAPERS, text
 from tests.store.flows import Stopped, drive
-from tests.store.papers import BY_ID, A, B, C, Contract, Once, Paper, Shelf, papers, shelved
+from tests.store.large_value_design import BY_ID, A, B, C, Contract, Once, Paper, Shelf, papers, shelved
 
 ROOT = Path(__file__).resolve().parents[3]
 OTHER = Paper.by_id(folder="f", paper_id="0")

@@ -8,7 +8,7 @@ from tablewright.model import ModelError, attr, schema_of
 from tablewright.model.declarations import BLOB_REFERENCES
 from tablewright.store import BlobLost, Fault, LimitExceeded, Remedy, Store, StoreError
 from tablewright.store.flow.driver import Request
-from tests.store.papers import A, Paper, Shelf, long, paper, papers, read
+from tests.store.large_value_design import A, Paper, Shelf, long, paper, papers, read
 
 
 def test_a_deleted_blob_is_named(shelf: Shelf) -> None:

@@ -28,7 +28,7 @@ from tests.changed_fields import sets
 from tests.clocks import Clock
 from tests.examples import examples
 from tests.store.bench import Bench
-from tests.store.papers import THRESHOLD, Paper, Shelf, papers, shelved
+from tests.store.large_value_design import THRESHOLD, Paper, Shelf, papers, shelved
 
 ids = st.sampled_from(["1", "2"])
 sizes = st.one_of(

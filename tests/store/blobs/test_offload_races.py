@@ -39,7 +39,7 @@ from tablewright.store.write.update import update
 from tablewright.store.write.upsert import upsert
 from tests.clocks import Clock
 from tests.store.bench import Bench
-from tests.store.papers import BY_ID, A, B, C, Contract, Paper, Shelf, long, papers, shelved
+from tests.store.large_value_design import BY_ID, A, B, C, Contract, Paper, Shelf, long, papers, shelved
 from tests.threads import run_threads
 
 Write = Callable[[Context], Flow[Any]]

@@ -8,7 +8,19 @@ import pytest
 
 from tablewright.dynamo import item_size
 from tablewright.store.blobs.blob_references import references
-from tests.store.papers import THRESHOLD, A, Folder, Paper, PaperBody, PaperTitle, Shelf, contract, long, paper, read
+from tests.store.large_value_design import (
+    THRESHOLD,
+    A,
+    Folder,
+    Paper,
+    PaperBody,
+    PaperTitle,
+    Shelf,
+    contract,
+    long,
+    paper,
+    read,
+)
 
 
 @pytest.mark.requirement("SU15")

@@ -13,7 +13,7 @@ from tablewright.model.declarations import BLOB_REFERENCES, Upgrades
 from tablewright.store import FolderBlobStore, Store
 from tablewright.store.flow.driver import Request
 from tests.store.bench import Bench
-from tests.store.papers import THRESHOLD, A, Shelf, paper, papers, read, shelved
+from tests.store.large_value_design import THRESHOLD, A, Shelf, paper, papers, read, shelved
 
 letters = Table("letters", "PK", "SK")
 

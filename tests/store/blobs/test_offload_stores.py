@@ -16,7 +16,7 @@ from tablewright.store import AsyncStore, MemoryBlobStore, Store, offloaded_size
 from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.store.flow.driver import Backend, Request
 from tests.store.bench import Bench
-from tests.store.papers import THRESHOLD, A, B, Paper, Shelf, paper, papers, shelved
+from tests.store.large_value_design import THRESHOLD, A, B, Paper, Shelf, paper, papers, shelved
 
 
 @pytest.mark.requirement("SU15")

@@ -8,7 +8,7 @@ import pytest
 
 from tablewright.model import ModelError, attr
 from tablewright.store import Create, ReadRequired, Store, Update, offloaded_sizes
-from tests.store.papers import THRESHOLD, A, B, Contract, Paper, Shelf, contract, paper, read
+from tests.store.large_value_design import THRESHOLD, A, B, Contract, Paper, Shelf, contract, paper, read
 
 
 @pytest.mark.parametrize("by_lookup", [True, False])

@@ -21,7 +21,7 @@ from tablewright.store import (
     Upsert,
     offloaded_sizes,
 )
-from tests.store.papers import BY_ID, THRESHOLD, A, B, Once, Paper, Shelf, paper, read
+from tests.store.large_value_design import BY_ID, THRESHOLD, A, B, Once, Paper, Shelf, paper, read
 
 
 def write_many(store: Store, entity: Entity) -> None:

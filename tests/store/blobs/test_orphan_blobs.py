@@ -15,7 +15,7 @@ from tablewright.store.blobs.blob_store import new_name
 from tablewright.store.write.put import put
 from tests.clocks import Clock
 from tests.store.bench import Bench
-from tests.store.papers import A, B, Contract, Paper, Shelf, papers, shelved
+from tests.store.large_value_design import A, B, Contract, Paper, Shelf, papers, shelved
 
 DAY = timedelta(days=1)
 

@@ -29,8 +29,8 @@ from tablewright.store.blobs.recovery_reach import RecoveryReach
 from tablewright.store.flow.driver import Request, Response
 from tests.clocks import Clock
 from tests.store import endpoints
-from tests.store.papers import BY_ID, A, B, C, Paper, paper, papers
-from tests.systems.mortal import Died, Mortal
+from tests.store.large_value_design import BY_ID, A, B, C, Paper, paper, papers
+from tests.systems.dying_backend import Died, Mortal
 
 DAY = 86_400.0
 

@@ -31,7 +31,7 @@ from tablewright.model.declarations import BLOB_REFERENCES
 from tablewright.store import AsyncStore, FolderBlobStore, ServiceError, Store, Unreadable
 from tablewright.store.flow.driver import Backend, Request, Response
 from tests.store.bench import Bench
-from tests.store.papers import THRESHOLD, A, Shelf, shelved
+from tests.store.large_value_design import THRESHOLD, A, Shelf, shelved
 
 people = Table(
     "Shapes",

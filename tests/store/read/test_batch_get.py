@@ -14,7 +14,7 @@ from tablewright.store.read.get import get_many
 from tests.store.bench import Bench
 from tests.store.branches import Article, Buyer, Deal, DealLine, branches, goods
 from tests.store.flows import drive
-from tests.store.watched import watched
+from tests.store.recording_backend import watched
 
 NOON = datetime(2025, 11, 18, 12, tzinfo=UTC)
 

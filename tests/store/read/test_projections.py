@@ -23,7 +23,7 @@ from tests.store.branches import (
     State,
     branches,
 )
-from tests.store.watched import watched
+from tests.store.recording_backend import watched
 
 NOON = datetime(2025, 11, 18, 12, tzinfo=UTC)
 

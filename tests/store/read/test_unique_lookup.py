@@ -12,7 +12,7 @@ from tablewright.store.flow.driver import Request
 from tests.store.bench import Bench
 from tests.store.members import everything
 from tests.store.models import Call, calls
-from tests.store.watched import watched
+from tests.store.recording_backend import watched
 
 JANUARY = datetime(2026, 1, 1, tzinfo=UTC)
 BY_ID = Call.by_id(call_id="c-1")

@@ -8,7 +8,7 @@ import pytest
 
 from tablewright.model import Entity, Keys, ModelError, Table, attr, count_of
 from tablewright.store import Consumer, Store, counter_handler
-from tests.store.ledger import AccountTotals, Booking, OwnerTotals, ledger, totals
+from tests.store.counted_bookings import AccountTotals, Booking, OwnerTotals, ledger, totals
 
 
 def counted(store: Store, name: str) -> tuple[int, Decimal | int]:

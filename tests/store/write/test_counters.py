@@ -39,8 +39,8 @@ from tablewright.store import (
     Upsert,
 )
 from tests.store.bench import Bench
-from tests.store.ledger import AccountTotals, Booking, Kind, OwnerTotals, ledger, totals
-from tests.store.watched import watched
+from tests.store.counted_bookings import AccountTotals, Booking, Kind, OwnerTotals, ledger, totals
+from tests.store.recording_backend import watched
 
 
 @pytest.fixture

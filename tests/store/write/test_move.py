@@ -11,7 +11,7 @@ from tablewright.store import AlreadyExists, ConditionFailed, NotFound, NotUniqu
 from tests.store.bench import Bench
 from tests.store.members import Line, Slot, everything, people
 from tests.store.models import Call, CallStatus, Event, calls
-from tests.store.watched import watched
+from tests.store.recording_backend import watched
 
 JANUARY = datetime(2026, 1, 1, tzinfo=UTC)
 MONDAY, TUESDAY = date(2026, 1, 5), date(2026, 1, 6)

@@ -13,7 +13,7 @@ from tablewright.model import ModelError, attr
 from tablewright.store import ConditionFailed, NotFound, NotUnique, ReadRequired, Store, VersionConflict
 from tests.store.bench import Bench
 from tests.store.branches import Article, Buyer, Deal, LabelledShelf, Shelf, State, branches, goods
-from tests.store.watched import watched
+from tests.store.recording_backend import watched
 
 NOON = datetime(2025, 11, 18, 12, tzinfo=UTC)
 

@@ -12,7 +12,7 @@ from tablewright.store.flow.driver import Request
 from tests.store.bench import Bench
 from tests.store.members import Account, everything, people
 from tests.store.models import Call
-from tests.store.watched import watched
+from tests.store.recording_backend import watched
 
 JANUARY = datetime(2026, 1, 1, tzinfo=UTC)
 ADA = "ada@example.com"

@@ -25,7 +25,7 @@ from tests.store.bench import Bench
 from tests.store.flows import drive
 from tests.store.members import Account, Address, Document, Person, Player, Token, Visit, everything, people
 from tests.store.models import Call, CallStatus, Ticket, TicketStatus
-from tests.store.watched import watched
+from tests.store.recording_backend import watched
 
 JANUARY = datetime(2026, 1, 1, tzinfo=UTC)
 BY_ID = Player.by_id(player_id="p-1")

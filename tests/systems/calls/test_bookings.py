@@ -14,8 +14,8 @@ import pytest
 from tablewright.systems.calls.booking_check import check_bookings
 from tablewright.systems.calls.model import BookedDay, Call, calls
 from tests.examples import examples
-from tests.systems import raw
-from tests.systems.calls.planner import HOUR, NOON, Answer, changed, new_id, put, refused, schedule
+from tests.systems import stored_items
+from tests.systems.calls.call_clients import HOUR, NOON, Answer, changed, new_id, put, refused, schedule
 from tests.systems.harness import Served, at_once
 from tests.systems.slow_reads import slow_reads
 
@@ -293,7 +293,7 @@ def test_whatever_is_done_at_once_no_two_calls_overlap_and_the_bookings_are_righ
 # -- verify and repair ----------------------------------------------------------------------------------------------
 
 
-def day_key(side: str, person: str) -> raw.Item:
+def day_key(side: str, person: str) -> stored_items.Item:
     return {"userId": {"S": f"BOOKED#{side}#{person}"}, "sk": {"S": "DAY#2030-03-17"}}
 
 
@@ -302,10 +302,10 @@ def test_a_booking_that_is_missing_wrong_or_left_over_is_found_and_repaired(
     staff: httpx.Client, served: Served
 ) -> None:
     missing, wrong, left, kept = (schedule(staff) for _ in range(4))
-    raw.ask(served, "DeleteItem", calls, Key=day_key("provider", missing["providerId"]))
+    stored_items.ask(served, "DeleteItem", calls, Key=day_key("provider", missing["providerId"]))
     times = {wrong["callId"]: {"L": [{"N": str(NOON)}, {"N": str(NOON + HOUR)}]}}
-    raw.spoil(served, calls, day_key("user", wrong["userId"]), times={"M": times})
-    raw.ask(
+    stored_items.spoil(served, calls, day_key("user", wrong["userId"]), times={"M": times})
+    stored_items.ask(
         served,
         "DeleteItem",
         calls,
@@ -345,7 +345,7 @@ def test_calls_that_clash_already_are_reported_and_left(staff: httpx.Client, ser
             "scheduledFor": {"N": str(when)},
             "userStatus": {"S": f"{user}#SCHEDULED"},
         }
-        raw.ask(served, "PutItem", calls, Item=item)
+        stored_items.ask(served, "PutItem", calls, Item=item)
     store = served.runtime.sync_store
     store.repair(calls, dry_run=False)
     assert len(wrong_bookings(served)) == 4
@@ -365,14 +365,14 @@ def test_calls_that_clash_already_are_reported_and_left(staff: httpx.Client, ser
 def test_what_cannot_be_read_is_reported_and_the_rest_is_checked(staff: httpx.Client, served: Served) -> None:
     call = schedule(staff)
     key = {"userId": {"S": call["userId"]}, "sk": {"S": f"{NOON}#{call['callId']}"}}
-    raw.spoil(served, calls, key, durationMinutes={"S": "long"})
+    stored_items.spoil(served, calls, key, durationMinutes={"S": "long"})
     try:
         (finding,) = wrong_bookings(served)
         assert finding.endswith("it cannot be read")
         assert "Call " in finding
     finally:
-        raw.spoil(served, calls, key, durationMinutes={"N": "30"})
-    raw.spoil(served, calls, day_key("user", call["userId"]), times={"S": "all"})
+        stored_items.spoil(served, calls, key, durationMinutes={"N": "30"})
+    stored_items.spoil(served, calls, day_key("user", call["userId"]), times={"S": "all"})
     try:
         findings = wrong_bookings(served)
         assert [each.split()[0] for each in findings] == ["BookedDay"]
@@ -382,13 +382,13 @@ def test_what_cannot_be_read_is_reported_and_the_rest_is_checked(staff: httpx.Cl
         assert refused(answer) == (409, "conflict")
         assert "cannot be read" in answer.json()["detail"]
     finally:
-        raw.ask(served, "DeleteItem", calls, Key=day_key("user", call["userId"]))
+        stored_items.ask(served, "DeleteItem", calls, Key=day_key("user", call["userId"]))
         check_bookings(served.runtime.sync_store, repair=True)
 
 
 def test_booked_days_are_in_no_index(staff: httpx.Client, served: Served) -> None:
     call = schedule(staff)
-    days = [item for item in raw.items(served, calls) if item["userId"]["S"].endswith(call["userId"])]
+    days = [item for item in stored_items.items(served, calls) if item["userId"]["S"].endswith(call["userId"])]
     booked = [item for item in days if item["sk"]["S"].startswith("DAY#")]
     assert len(booked) == 1
     assert not {"callId", "providerId", "userStatus"} & set(booked[0])

@@ -15,8 +15,8 @@ from tablewright.store import AsyncStore
 from tablewright.systems.calls.model import Status, calls, design
 from tablewright.systems.calls.service import Basis, Calls, NewCall
 from tablewright.systems.key_times import EPOCH
-from tests.systems import raw
-from tests.systems.calls.planner import HOUR, NOON, Answer, changed, ids, new_id, put, refused, schedule
+from tests.systems import stored_items
+from tests.systems.calls.call_clients import HOUR, NOON, Answer, changed, ids, new_id, put, refused, schedule
 from tests.systems.harness import Served
 
 CHANGES: dict[str, dict[str, Any]] = {
@@ -27,8 +27,8 @@ CHANGES: dict[str, dict[str, Any]] = {
 }
 
 
-def stored(served: Served, call: Answer) -> raw.Item:
-    (item,) = [item for item in raw.items(served, calls) if item.get("callId") == {"S": call["callId"]}]
+def stored(served: Served, call: Answer) -> stored_items.Item:
+    (item,) = [item for item in stored_items.items(served, calls) if item.get("callId") == {"S": call["callId"]}]
     return item
 
 
@@ -146,7 +146,7 @@ def test_a_call_that_was_there_before_there_were_versions_has_version_0(staff: h
         "scheduledFor": {"N": str(NOON)},
         "userStatus": {"S": f"{user}#SCHEDULED"},
     }
-    raw.ask(served, "PutItem", calls, Item=item)
+    stored_items.ask(served, "PutItem", calls, Item=item)
     served.runtime.sync_store.repair(calls, dry_run=False)
     call = staff.get(f"/calls/{call_id}").json()
     assert (call["version"], call["durationMinutes"]) == (0, 30)

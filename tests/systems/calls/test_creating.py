@@ -10,8 +10,8 @@ import httpx
 import pytest
 
 from tablewright.systems.calls.model import calls
-from tests.systems import raw
-from tests.systems.calls.planner import HOUR, NOON, changed, ids, new_id, refused, schedule
+from tests.systems import stored_items
+from tests.systems.calls.call_clients import HOUR, NOON, changed, ids, new_id, refused, schedule
 from tests.systems.harness import Served, at_once
 
 
@@ -32,7 +32,7 @@ def test_a_call_is_scheduled_and_answered_whole(staff: httpx.Client) -> None:
 
 def test_keys_are_derived_as_the_document_has_them(staff: httpx.Client, served: Served) -> None:
     call = schedule(staff, scheduledFor=5)
-    (item,) = [item for item in raw.items(served, calls) if item.get("callId") == {"S": call["callId"]}]
+    (item,) = [item for item in stored_items.items(served, calls) if item.get("callId") == {"S": call["callId"]}]
     assert item == {
         "userId": {"S": call["userId"]},
         "sk": {"S": f"0000000000005#{call['callId']}"},
@@ -83,7 +83,7 @@ def test_of_many_who_want_an_id_at_once_one_gets_it(staff: httpx.Client, served:
 
     assert sorted(at_once(24, create)) == [201] + [409] * 23
     assert [each for user in users for each in ids(staff.get(f"/users/{user}/calls"))] == [call_id]
-    assert sum(item.get("callId") == {"S": call_id} for item in raw.items(served, calls)) == 1
+    assert sum(item.get("callId") == {"S": call_id} for item in stored_items.items(served, calls)) == 1
 
 
 @pytest.mark.requirement("CA1")

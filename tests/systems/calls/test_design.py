@@ -16,8 +16,8 @@ from tablewright.model import schema_of
 from tablewright.systems.calls import calls_system
 from tablewright.systems.calls.model import Call, calls, design
 from tablewright.systems.calls.service import Calls
-from tests.systems import raw
-from tests.systems.calls.planner import put
+from tests.systems import stored_items
+from tests.systems.calls.call_clients import put
 from tests.systems.harness import Served, serving
 
 
@@ -73,7 +73,7 @@ def test_the_demo_can_be_looked_at_by_its_users(alone: Served) -> None:
     asyncio.run(fill())
     asyncio.run(fill())
     assert told[-1] == ("calls", 20, 20)
-    assert len([item for item in raw.items(alone, calls) if "callId" in item]) == 20
+    assert len([item for item in stored_items.items(alone, calls) if "callId" in item]) == 20
     for user in system.demo_users:
         client = alone.client(user.user_id, *(role.name for role in user.roles), path="/calls")
         assert client.get("/users/ada/calls").json()["calls"][0]["status"] == "COMPLETED"

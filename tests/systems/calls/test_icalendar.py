@@ -10,7 +10,7 @@ import pytest
 
 from tablewright.systems.calls.icalendar import icalendar
 from tablewright.systems.calls.model import Call, Status
-from tests.systems.calls.planner import HOUR, NOON, changed, new_id, refused, schedule
+from tests.systems.calls.call_clients import HOUR, NOON, changed, new_id, refused, schedule
 from tests.systems.harness import Served
 
 pytestmark = pytest.mark.requirement("AP7")

@@ -10,8 +10,8 @@ import pytest
 
 from tablewright.systems.calls.model import calls
 from tests.examples import examples
-from tests.systems import raw
-from tests.systems.calls.planner import HOUR, NOON, Answer, changed, ids, new_id, put, schedule
+from tests.systems import stored_items
+from tests.systems.calls.call_clients import HOUR, NOON, Answer, changed, ids, new_id, put, schedule
 from tests.systems.harness import Served, at_once
 
 MOVES = examples(60)
@@ -77,7 +77,7 @@ def in_the_table(served: Served, call: Answer) -> Any:
     """All of the table in one request, which shows one moment of it on this endpoint."""
 
     def look(_: httpx.Client) -> Any:
-        answer = raw.ask(served, "Scan", calls, ConsistentRead=True)
+        answer = stored_items.ask(served, "Scan", calls, ConsistentRead=True)
         assert "LastEvaluatedKey" not in answer
         found = [item["sk"]["S"] for item in answer["Items"] if item.get("callId") == {"S": call["callId"]}]
         return None if len(found) == 1 else found
@@ -172,5 +172,5 @@ def test_a_call_is_either_cancelled_or_changed(staff: httpx.Client, served: Serv
             return put(staff, call, "schedule", scheduledFor=NOON + HOUR).status_code
 
         cancelled, moved = at_once(2, work)
-        (left,) = [item for item in raw.items(served, calls) if item.get("callId") == {"S": call["callId"]}]
+        (left,) = [item for item in stored_items.items(served, calls) if item.get("callId") == {"S": call["callId"]}]
         assert (cancelled, moved, left["status"]["S"]) in ((204, 409, "CANCELLED"), (409, 200, "SCHEDULED"))

@@ -7,7 +7,7 @@ import time
 import httpx
 import pytest
 
-from tests.systems.calls.planner import HOUR, NOON, changed, ids, new_id, refused, schedule
+from tests.systems.calls.call_clients import HOUR, NOON, changed, ids, new_id, refused, schedule
 
 
 def hourly(staff: httpx.Client, count: int, **fields: str) -> list[str]:

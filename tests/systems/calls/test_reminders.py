@@ -13,7 +13,7 @@ from tablewright.systems import load
 from tablewright.systems.calls.model import Reminder
 from tablewright.systems.calls.reminders import ReminderTurns
 from tests.runtime.mail_server import MailServer
-from tests.systems.calls.planner import changed, new_id, put, schedule
+from tests.systems.calls.call_clients import changed, new_id, put, schedule
 from tests.systems.harness import Served, serving, wait_for
 
 pytestmark = pytest.mark.requirement("AP7")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from tests.systems.calls.planner import HOUR, NOON, ids, new_id, put, refused, schedule
+from tests.systems.calls.call_clients import HOUR, NOON, ids, new_id, put, refused, schedule
 from tests.systems.harness import Served
 
 

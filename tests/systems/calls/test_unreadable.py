@@ -8,18 +8,18 @@ import httpx
 import pytest
 
 from tablewright.systems.calls.model import calls
-from tests.systems import raw
-from tests.systems.calls.planner import HOUR, NOON, Answer, ids, new_id, put, refused, schedule
+from tests.systems import stored_items
+from tests.systems.calls.call_clients import HOUR, NOON, Answer, ids, new_id, put, refused, schedule
 from tests.systems.harness import Served
 
 SPOILT = {"S": "MISSED, secret"}
 
 
 def spoil(served: Served, call: Answer, status: dict[str, str] = SPOILT) -> None:
-    raw.spoil(served, calls, place(call), status=status)
+    stored_items.spoil(served, calls, place(call), status=status)
 
 
-def place(call: Answer) -> raw.Item:
+def place(call: Answer) -> stored_items.Item:
     return {"userId": {"S": call["userId"]}, "sk": {"S": f"{call['scheduledFor']:013}#{call['callId']}"}}
 
 
@@ -60,7 +60,7 @@ def test_the_call_itself_is_refused_and_stays_as_it_is(
 ) -> None:
     call = schedule(staff)
     spoil(served, call)
-    before = raw.ask(served, "GetItem", calls, Key=place(call))["Item"]
+    before = stored_items.ask(served, "GetItem", calls, Key=place(call))["Item"]
     path = f"/calls/{call['callId']}"
     for answer in (
         staff.get(path),
@@ -76,7 +76,7 @@ def test_the_call_itself_is_refused_and_stays_as_it_is(
         assert "status" in answer.json()["detail"]
         assert "repair it" in answer.json()["detail"]
         assert "secret" not in answer.text
-    assert raw.ask(served, "GetItem", calls, Key=place(call))["Item"] == before
+    assert stored_items.ask(served, "GetItem", calls, Key=place(call))["Item"] == before
     spoil(served, call, {"S": "SCHEDULED"})
     assert staff.get(path).json() == call
 
@@ -98,7 +98,7 @@ def test_what_no_call_can_be_cannot_be_read_either(
 ) -> None:
     """No key could be made of it, or no answer."""
     call = schedule(staff)
-    raw.spoil(served, calls, place(call), **unreadable)
+    stored_items.spoil(served, calls, place(call), **unreadable)
     assert ids(staff.get(f"/users/{call['userId']}/calls")) == []
     assert refused(staff.get(f"/calls/{call['callId']}", params={"consistent": True})) == (409, "conflict")
     assert refused(put(staff, call, "schedule", scheduledFor=NOON + HOUR)) == (409, "conflict")

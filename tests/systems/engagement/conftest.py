@@ -6,7 +6,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.systems.engagement.workshop import Workshop, write
+from tests.systems.engagement.engagement_fixtures import Workshop, write
 from tests.systems.harness import Served
 
 

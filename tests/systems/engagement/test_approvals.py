@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.systems.engagement.workshop import Programme, new_id, program
+from tests.systems.engagement.engagement_fixtures import Programme, new_id, program
 from tests.systems.harness import Served, at_once
 from tests.systems.slow_reads import slow_reads
 

@@ -17,9 +17,9 @@ from tablewright.store.flow.driver import Request, Response
 from tablewright.systems.engagement.model import ApprovalState, ChannelEntry, Subject
 from tablewright.systems.engagement.model import candidates as candidates_table
 from tablewright.systems.engagement.service import Engagement
-from tests.systems.engagement.workshop import Programme, Workshop, program, write
+from tests.systems.engagement.engagement_fixtures import Programme, Workshop, program, write
 from tests.systems.harness import Served, wait_for
-from tests.systems.raw import items
+from tests.systems.stored_items import items
 
 
 def rows(*points: Any) -> list[tuple[Any, ...]]:

@@ -31,7 +31,7 @@ from tablewright.systems.engagement.model import (
     scores,
 )
 from tablewright.systems.engagement.sources.demo_customers import write_customers
-from tests.systems.engagement.workshop import NOON, program
+from tests.systems.engagement.engagement_fixtures import NOON, program
 
 # What a run may take, however many customers there are.
 MAX_MEMORY_MB = 350

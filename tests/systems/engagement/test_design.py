@@ -22,8 +22,8 @@ from tablewright.systems.engagement.runs.background import Runner
 from tablewright.systems.engagement.runs.run_records import LEASE
 from tablewright.systems.engagement.service import Engagement
 from tests.design.iam.permissions import ARN, RecordingBackend
+from tests.systems.engagement.engagement_fixtures import Workshop, program, put_and_approve, write
 from tests.systems.engagement.recording_channel import Post
-from tests.systems.engagement.workshop import Workshop, program, put_and_approve, write
 
 
 def indexes(table: Table) -> dict[str, list[str]]:

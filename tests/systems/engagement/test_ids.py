@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from tablewright.systems.engagement.model import RunState
-from tests.systems.engagement.workshop import Programme, Workshop, program, write
+from tests.systems.engagement.engagement_fixtures import Programme, Workshop, program, write
 from tests.systems.harness import Served
 
 NO_STEPS = ["a/b", "/", ".", "..", "a\x01b", "a\x85"]

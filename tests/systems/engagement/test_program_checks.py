@@ -13,8 +13,8 @@ import pytest
 
 from tablewright.systems import load
 from tablewright.systems.engagement.model import Delivery, Run, RunState
+from tests.systems.engagement.engagement_fixtures import Workshop, approve, new_id, program, write
 from tests.systems.engagement.web import Asked, Reply, Web
-from tests.systems.engagement.workshop import Workshop, approve, new_id, program, write
 from tests.systems.harness import Served, serving, wait_for
 
 KEY = "Bearer 8f14e45fceea167a"

@@ -10,8 +10,8 @@ import pytest
 
 from tablewright.systems import load
 from tablewright.systems.engagement.model import Candidate, ChannelEntry, Score
+from tests.systems.engagement.engagement_fixtures import Programme, new_id, program
 from tests.systems.engagement.web import Web
-from tests.systems.engagement.workshop import Programme, new_id, program
 from tests.systems.harness import Served, serving
 
 pytestmark = pytest.mark.requirement("AP6")

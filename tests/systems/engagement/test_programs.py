@@ -10,9 +10,9 @@ import pytest
 
 from tablewright.systems import load
 from tablewright.systems.engagement.model import programs as programs_table
-from tests.systems.engagement.workshop import Programme, new_id, program
+from tests.systems.engagement.engagement_fixtures import Programme, new_id, program
 from tests.systems.harness import Served, at_once, serving
-from tests.systems.raw import items
+from tests.systems.stored_items import items
 
 SEED = {
     "programName": "Retail Customer Engagement",

@@ -30,10 +30,10 @@ from tablewright.systems.engagement.model import (
 )
 from tablewright.systems.engagement.runs.background import Runner
 from tablewright.systems.engagement.runs.run_records import LEASE
+from tests.systems.engagement.engagement_fixtures import Programme, Workshop, approve, new_id, program, write
 from tests.systems.engagement.recording_channel import Post
-from tests.systems.engagement.workshop import Programme, Workshop, approve, new_id, program, write
 from tests.systems.harness import Served, wait_for
-from tests.systems.raw import ask, items
+from tests.systems.stored_items import ask, items
 
 Item = dict[str, dict[str, Any]]
 

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 
 from tablewright.systems.servicedesk.model import tickets
-from tests.systems import raw
+from tests.systems import stored_items
 from tests.systems.harness import Served
 
 Answer = dict[str, Any]
@@ -20,8 +20,8 @@ def open_ticket(agent: httpx.Client, caller: str = "poc-user-001", text: str = "
     return ticket
 
 
-def stored(served: Served, ticket: Answer) -> raw.Item:
+def stored(served: Served, ticket: Answer) -> stored_items.Item:
     """The item of a ticket, as it lies in the table."""
     key = {"ticket_id": {"S": ticket["ticket_id"]}}
-    found: raw.Item = raw.ask(served, "GetItem", tickets, Key=key, ConsistentRead=True)["Item"]
+    found: stored_items.Item = stored_items.ask(served, "GetItem", tickets, Key=key, ConsistentRead=True)["Item"]
     return found

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from tablewright.systems.servicedesk.model import tickets
-from tests.systems import raw
+from tests.systems import stored_items
 from tests.systems.harness import Served, at_once
 from tests.systems.servicedesk.desk import open_ticket, stored
 
@@ -134,9 +134,9 @@ def test_an_unknown_status_is_refused(agent: httpx.Client) -> None:
 
 @pytest.mark.requirement("SD8")
 def test_a_change_of_status_creates_no_ticket(agent: httpx.Client, served: Served) -> None:
-    before = len(raw.items(served, tickets))
+    before = len(stored_items.items(served, tickets))
     assert agent.patch(f"/tickets/{uuid4()}", json={"status": "in_progress"}).status_code == 404
-    assert len(raw.items(served, tickets)) == before
+    assert len(stored_items.items(served, tickets)) == before
 
 
 @pytest.mark.requirement("SD5")

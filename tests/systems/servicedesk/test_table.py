@@ -17,7 +17,7 @@ from tablewright.systems.servicedesk.model import design, tickets
 from tablewright.systems.servicedesk.service import ServiceDesk
 from tablewright.systems.servicedesk.servicedesk_system import system
 from tablewright.systems.servicedesk.ticket_numbers import number_of
-from tests.systems import raw
+from tests.systems import stored_items
 from tests.systems.harness import Served, serving
 from tests.systems.servicedesk.desk import open_ticket, stored
 
@@ -71,7 +71,7 @@ def test_the_command_that_sets_it_up_is_for_us_east_1() -> None:
 
 @pytest.mark.requirement("SD1")
 def test_the_table_that_is_there_is_that_table(served: Served) -> None:
-    table = raw.ask(served, "DescribeTable", tickets)["Table"]
+    table = stored_items.ask(served, "DescribeTable", tickets)["Table"]
     assert table["TableName"] == served.runtime.settings.table_prefix + "poc-itsm-tickets"
     assert sorted(table["AttributeDefinitions"], key=str) == sorted(ATTRIBUTES, key=str)
     assert table["KeySchema"] == KEY

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from tablewright.systems.servicedesk.model import tickets
-from tests.systems import raw
+from tests.systems import stored_items
 from tests.systems.harness import Served, at_once
 from tests.systems.servicedesk.desk import open_ticket, stored
 
@@ -43,7 +43,7 @@ def test_a_text_of_blanks_is_none(agent: httpx.Client, blank: str) -> None:
 def test_times_are_returned_in_utc_regardless_of_their_stored_offset(agent: httpx.Client, served: Served) -> None:
     ticket = open_ticket(agent)
     item = {**stored(served, ticket), "created_at": {"S": "2026-01-01T10:00:00.500000+02:00"}}
-    raw.ask(served, "PutItem", tickets, Item=item)
+    stored_items.ask(served, "PutItem", tickets, Item=item)
     assert agent.get(f"/tickets/{ticket['ticket_id']}").json()["created_at"] == "2026-01-01T08:00:00.500000Z"
 
 

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from tablewright.systems.servicedesk.model import tickets
-from tests.systems import raw
+from tests.systems import stored_items
 from tests.systems.harness import Served
 from tests.systems.servicedesk.desk import Answer, open_ticket, stored
 
@@ -17,7 +17,7 @@ SPOILT = {"S": "on hold, secret"}
 
 
 def spoil(served: Served, ticket: Answer, status: dict[str, str] = SPOILT) -> None:
-    raw.spoil(served, tickets, {"ticket_id": {"S": ticket["ticket_id"]}}, status=status)
+    stored_items.spoil(served, tickets, {"ticket_id": {"S": ticket["ticket_id"]}}, status=status)
 
 
 @pytest.mark.requirement("SD5")
@@ -71,7 +71,7 @@ def test_the_ticket_itself_is_refused_and_stays_as_it_is(served: Served, agent: 
 @pytest.mark.parametrize("time", ["9999-12-31T23:59:59.500000-01:00", "0001-01-01T00:00:00.500000+01:00"])
 def test_a_time_that_has_no_utc_is_shown_as_it_is(served: Served, agent: httpx.Client, time: str) -> None:
     ticket = open_ticket(agent, uuid4().hex)
-    raw.spoil(served, tickets, {"ticket_id": {"S": ticket["ticket_id"]}}, created_at={"S": time})
+    stored_items.spoil(served, tickets, {"ticket_id": {"S": ticket["ticket_id"]}}, created_at={"S": time})
     assert agent.get(f"/tickets/{ticket['ticket_id']}").json()["created_at"] == time
     listed = agent.get("/tickets", params={"caller": ticket["caller_id"]}).json()["tickets"]
     assert [each["created_at"] for each in listed] == [time]

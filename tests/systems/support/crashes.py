@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tablewright.store import FolderBlobStore
-from tests.systems.mortal import Died
+from tests.systems.dying_backend import Died
 
 
 class MortalBlobs(FolderBlobStore):

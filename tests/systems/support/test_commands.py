@@ -18,8 +18,8 @@ from tablewright.store.flow.driver import Request
 from tablewright.systems import load
 from tablewright.systems.support import maintenance_jobs
 from tablewright.systems.support.model import Metric, Status, Ticket, design, tickets
+from tests.systems.dying_backend import Died
 from tests.systems.harness import Served, serving, wait_for
-from tests.systems.mortal import Died
 from tests.systems.support.crashes import MortalBlobs
 from tests.systems.support.tickets import opened
 

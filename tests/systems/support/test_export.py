@@ -18,8 +18,8 @@ from tablewright.store import Create, Store, Unavailable
 from tablewright.systems import load
 from tablewright.systems.support.model import Event, Feedback, Status, Ticket, design
 from tablewright.systems.support.training_export import Export, ExportError
+from tests.systems.dying_backend import Died, Mortal
 from tests.systems.harness import Clock, serving, wait_for
-from tests.systems.mortal import Died, Mortal
 from tests.systems.support.tickets import moved, opened
 
 SECRET = b"s" * 32

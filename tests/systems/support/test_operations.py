@@ -14,7 +14,7 @@ from tablewright.runtime.system import Runtime
 from tablewright.systems.support.model import Feedback, tickets
 from tablewright.systems.support.support_system import system
 from tests.systems.harness import Served, at_once, wait_for
-from tests.systems.raw import ask
+from tests.systems.stored_items import ask
 from tests.systems.support.tickets import moved, opened
 
 

@@ -18,8 +18,8 @@ from tablewright.store.blobs.blob_store import BlobEntry
 from tablewright.systems import load
 from tablewright.systems.support.maintenance_jobs import OrphanCollector, collect_orphans
 from tablewright.systems.support.model import Ticket, design
+from tests.systems.dying_backend import Died, Mortal
 from tests.systems.harness import Clock, Served, serving, wait_for
-from tests.systems.mortal import Died, Mortal
 from tests.systems.support.crashes import MortalBlobs
 from tests.systems.support.tickets import moved, opened
 

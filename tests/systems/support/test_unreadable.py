@@ -17,7 +17,7 @@ import pytest
 from tablewright.systems.support.model import Metric, metrics, tickets
 from tablewright.systems.support.training_export import Export
 from tests.systems.harness import Served, wait_for
-from tests.systems.raw import Item, ask, items
+from tests.systems.stored_items import Item, ask, items
 from tests.systems.support.tickets import moved, opened
 
 

@@ -29,8 +29,8 @@ from tablewright.systems.tasks.model import Assignment, Group, Priority, Status,
 from tablewright.systems.tasks.tasks_system import system
 from tests.examples import THOROUGH
 from tests.runtime.mail_server import MailServer
+from tests.systems.dying_backend import Died, Mortal
 from tests.systems.harness import Clock
-from tests.systems.mortal import Died, Mortal
 
 
 @contextmanager

@@ -32,7 +32,7 @@ from tablewright.systems.tasks.model import (
 )
 from tablewright.systems.tasks.service import Tasks
 from tests.systems.harness import Served
-from tests.systems.raw import ask, items
+from tests.systems.stored_items import ask, items
 from tests.systems.tasks.team import Team
 
 AT = datetime(2024, 1, 1, tzinfo=UTC)

@@ -12,7 +12,7 @@ import pytest
 from tablewright.systems import load
 from tablewright.systems.tasks.model import task_management
 from tests.runtime.mail_server import MailServer
-from tests.systems import raw
+from tests.systems import stored_items
 from tests.systems.harness import Served, serving, wait_for
 from tests.systems.tasks.published_events import settled, told
 from tests.systems.tasks.team import Team
@@ -22,17 +22,17 @@ SPOILT = {"S": "SOMEWHAT secret"}
 
 def spoil_task(served: Served, task_id: str, **attributes: dict[str, Any]) -> None:
     key = {"PK": {"S": f"TASK#{task_id}"}, "SK": {"S": "METADATA"}}
-    raw.spoil(served, task_management, key, **(attributes or {"Priority": SPOILT}))
+    stored_items.spoil(served, task_management, key, **(attributes or {"Priority": SPOILT}))
 
 
 def spoil_assignment(served: Served, task_id: str, user_id: str) -> None:
     key = {"PK": {"S": f"TASK#{task_id}"}, "SK": {"S": f"ASSIGNMENT#{user_id}"}}
-    raw.spoil(served, task_management, key, AssignedAt=SPOILT)
+    stored_items.spoil(served, task_management, key, AssignedAt=SPOILT)
 
 
 def spoil_user(served: Served, user_id: str, **attributes: dict[str, Any]) -> None:
     key = {"PK": {"S": f"USER#{user_id}"}, "SK": {"S": "PROFILE"}}
-    raw.spoil(served, task_management, key, **(attributes or {"CreatedAt": SPOILT}))
+    stored_items.spoil(served, task_management, key, **(attributes or {"CreatedAt": SPOILT}))
 
 
 def refused(answer: httpx.Response) -> None:
@@ -76,12 +76,12 @@ def test_the_task_itself_is_refused_and_stays_as_it_is(team: Team) -> None:
     task_id, path = team.task(), "/tasks/{}".format
     spoil_task(team.served, task_id)
     key = {"PK": {"S": f"TASK#{task_id}"}, "SK": {"S": "METADATA"}}
-    before = raw.ask(team.served, "GetItem", task_management, Key=key)["Item"]
+    before = stored_items.ask(team.served, "GetItem", task_management, Key=key)["Item"]
     refused(team.admin.get(path(task_id)))
     refused(team.admin.get(f"{path(task_id)}/full"))
     refused(team.admin.patch(path(task_id), json={"title": "Other"}))
     refused(team.admin.put(f"{path(task_id)}/status", json={"status": "IN_PROGRESS"}))
-    assert raw.ask(team.served, "GetItem", task_management, Key=key)["Item"] == before
+    assert stored_items.ask(team.served, "GetItem", task_management, Key=key)["Item"] == before
     spoil_task(team.served, task_id, Priority={"S": "LOW"})
     assert team.admin.get(path(task_id)).json()["priority"] == "LOW"
 
@@ -93,7 +93,7 @@ def test_what_has_no_time_is_shown_without_one(team: Team) -> None:
     nothing = {"NULL": True}
     spoil_task(team.served, task_id, CreatedAt=nothing, UpdatedAt=nothing)
     key = {"PK": {"S": f"TASK#{task_id}"}, "SK": {"S": f"ASSIGNMENT#{grace}"}}
-    raw.spoil(team.served, task_management, key, AssignedAt=nothing)
+    stored_items.spoil(team.served, task_management, key, AssignedAt=nothing)
     spoil_user(team.served, grace, CreatedAt=nothing, UpdatedAt=nothing)
     full = team.admin.get(f"/tasks/{task_id}/full").json()
     assert (full["createdAt"], full["updatedAt"], full["assignments"][0]["assignedAt"]) == ("", "", "")
@@ -128,14 +128,14 @@ def test_only_the_user_whose_profile_cannot_be_read_is_refused(team: Team) -> No
     grace, linus = team.member("grace"), team.member("linus")
     spoil_user(team.served, grace)
     key = {"PK": {"S": f"USER#{grace}"}, "SK": {"S": "PROFILE"}}
-    before = raw.ask(team.served, "GetItem", task_management, Key=key)["Item"]
+    before = stored_items.ask(team.served, "GetItem", task_management, Key=key)["Item"]
     listed = team.admin.get("/users", params={"limit": 100}).json()
     assert linus in [user["userId"] for user in listed["users"]]
     assert f"user_id {grace}" in [each["key"] for each in listed["unreadable"]]
     refused(team.admin.get(f"/users/{grace}"))
     refused(team.admin.patch(f"/users/{grace}", json={"groups": ["Admins"]}))
     refused(team.admin.post(f"/users/{grace}/deactivate"))
-    assert raw.ask(team.served, "GetItem", task_management, Key=key)["Item"] == before
+    assert stored_items.ask(team.served, "GetItem", task_management, Key=key)["Item"] == before
     # What a role is worth is in the profile, so without one that can be read there is none.
     answer = team.client(grace, "Admins").get("/me/tasks")
     assert (answer.status_code, "profile" in answer.json()["detail"]) == (403, True), answer.text
@@ -188,7 +188,7 @@ def test_mail_reaches_the_others_and_the_one_who_cannot_be_read_once_repaired(ma
         assert subjects(grace) == subjects(other) == ["Assigned to you: Deploy"]
         spoil_user(served, grace, CreatedAt={"N": "1"})
         key = {"PK": {"S": f"TASK#{task_id}"}, "SK": {"S": f"ASSIGNMENT#{other}"}}
-        raw.spoil(served, task_management, key, AssignedAt={"N": "1"})
+        stored_items.spoil(served, task_management, key, AssignedAt={"N": "1"})
         assert root.post(f"{dead}/{letter['sequence']}/replay").status_code == 204
         assert subjects(grace) == subjects(other) == ["Assigned to you: Deploy", "In progress: Deploy"]
         assert len(subjects(linus)) == 2

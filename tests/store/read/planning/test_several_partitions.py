@@ -12,7 +12,7 @@ from tablewright.model import Entity, Get, GlobalIndex, Keys, ModelError, Query,
 from tablewright.store import InvalidCursor, Store, TolerantReader
 from tests.store.bench import Bench
 from tests.store.branches import Deal, State, branches
-from tests.store.watched import watched
+from tests.store.recording_backend import watched
 
 NOON = datetime(2025, 11, 18, 12, tzinfo=UTC)
 

@@ -13,10 +13,10 @@ from tablewright.systems.engagement.model import Candidate, Preferences, candida
 from tablewright.systems.engagement.reactive import Event, Reactive
 from tablewright.systems.engagement.scoring.prospects import Prospect
 from tablewright.systems.engagement.scoring.scores import model
+from tests.systems.engagement.engagement_fixtures import Programme, Workshop, new_id, program, write
 from tests.systems.engagement.recording_channel import Post
-from tests.systems.engagement.workshop import Programme, Workshop, new_id, program, write
 from tests.systems.harness import Served, at_once
-from tests.systems.raw import spoil
+from tests.systems.stored_items import spoil
 
 NIGHT = {"start": "22:00", "end": "07:00", "timeZone": "Europe/Rome"}
 

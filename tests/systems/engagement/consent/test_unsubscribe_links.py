@@ -16,8 +16,8 @@ from tablewright.runtime.settings import Settings
 from tablewright.systems import load
 from tablewright.systems.engagement.consent.unsubscribe_links import Subscription, UnsubscribeLinks
 from tests.runtime.mail_server import MailServer
+from tests.systems.engagement.engagement_fixtures import Programme, write
 from tests.systems.engagement.web import Web
-from tests.systems.engagement.workshop import Programme, write
 from tests.systems.harness import Served, serving
 
 PUBLIC = "https://hub.example.org/shop"

@@ -29,11 +29,11 @@ from tablewright.systems.engagement.model import (
     Quota,
 )
 from tests.runtime.mail_server import MailServer
+from tests.systems.dying_backend import Died
+from tests.systems.engagement.engagement_fixtures import Programme, Workshop, program, write
 from tests.systems.engagement.recording_channel import Post
 from tests.systems.engagement.web import Asked, Reply, Web
-from tests.systems.engagement.workshop import Programme, Workshop, program, write
 from tests.systems.harness import Served, at_once, serving
-from tests.systems.mortal import Died
 
 SECRET = "a secret of the test"
 

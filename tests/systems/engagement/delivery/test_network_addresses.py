@@ -16,8 +16,8 @@ from tablewright.systems.engagement.model import RunState, Subject
 from tablewright.systems.engagement.scoring.pipeline import Pipeline, Plan
 from tablewright.systems.engagement.scoring.prospects import Prospect
 from tablewright.systems.engagement.scoring.scores import Scorer
+from tests.systems.engagement.engagement_fixtures import Workshop, new_id, program, write
 from tests.systems.engagement.web import Web
-from tests.systems.engagement.workshop import Workshop, new_id, program, write
 from tests.systems.harness import Served
 
 WRONG = [

@@ -15,7 +15,7 @@ from tablewright.systems.engagement.configuration import ScoringModel
 from tablewright.systems.engagement.model import Candidate, ChannelEntry, Metadata, ModelScore, Subject, candidates
 from tablewright.systems.engagement.scoring.pipeline import entry_of
 from tablewright.systems.engagement.scoring.scores import combined
-from tests.systems.engagement.workshop import NOON
+from tests.systems.engagement.engagement_fixtures import NOON
 
 SCORES = st.one_of(
     st.decimals(min_value=-(10**15), max_value=10**15, allow_nan=False, allow_infinity=False, places=6),

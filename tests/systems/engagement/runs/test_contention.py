@@ -15,7 +15,7 @@ from tablewright.systems.engagement.model import Candidate, Run, RunState
 from tablewright.systems.engagement.reactive import Event, Reactive
 from tablewright.systems.engagement.runs.batch_run import Runs
 from tablewright.systems.engagement.sources.connectors import Sources
-from tests.systems.engagement.workshop import Workshop, program, write
+from tests.systems.engagement.engagement_fixtures import Workshop, program, write
 from tests.systems.harness import at_once
 
 PEOPLE = 60

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tablewright.systems.engagement.model import Candidate, Run, RunState
-from tests.systems.engagement.workshop import Workshop, program, write
+from tests.systems.engagement.engagement_fixtures import Workshop, program, write
 
 LONG = 450_000
 IDS = "the customer's id can have 1 to 200 characters"

@@ -23,10 +23,10 @@ from tablewright.systems.engagement.configuration import Configuration
 from tablewright.systems.engagement.model import Candidate, FailedCustomer, Program, Run, RunState, Slot
 from tablewright.systems.engagement.platform import Platform
 from tablewright.systems.engagement.runs.run_records import Held
+from tests.systems.dying_backend import Died
+from tests.systems.engagement.engagement_fixtures import Programme, Workshop, program, put_and_approve, write
 from tests.systems.engagement.web import Asked, Reply, Web
-from tests.systems.engagement.workshop import Programme, Workshop, program, put_and_approve, write
 from tests.systems.harness import Served, at_once, serving, wait_for
-from tests.systems.mortal import Died
 
 
 class Endpoint:

@@ -21,9 +21,9 @@ from tablewright.systems.engagement.runs.run_records import LEASE, Held
 from tablewright.systems.engagement.scoring.prospects import Prospect
 from tablewright.systems.engagement.scoring.scores import model
 from tablewright.systems.engagement.sources.connectors import Sources
-from tests.systems.engagement.workshop import Workshop, program, write
+from tests.systems.dying_backend import Died
+from tests.systems.engagement.engagement_fixtures import Workshop, program, write
 from tests.systems.harness import wait_for
-from tests.systems.mortal import Died
 
 PEOPLE = 130
 

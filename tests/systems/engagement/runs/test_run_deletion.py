@@ -9,7 +9,7 @@ from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.store.flow.driver import Request, Response
 from tablewright.systems.engagement.model import Run, RunState
 from tablewright.systems.engagement.runs.run_records import LEASE
-from tests.systems.engagement.workshop import Workshop, program, write
+from tests.systems.engagement.engagement_fixtures import Workshop, program, write
 
 
 def customers(workshop: Workshop) -> None:

@@ -19,7 +19,7 @@ from tablewright.systems.engagement.program_service import MAX_PROGRAMS
 from tablewright.systems.engagement.runs.background import MAX_CONCURRENT_RUNS
 from tablewright.systems.engagement.scoring.prospects import Prospect
 from tablewright.systems.engagement.scoring.scores import model
-from tests.systems.engagement.workshop import Programme, approve, new_id, program
+from tests.systems.engagement.engagement_fixtures import Programme, approve, new_id, program
 from tests.systems.harness import Served, at_once, wait_for
 
 

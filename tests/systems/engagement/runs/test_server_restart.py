@@ -13,7 +13,7 @@ from tablewright.store import Store
 from tablewright.systems.engagement.model import Candidate, ChannelEntry
 from tablewright.systems.engagement.sources.demo_customers import write_customers
 from tests.runtime.commands import issued, up
-from tests.systems.engagement.workshop import program
+from tests.systems.engagement.engagement_fixtures import program
 from tests.systems.harness import wait_for
 
 CUSTOMERS = 4_000

@@ -10,7 +10,7 @@ import pytest
 from tablewright.runtime.settings import Settings
 from tablewright.runtime.system import Runtime, SettingsError
 from tablewright.systems import load
-from tests.systems.engagement.workshop import Programme
+from tests.systems.engagement.engagement_fixtures import Programme
 from tests.systems.harness import serving
 
 MODULE = """

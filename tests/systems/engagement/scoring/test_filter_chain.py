@@ -16,7 +16,7 @@ from tablewright.systems.engagement.model import Candidate, ChannelEntry, Contac
 from tablewright.systems.engagement.scoring.filter_chain import Filter, FilterContext, filter_, is_quiet
 from tablewright.systems.engagement.scoring.prospects import Prospect
 from tablewright.systems.engagement.scoring.rule_conditions import compiled
-from tests.systems.engagement.workshop import Workshop, program, write
+from tests.systems.engagement.engagement_fixtures import Workshop, program, write
 
 ADA = {"age": 36, "country": "IT", "vip": True, "spent": Decimal("12.5"), "tags": ["a", "b"], "left": None}
 

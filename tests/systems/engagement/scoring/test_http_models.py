@@ -21,8 +21,8 @@ from tablewright.systems.engagement.scoring.outages import PROBED_AFTER, ModelFa
 from tablewright.systems.engagement.scoring.pipeline import Pipeline
 from tablewright.systems.engagement.scoring.prospects import Prospect
 from tablewright.systems.engagement.scoring.scores import Scorer
+from tests.systems.engagement.engagement_fixtures import Workshop, program, write
 from tests.systems.engagement.web import Asked, Reply, Web
-from tests.systems.engagement.workshop import Workshop, program, write
 
 
 def scoring(score: Callable[[dict[str, Any]], Any]) -> Callable[[Asked], Reply]:

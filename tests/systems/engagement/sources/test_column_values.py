@@ -13,8 +13,8 @@ import pytest
 from tablewright.systems.engagement.model import Candidate, RunState
 from tablewright.systems.engagement.sources.connectors import Source, Sources
 from tablewright.systems.engagement.sources.row_chunks import Rows
+from tests.systems.engagement.engagement_fixtures import Workshop, program, write
 from tests.systems.engagement.sources.file_sources import START, files, read
-from tests.systems.engagement.workshop import Workshop, program, write
 
 ZONED = "TIMESTAMPTZ '2026-01-02 03:04:05.5+02'"
 IN_UTC = "2026-01-02T01:04:05.5+00:00"

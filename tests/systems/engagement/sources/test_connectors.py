@@ -20,8 +20,8 @@ from tablewright.systems.engagement.scoring.prospects import Prospect
 from tablewright.systems.engagement.sources import demo_customers, file_connector
 from tablewright.systems.engagement.sources.connectors import Sources, selected
 from tablewright.systems.engagement.sources.row_chunks import IN_ORDER, Unreadable
+from tests.systems.engagement.engagement_fixtures import Workshop, program, write
 from tests.systems.engagement.sources.file_sources import files, read
-from tests.systems.engagement.workshop import Workshop, program, write
 
 
 def places(chunks: list[list[Prospect]]) -> list[tuple[str, str, str]]:

@@ -11,8 +11,8 @@ import pytest
 from tablewright.systems.engagement.sources.connectors import Sources
 from tablewright.systems.engagement.sources.query_checks import check_query
 from tablewright.systems.engagement.sources.row_chunks import Rows, Unreadable
+from tests.systems.engagement.engagement_fixtures import write
 from tests.systems.engagement.sources.file_sources import files, read
-from tests.systems.engagement.workshop import write
 
 ROWS = [("a", 1, "IT", 1)]
 

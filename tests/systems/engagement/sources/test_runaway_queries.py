@@ -35,9 +35,9 @@ from tablewright.systems.engagement.sources import file_connector
 from tablewright.systems.engagement.sources.connectors import Sources
 from tablewright.systems.engagement.sources.file_connector import opened
 from tablewright.systems.engagement.sources.row_chunks import Halted, Unreadable
+from tests.systems.engagement.engagement_fixtures import NOON, Workshop, approve, program, write
 from tests.systems.engagement.sources.file_sources import files, read
 from tests.systems.engagement.web import Asked, Reply, Web
-from tests.systems.engagement.workshop import NOON, Workshop, approve, program, write
 from tests.systems.harness import Served, serving, wait_for
 
 # As many rows as nobody will ever see, and none of them is ready before all are.

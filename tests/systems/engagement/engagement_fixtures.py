@@ -39,8 +39,8 @@ from tablewright.systems.engagement.scoring.prospects import Prospect
 from tablewright.systems.engagement.scoring.scores import Scorer, model
 from tablewright.systems.engagement.service import Engagement
 from tablewright.systems.engagement.sources.connectors import Sources
+from tests.systems.dying_backend import Mortal
 from tests.systems.harness import Served, wait_for
-from tests.systems.mortal import Mortal
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 HEADER = ("customer_id", "age", "country", "points")
