@@ -51,7 +51,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class AttributeName:
-    """The attribute that a field is stored in, instead of the one that the naming rule gives.
+    """The attribute that a field is stored in, instead of the one that follows from the naming rule.
 
         user_id: Annotated[str, AttributeName("GSI1-uid")]
 

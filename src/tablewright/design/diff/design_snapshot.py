@@ -143,7 +143,7 @@ def _table(table: Table) -> dict[str, Any]:
 
 
 def _retired(schema: Schema) -> dict[str, Any]:
-    """What tells which items a retired entity has."""
+    """What identifies the items of a retired entity."""
     return {
         "type_name": schema.type_name,
         "attributes": sorted(schema.by_attribute),

@@ -218,7 +218,7 @@ def _made(name: str, entity: Described, have: Mapping[str, str]) -> str:
 
 
 def _updated(name: str, entity: Described, gone: Sequence[str], have: Mapping[str, str]) -> str:
-    """The operation that gives an item the values."""
+    """The operation that sets values in an item."""
     gets = [
         each for each, pattern in entity["patterns"].items() if "Get" in pattern["kind"] and pattern["index"] is None
     ]

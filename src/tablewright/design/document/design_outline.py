@@ -162,7 +162,7 @@ def _by_key(design: Design) -> Iterator[Relation]:
 
 
 def _form(rule: KeyRule) -> tuple[str, ...]:
-    """A template without the names of its fields; literal text alone is no form that tells anything."""
+    """A template without the names of its fields; literal text alone says nothing."""
     parts = rule.template.parts + rule.template.optional
     texts = tuple(part.text if isinstance(part, Literal) else f"{{{part.form}}}" for part in parts)
     return texts if any(isinstance(part, Literal) for part in parts) and rule.template.fields else (rule.template.text,)

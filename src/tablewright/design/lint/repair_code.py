@@ -112,7 +112,7 @@ def declared_template(schema: Schema, attribute: str) -> str | None:
 
 
 def identity_template(schema: Schema) -> str:
-    """What tells an entity from all others: the fields of its primary key."""
+    """What distinguishes an entity from all others: the fields of its primary key."""
     rules = [(name, schema.key_rules.get(name)) for name in schema.table.key]
     paths = [path for name, rule in rules for path in ([name] if rule is None else [part.name for part in rule.fields])]
     return "#".join(sortable_part(schema, schema.field_path(path)) for path in dict.fromkeys(paths))

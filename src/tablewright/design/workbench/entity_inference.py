@@ -264,7 +264,7 @@ def _names(items: Sequence[Item]) -> list[str]:
 def _template(
     draft: EntityDraft, items: list[Item], name: str, sources: Sequence[str], added: list[str] | None
 ) -> tuple[str | None, list[str]]:
-    """The template of a key attribute; or, where samples do not tell, the templates that it may have.
+    """The template of a key attribute; or, where samples do not decide, the templates that it may have.
 
     A part of a primary key that is in no attribute is ``added`` to the items, behind a word.
     """
@@ -429,7 +429,7 @@ def _plain(name: str) -> str:
 
 
 def _gives_the_keys(text: str, name: str, items: Sequence[Item], *, raw: bool = False) -> bool:
-    """Whether a template gives exactly the keys of the items."""
+    """Whether a template produces exactly the keys of the items."""
     try:
         template = _as_template(text, "#" if raw else None)
         return all(template.render(item) == item.get(name, {}).get("S") for item in items)

@@ -190,7 +190,7 @@ def _comment(text: str) -> str:
 
 
 def _naming(attributes: Iterable[Attribute]) -> Callable[[str], str]:
-    """The rule that gives the most attributes their names."""
+    """The rule that matches the names of the most attributes."""
 
     def matches(naming: Callable[[str], str]) -> int:
         return sum(naming(_snake(each.name)) == each.name for each in attributes if not each.key_only)

@@ -222,7 +222,7 @@ class KeyLayout(FieldLayout):
         return tuple(rule.case_of(item) for rule in self.key_rules.values() if rule.others)
 
     def undecided(self, attribute: str, known: Mapping[str, AttributeValue | None]) -> list[str]:
-        """What has to be given, beside what is known, to tell which template makes a key attribute."""
+        """What has to be given, beside what is known, to decide which template makes a key attribute."""
         rule = self.key_rules.get(attribute)
         cases = () if rule is None else rule.possible(known)
         return [] if len(cases) < 2 else [path for case in cases for path in case.when if path not in known]

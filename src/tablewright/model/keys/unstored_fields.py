@@ -72,7 +72,7 @@ class UnstoredFields:
         return bool(self.names)
 
     def _is_home(self, layout: FieldLayout, rule: KeyRule | None, spec: FieldSpec, is_primary: bool) -> bool:
-        """Whether a key attribute is there, and has all of a field, whenever the field has a value."""
+        """Whether a key attribute exists, and contains all of a field, whenever the field has a value."""
         if rule is None or rule.others or rule.was is not None or rule.when:
             return False
         template = rule.template

@@ -69,7 +69,7 @@ class Reference:
         return 1 + name_length + value_size(Reference("", _ANY_SIZE, "0" * 64, "S").stored())
 
     def is_of(self, value: AttributeValue) -> bool:
-        """Whether it is this value that is there."""
+        """Whether the stored value is this one."""
         content = value.get(self.type)
         return content is not None and (self.size, self.sha256) == _measured(content_of(value))
 

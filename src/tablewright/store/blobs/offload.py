@@ -171,7 +171,7 @@ class Offload:
         *,
         is_set: bool = False,
     ) -> None:
-        """Offload a value, unless its blob is there already.
+        """Offload a value, unless its blob exists already.
 
         One that is set is written even so, to the same blob: that may be lost, and this is how it is repaired.
         """

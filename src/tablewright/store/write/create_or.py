@@ -1,4 +1,4 @@
-"""Creating an item unless it is there: then it is read, or changed.
+"""Creating an item unless it exists: then it is read, or changed.
 
 Each is one request in the case that is more likely, and goes round again while others create and delete the item.
 """
@@ -30,7 +30,7 @@ _MAX_ROUNDS = 8
 
 
 def create_or_get(context: Context, entity: E) -> Flow[tuple[E, bool]]:
-    """The new item, or the one that is there already; and whether it was created."""
+    """The new item, or the existing one; and whether it was created."""
     schema = schema_for(entity, "create_or_get", AN_ENTITY)
     for number in range(_MAX_ROUNDS):
         if number:

@@ -34,7 +34,7 @@ def delete_all(
     where: FieldCondition | None = None,
     on_progress: DeletionHook | None = None,
 ) -> Flow[int]:
-    """Delete all items of a selection; gives how many."""
+    """Delete all items of a selection; returns how many."""
     if not isinstance(selection, Selection):
         raise wrong_argument("delete_all", A_QUERY, selection)
     if selection.projection is not None:

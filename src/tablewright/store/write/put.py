@@ -194,7 +194,7 @@ class Create(EntityOperation):
         return plan_creation(attempt, schema, self.entity, numbers, refusal)
 
     def _refusal(self, context: Context, found: Item) -> StoreError | None:
-        """Why the item that is there is not replaced; None: it is."""
+        """Why the existing item is not replaced; None: it is."""
         schema, live = self.schema, live_item(context, self.schema, found)
         if is_of_another(schema, found):
             return already_exists(schema, found)

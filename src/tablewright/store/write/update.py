@@ -513,7 +513,7 @@ def update(
     expect: Expected | None = None,
     return_values: ReturnValues = "ALL_NEW",
 ) -> Flow[E]:
-    """Change some fields of an item (see ``Update``); gives the entity as it is then, or as it was."""
+    """Change some fields of an item (see ``Update``); returns the entity after the change, or before it."""
     if return_values not in get_args(ReturnValues):
         raise ModelError(f"return_values is ALL_NEW or ALL_OLD, not {return_values!r}")
     operation = Update(target, *changes, expect=expect)

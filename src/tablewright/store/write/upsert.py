@@ -46,7 +46,7 @@ class Upsert(EntityOperation):
         return plan_creation(attempt, schema, self.entity, numbers, lambda found: self._refusal(attempt.context, found))
 
     def _refusal(self, context: Context, found: Item) -> StoreError | None:
-        """Why the item that is there is not to be set; None: it is."""
+        """Why the existing item is not to be set; None: it is."""
         schema = self.schema
         if is_of_another(schema, found):
             return already_exists(schema, found)
@@ -68,6 +68,6 @@ class Upsert(EntityOperation):
 
 
 def upsert(context: Context, entity: E) -> Flow[E]:
-    """Create an item, or set the fields of the one that is there."""
+    """Create an item, or set the fields of the existing one."""
     yield from execute(context, Upsert(entity))
     return entity

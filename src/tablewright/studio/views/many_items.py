@@ -187,7 +187,7 @@ class ChosenItems:
         await self._done("studio.deleted_many", len(tokens) - len(failed), failed)
 
     async def _delete_part(self, tokens: list[str]) -> dict[str, str]:
-        """Send a batch, and again what was not processed of it; gives what is still there, and why."""
+        """Send a batch, and again what was not processed of it; returns what was not deleted, and why."""
         left: dict[str, Any] = {self._table: [_deletion(token) for token in tokens]}
         reason = self._page.t("studio.unprocessed")
         for _ in range(_ROUNDS):

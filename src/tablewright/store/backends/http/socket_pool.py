@@ -215,7 +215,7 @@ class SocketPool:
         return not _readable([connection], seconds) and self._hedges.take()
 
     def _hedged(self, first: SocketConnection, data: bytes, until: float) -> HttpResponse | None:
-        """The response of a second connection, if it is there before that of the first; the first is closed then."""
+        """The response of a second connection, if it arrives before that of the first; the first is closed then."""
         try:
             self._permits.get_nowait()
         except Empty:

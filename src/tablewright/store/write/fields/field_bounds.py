@@ -130,7 +130,7 @@ def _holds(value: Decimal, operator: str, limit: Decimal) -> bool:
 
 
 def _is_in(schema: Schema, key: Item, path: str, around: str, stored: str) -> Precondition:
-    """What a path leads into is there."""
+    """The container that a path leads into exists."""
 
     def refusal(_: Item) -> StoreError:
         return _failed(schema, key, f"{path} cannot be set, because {around} does not exist; set {around} as a whole")

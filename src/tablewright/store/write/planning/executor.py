@@ -65,7 +65,7 @@ def execute(context: Context, operation: Operation) -> Flow[Any]:
 
 
 def execute_all(context: Context, operations: Sequence[Operation], pattern: str) -> Flow[list[Any]]:
-    """Carry out operations, all or none; gives the result of each."""
+    """Carry out operations, all or none; returns the result of each."""
     offload = Offload(context)
     flow = _execute(context, operations, pattern, offload)
     # What follows a number may be of any entity.

@@ -61,7 +61,7 @@ def refusal_of(preconditions: Iterable[Precondition], item: Item | None) -> Stor
 
 
 def live_preconditions(context: Context, schema: Schema, refusal: Refusal) -> list[Precondition]:
-    """The item is there, of the entity and current, and has not expired.
+    """The item exists, is of the entity and current, and has not expired.
 
     That it is current is assumed, and comes before anything else that depends on its attributes: an older item is
     planned again, and looked at as what its upgrades make of it.

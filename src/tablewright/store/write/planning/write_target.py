@@ -23,7 +23,7 @@ def pattern_of(lookup: Lookup[Any]) -> str:
 
 
 def key_of_lookup(lookup: Lookup[Any]) -> Item:
-    """The primary key that a lookup gives, which is not by an index."""
+    """The primary key of a lookup that is not by an index."""
     return schema_of(lookup.entity).key_for(lookup.values, pattern_of(lookup))
 
 

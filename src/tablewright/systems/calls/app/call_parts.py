@@ -250,7 +250,7 @@ def reschedule_call(page: Page, times: Times, call: CallBody, after: AfterChange
 
 
 def change_person(page: Page, call: CallBody, side: Side, known: Sequence[Whose], after: AfterChange) -> None:
-    """The dialog that gives a call to another user or provider."""
+    """The dialog that assigns a call to another user or provider."""
     t, field = page.t, _FIELDS[side]
     name = "reassign" if side is Side.USER else "change_provider"
 

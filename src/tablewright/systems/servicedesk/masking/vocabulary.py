@@ -44,7 +44,7 @@ __all__ = [
 
 
 class Cue(NamedTuple):
-    """What a cue gives away (``kind``), and what its secrets look like (``family``)."""
+    """What a cue announces (``kind``), and what its secrets look like (``family``)."""
 
     kind: str
     family: str
