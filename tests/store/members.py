@@ -31,7 +31,6 @@ from tablewright.model import (
 from tablewright.model.declarations import Expiry, Numbered, Upgrades
 from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.store.flow.driver import Request
-from tablewright.store.read.visibility import is_expired
 from tablewright.store.write.idempotent_write import IdempotencyRecord
 from tablewright.store.write.sequence import COUNT
 from tablewright.store.write.unique_values import OWNER, expected_guards
@@ -228,7 +227,7 @@ def assert_in_step(bench: Bench, *tables: Table) -> None:
             schema = _schema_of(table, item)
             derived = schema.derive(schema.upgrade(item))
             assert {name: item[name] for name in schema.key_rules if name in item} == derived
-            if is_expired(schema, item, now):
+            if schema.is_expired(item, now):
                 continue
             for guard in expected_guards(schema, schema.upgrade(item)):
                 assert str(guard[table.partition]) not in expected, "two items have one unique value"

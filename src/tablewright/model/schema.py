@@ -235,6 +235,13 @@ class Schema(KeyLayout, Generic[E_co]):
             return self
         return next((schema for schema in self.subtypes if schema.matches(item, key_is_known)), None)
 
+    def is_expired(self, item: Item, now: float) -> bool:
+        """Whether an item has expired; only a number counts as a time to live, as for the service."""
+        if self.expiry is None:
+            return False
+        moment = item.get(self.expiry.attribute)
+        return moment is not None and "N" in moment and float(moment["N"]) <= now
+
     def matching(self, items: list[Item], partition_is_known: bool = False) -> list[Item]:
         """Those of some items that are of this entity; ``partition_is_known`` as ``key_is_known`` above."""
         type_attribute, found = self.table.type_attribute, items

@@ -125,7 +125,7 @@ def entity_relation(schema: Schema, name: str, table: str, now: Callable[[], flo
 
     def row_of(rows: RelationRows, item: Item) -> dict[str, Any] | None:
         kind = schema.kind_of(item) if schema.subtypes else schema if schema.matches(item) else None
-        if kind is None or _is_expired(kind, item, now()):
+        if kind is None or kind.is_expired(item, now()):
             return None
         try:
             entity = kind.decode(item)
@@ -135,12 +135,6 @@ def entity_relation(schema: Schema, name: str, table: str, now: Callable[[], flo
         return {rows.place(name): column.of_value(entity.__dict__.get(name)) for name, column in rows.columns.items()}
 
     return RelationRows(relation, columns, row_of)
-
-
-def _is_expired(schema: Schema, item: Item, now: float) -> bool:
-    """As the store sees it: expired items are left out, whether or not they were deleted."""
-    found = None if schema.expiry is None else item.get(schema.expiry.attribute)
-    return found is not None and "N" in found and float(found["N"]) <= now
 
 
 def _declared(annotation: Any) -> str:

@@ -25,7 +25,7 @@ from tablewright.store.flow.driver import Flow
 from tablewright.store.flow.retry import retrying
 from tablewright.store.item_description import describe_item
 from tablewright.store.read.batch_get import batch_get
-from tablewright.store.read.visibility import is_visible
+from tablewright.store.visibility import is_visible
 from tablewright.store.write.planning.item_conditions import is_older
 
 # How often an item is read again because the blob that it referred to was superseded.

@@ -19,7 +19,6 @@ from tablewright.store.item_description import describe_item
 from tablewright.store.maintenance.findings import Fault, Finding, Remedy, guard_at, guard_finding, key_text
 from tablewright.store.maintenance.repair_pass import MAX_REPAIR_ATTEMPTS, Changed, RepairPass, has_changed
 from tablewright.store.read.batch_get import batch_get
-from tablewright.store.read.visibility import is_expired
 from tablewright.store.write.planning.operation import Action, WritePlan, action
 from tablewright.store.write.planning.preconditions import Precondition
 from tablewright.store.write.unique_values import OWNER, expected_guards, guarded_values
@@ -43,7 +42,7 @@ def _guard(repair_pass: RepairPass, schema: Schema, key: Item, guard_key: Item) 
     for attempt in range(1, MAX_REPAIR_ATTEMPTS + 1):
         item, stored = yield from _snapshot(repair_pass, key, guard_key)
         wanted = None if item is None else guard_at(schema, item, guard_key)
-        if item is None or wanted is None or stored == wanted or is_expired(schema, item, repair_pass.context.clock()):
+        if item is None or wanted is None or stored == wanted or schema.is_expired(item, repair_pass.context.clock()):
             return
         finding = guard_finding(schema, item, wanted, stored)
         owner = None if stored is None else stored[OWNER]["M"]

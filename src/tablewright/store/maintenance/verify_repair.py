@@ -41,7 +41,6 @@ from tablewright.store.maintenance.unique_repair import guards_of, strays
 from tablewright.store.maintenance.write_back import plan_upgrade
 from tablewright.store.read.batch_get import batch_get
 from tablewright.store.read.cursor import seal, unseal
-from tablewright.store.read.visibility import is_expired
 from tablewright.store.write.move import plan_move, unchanged_conditions
 from tablewright.store.write.planning.item_conditions import is_older
 from tablewright.store.write.planning.operation import Attempt, WritePlan, action
@@ -133,13 +132,13 @@ class _Verification(RepairPass):
                 continue
             form = retired_form(self.target, item) if self.table.retired else None
             if form is not None:
-                if not is_expired(form, item, self.context.clock()):
+                if not form.is_expired(item, self.context.clock()):
                     sound += yield from replace_retired(self, form, item)
                 continue
             schema = next((schema for schema in self.schemas if schema.matches(item)), None)
             if schema is not None:
                 repaired = yield from self._item(schema, item)
-                if repaired is not None and not is_expired(schema, repaired, self.context.clock()):
+                if repaired is not None and not schema.is_expired(repaired, self.context.clock()):
                     sound.append((schema, repaired))
         yield from guards_of(self, [(schema, item) for schema, item in sound if schema.unique])
         yield from self._sequences_of([(schema, item) for schema, item in sound if schema.numbered])

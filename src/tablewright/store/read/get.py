@@ -30,7 +30,7 @@ from tablewright.store.read.planning.projected_attributes import (
 )
 from tablewright.store.read.planning.read_planner import plan_lookup
 from tablewright.store.read.unique_lookup import get_by_guard, unique_field
-from tablewright.store.read.visibility import is_visible
+from tablewright.store.visibility import is_visible
 
 E = TypeVar("E", bound=BaseModel)
 

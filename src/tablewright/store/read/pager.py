@@ -32,7 +32,7 @@ from tablewright.store.read.cursor import Position, seal, unseal
 from tablewright.store.read.planning.key_range import comparable
 from tablewright.store.read.planning.read_plan import ReadPlan
 from tablewright.store.read.reshard_reader import ReshardReader
-from tablewright.store.read.visibility import is_visible, visible
+from tablewright.store.visibility import is_visible, visible
 
 # About how many bytes of blobs are loaded for one page.
 MAX_BLOB_BYTES = 16 * 1024 * 1024

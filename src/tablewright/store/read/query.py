@@ -19,7 +19,7 @@ from tablewright.store.read.pager import MAX_PAGE_SIZE, Pager, cursor_maker, ope
 from tablewright.store.read.planning.read_plan import ReadPlan, ReadTarget
 from tablewright.store.read.planning.read_planner import plan_scan, plan_selection
 from tablewright.store.read.planning.scan import Scan
-from tablewright.store.read.visibility import visible
+from tablewright.store.visibility import visible
 
 E = TypeVar("E", bound=BaseModel)
 C = TypeVar("C", bound=Collection)

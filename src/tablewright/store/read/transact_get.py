@@ -16,7 +16,7 @@ from tablewright.store.flow.driver import Flow, Request
 from tablewright.store.flow.retry import retrying
 from tablewright.store.read.entity_decoding import read_as
 from tablewright.store.read.planning.projected_attributes import projected_attributes, projection_members
-from tablewright.store.read.visibility import is_visible
+from tablewright.store.visibility import is_visible
 
 __all__ = ["transact_get"]
 

@@ -16,7 +16,7 @@ from tablewright.store.context import Context
 from tablewright.store.errors import Conflict
 from tablewright.store.flow.driver import Flow, Request
 from tablewright.store.flow.retry import retrying
-from tablewright.store.read.visibility import is_visible
+from tablewright.store.visibility import is_visible
 from tablewright.store.write.unique_values import OWNER
 
 # Each attempt but the last finds that the item has just been moved.

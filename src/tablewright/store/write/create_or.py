@@ -16,7 +16,6 @@ from tablewright.store.errors import AlreadyExists, Conflict, NotFound
 from tablewright.store.flow.driver import Flow, Request
 from tablewright.store.flow.retry import backoff, retrying
 from tablewright.store.read.entity_decoding import entity_of
-from tablewright.store.read.visibility import is_expired
 from tablewright.store.write.planning.operation import schema_for
 from tablewright.store.write.planning.write_target import key_in
 from tablewright.store.write.put import create
@@ -45,7 +44,7 @@ def create_or_get(context: Context, entity: E) -> Flow[tuple[E, bool]]:
             if item is not None and not schema.matches(item, key_is_known=True):
                 # It is of another entity, and stays.
                 raise error
-            if item is not None and not is_expired(schema, item, context.clock()):
+            if item is not None and not schema.is_expired(item, context.clock()):
                 (found,) = yield from load_visible(context, [schema], [item], ())
                 if found is not None:
                     return entity_of(schema, found), False

@@ -14,7 +14,7 @@ from tablewright.store.flow.retry import retrying
 from tablewright.store.item_description import describe_lookup
 from tablewright.store.read.pager import open_pager
 from tablewright.store.read.planning.read_planner import plan_lookup
-from tablewright.store.read.visibility import is_visible
+from tablewright.store.visibility import is_visible
 from tablewright.store.write.planning.preconditions import Precondition, Refusal
 
 

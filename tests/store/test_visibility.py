@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tablewright.dynamo.expressions.builder import holds
 from tablewright.model import Entity, ExpiresAt, Expiry, Keys, Table, schema_of
 from tablewright.store.context import Context
-from tablewright.store.read.visibility import is_expired, is_visible
+from tablewright.store.visibility import is_visible
 from tablewright.store.write.planning.item_conditions import expired_condition, live_item
 
 sessions = Table("sessions", "PK", ttl="ttl", type_attribute="kind")
@@ -46,5 +46,5 @@ def test_a_read_and_a_write_agree_on_what_is_there(moment: Any, kind: Any, now: 
     context, schema = Context(clock=lambda: now), schema_of(Session)
     expired = expired_condition(context, schema)
     assert expired is not None
-    assert is_expired(schema, item, now) == holds(expired, item)
+    assert schema.is_expired(item, now) == holds(expired, item)
     assert is_visible(schema, item, now, key_is_known=True) == (live_item(context, schema, item) is not None)
