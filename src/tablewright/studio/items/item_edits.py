@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tablewright.dynamo import AttributeValue, Item, same_value
+from tablewright.dynamo import AttributeValue, Item, Path, same_value
+from tablewright.dynamo.expressions.builder import Placeholders
 from tablewright.model import ModelError, Schema
 
 __all__ = [
@@ -37,10 +38,10 @@ def update_request(table: str, key: Sequence[str], before: Item, after: Item) ->
     Maps are changed member by member. The request requires that everything it changes is as it was read, so no
     concurrent change is lost.
     """
-    marks = _Marks()
-    sets, removes, conditions = [], [], [f"attribute_exists({marks.path((key[0],))})"]
+    marks = Placeholders()
+    sets, removes, conditions = [], [], [f"attribute_exists({marks.parsed(Path((key[0],)))})"]
     for path, old, new in _differences(before, after, ()):
-        name = marks.path(path)
+        name = marks.parsed(Path(path))
         if new is None:
             removes.append(name)
         else:
@@ -49,14 +50,14 @@ def update_request(table: str, key: Sequence[str], before: Item, after: Item) ->
     if not sets and not removes:
         return None
     parts = [*(["SET " + ", ".join(sets)] if sets else []), *(["REMOVE " + ", ".join(removes)] if removes else [])]
-    return {
-        "TableName": table,
-        "Key": {name: before[name] for name in key},
-        "UpdateExpression": " ".join(parts),
-        "ConditionExpression": " AND ".join(conditions),
-        "ExpressionAttributeNames": marks.names,
-        **({"ExpressionAttributeValues": marks.values} if marks.values else {}),
-    }
+    return marks.into(
+        {
+            "TableName": table,
+            "Key": {name: before[name] for name in key},
+            "UpdateExpression": " ".join(parts),
+            "ConditionExpression": " AND ".join(conditions),
+        }
+    )
 
 
 def put_request(table: str, key: Sequence[str], item: Item) -> dict[str, Any]:
@@ -135,26 +136,3 @@ def _differences(
             yield from _differences(old["M"], new["M"], path)
         elif not same_value(old, new):
             yield path, old, new
-
-
-class _Marks:
-    """Placeholders for names and values."""
-
-    def __init__(self) -> None:
-        self.names: dict[str, str] = {}
-        self.values: dict[str, AttributeValue] = {}
-        self._by_name: dict[str, str] = {}
-
-    def path(self, parts: Sequence[str]) -> str:
-        return ".".join(self._name(part) for part in parts)
-
-    def _name(self, name: str) -> str:
-        if name not in self._by_name:
-            self._by_name[name] = f"#n{len(self.names)}"
-            self.names[self._by_name[name]] = name
-        return self._by_name[name]
-
-    def value(self, value: AttributeValue) -> str:
-        mark = f":v{len(self.values)}"
-        self.values[mark] = value
-        return mark

@@ -18,7 +18,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tablewright.dynamo import AttributeValue, Item
+from tablewright.dynamo import AttributeValue, Item, Path, expressions
+from tablewright.dynamo.expressions import And, Between, Compare, Function, Literal
+from tablewright.dynamo.expressions.builder import Placeholders, render
 from tablewright.studio.items.attribute_text import guessed_value, quoted, unquoted, value_of
 
 __all__ = [
@@ -76,7 +78,6 @@ class Place:
     key: tuple[str, ...]
     size: int
     items: int
-    is_local: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +175,6 @@ def places_of(description: Mapping[str, Any]) -> list[Place]:
                     key_names(index["KeySchema"]),
                     index.get("IndexSizeBytes", size),
                     index.get("ItemCount", items),
-                    member[0] == "L",
                 )
             )
     return found
@@ -202,24 +202,21 @@ def plan(
             raise SearchError(f"there is no index {index}")
     types = {each["AttributeName"]: each["AttributeType"] for each in description["AttributeDefinitions"]}
     place, in_key = _best(places, conditions)
-    expressions = _Expressions(types)
+    placeholders = Placeholders()
     body: dict[str, Any] = {"TableName": description["TableName"], "ReturnConsumedCapacity": "INDEXES"}
     if place.index is not None:
         body["IndexName"] = place.index
     filters = [each for each in conditions if each not in in_key]
     if in_key:
-        body["KeyConditionExpression"] = " AND ".join(expressions.add(each, is_key=True) for each in in_key)
+        body["KeyConditionExpression"] = _expression(in_key, types, placeholders)
         if is_backward:
             body["ScanIndexForward"] = False
     if filters:
-        body["FilterExpression"] = " AND ".join(expressions.add(each, is_key=False) for each in filters)
+        body["FilterExpression"] = _expression(filters, types, placeholders)
     else:
         # With a filter a page is what one request finds: a limit would be of what is read, not of what is found.
         body["Limit"] = limit
-    if expressions.names:
-        body["ExpressionAttributeNames"] = expressions.names
-    if expressions.values:
-        body["ExpressionAttributeValues"] = expressions.values
+    placeholders.into(body)
     if after is not None:
         body["ExclusiveStartKey"] = after
     size, number = place.size, max(place.items, 1)
@@ -263,51 +260,39 @@ def _is_of_key(operator: str) -> bool:
     return operator in ("=", "<", "<=", ">", ">=", "begins_with", "between")
 
 
-class _Expressions:
-    """Conditions as expressions, with placeholders for names and values."""
+def _expression(conditions: Sequence[Condition], types: Mapping[str, str], placeholders: Placeholders) -> str:
+    """Conditions on attributes of which some, those of keys, have these types."""
+    return render(And(tuple(_node(each, types) for each in conditions)), placeholders)
 
-    def __init__(self, types: Mapping[str, str]) -> None:
-        self._types = types
-        self.names: dict[str, str] = {}
-        self.values: dict[str, AttributeValue] = {}
 
-    def add(self, condition: Condition, *, is_key: bool) -> str:
-        path = self._path(condition, is_key)
-        if condition.operator == "exists":
-            return f"attribute_exists({path})"
-        if condition.operator == "not exists":
-            return f"attribute_not_exists({path})"
-        values = [self._value(condition, text) for text in condition.values]
-        if condition.operator == "between":
-            return f"{path} BETWEEN {values[0]} AND {values[1]}"
-        if condition.operator in ("begins_with", "contains"):
-            return f"{condition.operator}({path}, {values[0]})"
-        return f"{path} {condition.operator} {values[0]}"
+def _node(condition: Condition, types: Mapping[str, str]) -> expressions.Condition:
+    path, operator = _path(condition, types), condition.operator
+    if operator == "exists":
+        return Function("attribute_exists", (path,))
+    if operator == "not exists":
+        return Function("attribute_not_exists", (path,))
+    values = [Literal(_value(condition, text, types.get(condition.name))) for text in condition.values]
+    if operator == "between":
+        return Between(path, values[0], values[1])
+    if operator in ("begins_with", "contains"):
+        return Function(operator, (path, values[0]))
+    return Compare(operator, path, values[0])
 
-    def _path(self, condition: Condition, is_key: bool) -> str:
-        """A name, or a path into maps and lists (``address.city``) unless a key is called so."""
-        is_name = is_key or not condition.path or condition.name in self._types
-        path = ""
-        for part in (condition.name,) if is_name else condition.path:
-            if isinstance(part, int):
-                path += f"[{part}]"
-                continue
-            mark = next((each for each, known in self.names.items() if known == part), f"#n{len(self.names)}")
-            self.names[mark] = part
-            path += f".{mark}" if path else mark
-        return path
 
-    def _value(self, condition: Condition, text: str) -> str:
-        mark = f":v{len(self.values)}"
-        kind = self._types.get(condition.name)
-        try:
-            if kind is None or condition.operator == "contains":
-                value = guessed_value(text)
-            else:
-                value = value_of(unquoted(text), kind)
-        except ValueError as error:
-            raise SearchError(f"{condition.name}: {error}") from None
-        if condition.operator == "begins_with" and "N" in value:
-            value = {"S": text.strip()}
-        self.values[mark] = value
-        return mark
+def _path(condition: Condition, types: Mapping[str, str]) -> Path:
+    """A name, or a path into maps and lists (``address.city``) unless a key is called so."""
+    is_name = not condition.path or condition.name in types
+    return Path((condition.name,) if is_name else condition.path)
+
+
+def _value(condition: Condition, text: str, kind: str | None) -> AttributeValue:
+    try:
+        if kind is None or condition.operator == "contains":
+            value = guessed_value(text)
+        else:
+            value = value_of(unquoted(text), kind)
+    except ValueError as error:
+        raise SearchError(f"{condition.name}: {error}") from None
+    if condition.operator == "begins_with" and "N" in value:
+        return {"S": text.strip()}
+    return value
