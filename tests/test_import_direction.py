@@ -26,17 +26,19 @@ SOURCE = Path(__file__).resolve().parent.parent / "src" / "tablewright"
 # For each part of the package, the other parts that it may import.
 MAY_IMPORT: dict[str, frozenset[str]] = {
     "dynamo": frozenset(),
-    "engine": frozenset({"dynamo"}),
+    "engine": frozenset({"durable_files", "dynamo"}),
     "model": frozenset({"dynamo"}),
     "wire": frozenset({"event_loops", "engine", "dynamo"}),
-    "store": frozenset({"lazy_names", "model", "engine", "dynamo"}),
+    "store": frozenset({"lazy_names", "durable_files", "model", "engine", "dynamo"}),
     "design": frozenset({"model", "dynamo"}),
-    "runtime": frozenset({"lazy_names", "event_loops", "store", "design", "model", "engine", "dynamo"}),
+    "runtime": frozenset(
+        {"lazy_names", "event_loops", "durable_files", "store", "design", "model", "engine", "dynamo"}
+    ),
     "ui": frozenset({"runtime", "store", "model"}),
     "studio": frozenset({"sql", "ui", "runtime", "store", "design", "model", "engine", "dynamo"}),
-    "systems": frozenset({"ui", "runtime", "store", "design", "model"}),
+    "systems": frozenset({"durable_files", "ui", "runtime", "store", "design", "model"}),
     "deploy": frozenset({"runtime", "design", "model", "engine"}),
-    "transfer": frozenset({"store", "design", "model", "engine", "dynamo"}),
+    "transfer": frozenset({"durable_files", "store", "design", "model", "engine", "dynamo"}),
     "sql": frozenset({"store", "design", "model", "dynamo"}),
     "pytest_plugin": frozenset({"wire", "store", "engine"}),
     "cli": frozenset(
@@ -47,6 +49,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     ),
     "lazy_names": frozenset(),
     "event_loops": frozenset(),
+    "durable_files": frozenset(),
     "__main__": frozenset({"cli"}),
     "__init__": frozenset({"engine", "dynamo"}),
 }

@@ -21,8 +21,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import BinaryIO
 
+from tablewright.durable_files import sync_path
 from tablewright.engine.storage.data_folder import DamagedError
-from tablewright.engine.storage.durable_files import sync_path
 
 CHUNK_BYTES = 16 * 1024
 _INDEX = ".index"

@@ -22,9 +22,9 @@ from pathlib import Path
 
 import orjson
 
+from tablewright.durable_files import sync_path
 from tablewright.engine.copies.chunk_store import ChunkStore, StoredFile
 from tablewright.engine.storage.data_folder import DamagedError, StorageError
-from tablewright.engine.storage.durable_files import sync_path
 from tablewright.engine.storage.folder_lock import FolderInUse, FolderLock
 
 __all__ = ["WORK", "CopyFolder", "FolderCopy"]

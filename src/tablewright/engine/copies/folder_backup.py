@@ -22,13 +22,13 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
+from tablewright.durable_files import sync_path
 from tablewright.engine.closed_folder import verify_closed
 from tablewright.engine.copies.chunk_store import StoredFile
 from tablewright.engine.copies.copy_folder import WORK, CopyFolder, FolderCopy
 from tablewright.engine.copies.snapshot import opened, take_snapshot
 from tablewright.engine.storage import checkpoint_gate
 from tablewright.engine.storage.data_folder import DamagedError, Files, StorageError, folder_id
-from tablewright.engine.storage.durable_files import sync_path
 from tablewright.engine.storage.folder_lock import BLOBS
 
 __all__ = ["Progress", "back_up", "restore"]

@@ -25,8 +25,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from zlib import crc32
 
+from tablewright.durable_files import sync_path
 from tablewright.engine.storage.checksums import record_checksum
-from tablewright.engine.storage.durable_files import sync_path
 from tablewright.engine.storage.folder_lock import FolderInUse, FolderLock
 from tablewright.engine.storage.log_check import EndMark, LogState, check_log, log_frames, read_end_mark, wipe_behind
 from tablewright.engine.storage.sql_schema import SCHEMA

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import unquote, urlsplit
 
+from tablewright.durable_files import sync_path
 from tablewright.runtime.aws_clients import client, transient
 from tablewright.store import Unavailable
 
@@ -208,11 +209,7 @@ class FolderTransport:
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(draft, self._folder / f"{name}.eml")
-            folder = os.open(self._folder, os.O_RDONLY)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
+            sync_path(self._folder)
         except OSError as error:
             raise Unavailable(f"mail cannot be written to its folder ({type(error).__name__})") from error
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 
-from tablewright.engine.storage.durable_files import sync_path
+from tablewright.durable_files import sync_path
 from tablewright.engine.storage.folder_lock import FolderInUse, FolderLock
 from tablewright.store.blobs.blob_store import REFUSED, UNFINISHED, BlobEntry, checked_name, is_blob_name
 from tablewright.store.errors import ServiceError

@@ -31,6 +31,7 @@ from uuid import uuid4
 
 import orjson
 
+from tablewright.durable_files import sync_path
 from tablewright.runtime import SettingsError
 from tablewright.runtime.http.json_values import in_json
 from tablewright.runtime.internal_tables import internal_table
@@ -350,7 +351,7 @@ class Export:
                 draft.write_bytes(lines)
             else:
                 _write_parquet(lines, draft)
-            _sync(draft)
+            sync_path(draft)
             while True:
                 self._parts += 1
                 try:
@@ -361,16 +362,16 @@ class Export:
                     continue
         finally:
             draft.unlink(missing_ok=True)
-        _sync(self._folder)
+        sync_path(self._folder)
 
     def _save(self, note: Note) -> None:
         self._note = note
         draft = self._folder / f".{uuid4().hex}.draft"
         try:
             draft.write_text(json.dumps(asdict(note), indent=2) + "\n", "utf-8")
-            _sync(draft)
+            sync_path(draft)
             os.replace(draft, self._folder / _NOTE)
-            _sync(self._folder)
+            sync_path(self._folder)
         except OSError as error:
             raise ExportError(f"{self._folder} cannot be written: {error.strerror}") from None
 
@@ -419,12 +420,3 @@ def _write_parquet(lines: bytes, path: Path) -> None:
 
 def _quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
-
-
-def _sync(path: Path) -> None:
-    """Make a file, or the entries of a folder, durable."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -26,6 +26,7 @@ from typing import IO, Any
 
 import orjson
 
+from tablewright.durable_files import sync_path
 from tablewright.dynamo import Item
 from tablewright.transfer.errors import TransferError
 from tablewright.transfer.files.plain_values import AttributeTypes, from_cell, from_line, from_row, to_line, to_row
@@ -131,16 +132,7 @@ def assemble(path: Path, parts: Sequence[Path]) -> None:
     with open(new, "rb") as written:
         os.fsync(written.fileno())
     os.replace(new, path)
-    sync_folder(path.parent)
-
-
-def sync_folder(folder: Path) -> None:
-    """Return when the file names in a folder are on disk."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    sync_path(path.parent)
 
 
 @contextmanager

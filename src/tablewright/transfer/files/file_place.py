@@ -19,10 +19,11 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any, Self
 
+from tablewright.durable_files import sync_path
 from tablewright.dynamo import Item
 from tablewright.model import Table
 from tablewright.transfer.errors import TransferError
-from tablewright.transfer.files.file_formats import as_read, assemble, format_of, part_lines, read_items, sync_folder
+from tablewright.transfer.files.file_formats import as_read, assemble, format_of, part_lines, read_items
 from tablewright.transfer.files.plain_values import AttributeTypes
 from tablewright.transfer.places.place_protocols import Page
 from tablewright.transfer.places.table_definition import TableDefinition
@@ -177,7 +178,7 @@ class FilePlace:
         await asyncio.to_thread(assemble, self._file(table), parts)
         if _TABLE in self.place and definition is not None:
             self._definition_file(table).write_text(json.dumps(definition.as_json(), indent=2) + "\n")
-            sync_folder(self._path.parent)
+            sync_path(self._path.parent)
 
     async def restore_internal(self, table: str, model: Table) -> None:
         """They are created when the file is copied into a table."""
