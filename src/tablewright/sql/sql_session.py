@@ -20,7 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from tablewright.design.cost import load_prices
+from tablewright.design.cost import load_prices, on_demand
 from tablewright.dynamo import read_units
 from tablewright.model import Design, Entity, Table, schemas_of
 from tablewright.sql.locked_connection import SqlLimits, connected, interrupted_after
@@ -77,7 +77,7 @@ class ScanEstimate:
     @property
     def dollars(self) -> Decimal:
         """At the price of on-demand reads, on Amazon DynamoDB."""
-        return Decimal(str(self.read_units)) * load_prices().standard.million_reads / 1_000_000
+        return on_demand(load_prices(), Decimal(str(self.read_units)), Decimal(0))
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,12 +23,29 @@ from tablewright.design.cost.demand import BusyKey, Demand, Load, busiest_keys, 
 from tablewright.design.cost.hot_keys import HotKey, hot_keys
 from tablewright.design.cost.meter_report import run_json, run_report
 from tablewright.design.cost.metered_heat import HeatOfKey, HeatOfSecond, MeteredHeat
-from tablewright.design.cost.metered_run import MeteredRun, PatternUse, RunError, metered_run, read_run
-from tablewright.design.cost.monthly_bill import Bill, BillLine, CostOptions, CostPlan, break_even, plan_costs
+from tablewright.design.cost.metered_run import (
+    MeteredRun,
+    PatternUse,
+    RunError,
+    metered_run,
+    on_demand,
+    place_text,
+    read_run,
+)
+from tablewright.design.cost.monthly_bill import (
+    MONTH_HOURS,
+    Bill,
+    BillLine,
+    CostOptions,
+    CostPlan,
+    break_even,
+    plan_costs,
+)
 from tablewright.design.cost.prices import Prices, PricesError, load_prices
 from tablewright.design.cost.size_sensitivity import SizeCost, size_costs
 
 __all__ = [
+    "MONTH_HOURS",
     "Bill",
     "BillLine",
     "BusyKey",
@@ -58,6 +75,8 @@ __all__ = [
     "load_prices",
     "metered",
     "metered_run",
+    "on_demand",
+    "place_text",
     "plan_costs",
     "read_run",
     "run_json",

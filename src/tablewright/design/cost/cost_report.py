@@ -9,7 +9,7 @@ from typing import Any
 from tablewright.design.cost.capacity_estimate import USUAL_ITEMS
 from tablewright.design.cost.demand import Load
 from tablewright.design.cost.hot_keys import HotKey, hot_keys
-from tablewright.design.cost.monthly_bill import Bill, CostPlan, break_even, compared_capacity
+from tablewright.design.cost.monthly_bill import MONTH_HOURS, Bill, CostPlan, break_even, compared_capacity
 from tablewright.design.cost.size_sensitivity import SizeCost, size_costs
 from tablewright.design.report.charts import Bar, bar_chart
 from tablewright.design.report.number_format import amount, bytes_text, money, percent, units_text
@@ -31,7 +31,8 @@ def cost_report(plan: CostPlan) -> DesignReport:
 def cost_blocks(plan: CostPlan, level: int = 2) -> Iterator[Block]:
     """The blocks of the report; headings begin at ``level``."""
     yield Text(
-        f"Prices of {plan.prices.region} as of {plan.prices.date}, in {plan.prices.currency}, for a month of 730 hours."
+        f"Prices of {plan.prices.region} as of {plan.prices.date}, in {plan.prices.currency}, "
+        f"for a month of {MONTH_HOURS} hours."
     )
     if not plan.demands:
         stored = any(each.size for each in plan.storage)

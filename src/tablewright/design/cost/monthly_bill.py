@@ -28,7 +28,7 @@ from tablewright.dynamo.limits import MAX_PARTITION_BYTES, MAX_PARTITION_READ_UN
 from tablewright.model import Design, Entity, Index, Table, schemas_of
 
 __all__ = [
-    "HOURS",
+    "MONTH_HOURS",
     "Bill",
     "BillLine",
     "CapacityComparison",
@@ -47,8 +47,8 @@ Class = Literal["Standard", "Infrequent Access"]
 MODES: tuple[Mode, ...] = ("on-demand", "provisioned", "autoscaling")
 CLASSES: tuple[Class, ...] = ("Standard", "Infrequent Access")
 
-HOURS = 730
-_SECONDS = HOURS * 3600
+MONTH_HOURS = 730
+_SECONDS = MONTH_HOURS * 3600
 _GB = 1024**3
 # What an item takes in storage beside its bytes.
 _ITEM_OVERHEAD = 100
@@ -292,7 +292,7 @@ def _capacity(plan: CostPlan, prices: TableClass, mode: Mode, table_class: Class
             ("writes", load.write, load.peak_write, prices.write_unit_hour),
         ):
             wanted = peak if mode == "provisioned" else mean * 100 / plan.options.target_utilization
-            quantity = Decimal(provisioned(wanted) * HOURS)
+            quantity = Decimal(provisioned(wanted) * MONTH_HOURS)
             billed.append(BillLine(what, load.table.name, index, None, quantity, "unit-hours", cents(quantity * price)))
     yield from billed
     if plan.options.free_tier and table_class == "Standard":

@@ -11,7 +11,7 @@ from typing import Any
 
 from nicegui import ui
 
-from tablewright.design.cost import HeatOfKey, MeteredHeat, PatternUse, load_prices
+from tablewright.design.cost import MONTH_HOURS, HeatOfKey, MeteredHeat, PatternUse, load_prices, on_demand, place_text
 from tablewright.dynamo.limits import MAX_PARTITION_READ_UNITS, MAX_PARTITION_WRITE_UNITS
 from tablewright.engine import Engine
 from tablewright.studio.observe.engine_meter import heat_of, start_metering, stop_metering
@@ -25,7 +25,7 @@ __all__ = ["heat_view"]
 _EVERY = 1.0
 _SECONDS = 120
 _KEYS = 12
-_MONTH_SECONDS = 730 * 3600
+_MONTH_SECONDS = MONTH_HOURS * 3600
 _RECENT_SECONDS = 60
 
 
@@ -89,7 +89,7 @@ class _Heat:
         prices = load_prices()
         read, write = heat.spent
         seconds = max(1.0, (heat.last or 0.0) - (heat.first or 0.0))
-        spent = (read * prices.standard.million_reads + write * prices.standard.million_writes) / 1_000_000
+        spent = on_demand(prices, read, write)
         monthly = spent * Decimal(_MONTH_SECONDS) / Decimal(str(seconds))
         with box("tw-row tw-wrap"):
             pill(t("observe.metering"), "good", "activity")
@@ -174,7 +174,7 @@ class _Heat:
     def _draw_provisioning(self, heat: MeteredHeat, seconds: float) -> None:
         """What each table and index would cost a month: on demand as it goes on, provisioned for its busiest second."""
         t = self._page.t
-        standard = load_prices().standard
+        prices = load_prices()
         totals: dict[Any, list[Decimal]] = {}
         for use in heat.patterns():
             for place, (read, write) in use.places.items():
@@ -184,13 +184,13 @@ class _Heat:
         rows = []
         for place, peak in heat.peaks().items():
             used = totals.get(place, [Decimal(0), Decimal(0)])
-            cost = (used[0] * standard.million_reads + used[1] * standard.million_writes) / 1_000_000
-            on_demand = cost * Decimal(_MONTH_SECONDS) / Decimal(str(seconds))
+            monthly = on_demand(prices, *used) * Decimal(_MONTH_SECONDS) / Decimal(str(seconds))
             units = [Decimal(str(each)).to_integral_value(ROUND_CEILING) for each in peak]
-            provisioned = (units[0] * standard.read_unit_hour + units[1] * standard.write_unit_hour) * 730
-            rows.append((place, units, on_demand, provisioned))
+            standard = prices.standard
+            provisioned = (units[0] * standard.read_unit_hour + units[1] * standard.write_unit_hour) * MONTH_HOURS
+            rows.append((place, units, monthly, provisioned))
         columns: list[Column[Any]] = [
-            Column(t("observe.place"), lambda row: text(_place(row[0]), "tw-mono tw-strong")),
+            Column(t("observe.place"), lambda row: text(place_text(row[0]), "tw-mono tw-strong")),
             Column(t("observe.busiest"), lambda row: f"{row[1][0]} / {row[1][1]}", end=True),
             Column(t("studio.on_demand"), lambda row: f"${row[2]:,.2f}", end=True),
             Column(t("observe.provisioned_for"), lambda row: f"${row[3]:,.2f}", end=True),
@@ -205,10 +205,6 @@ class _Heat:
             text(t("observe.provisioning"), "tw-h2", "h2")
             text(t("observe.provisioning_about"), "tw-mute tw-small", "p")
             table(columns, sorted(rows, key=lambda row: -row[2]), caption=t("observe.provisioning"))
-
-
-def _place(place: tuple[str, str | None]) -> str:
-    return place[0] if place[1] is None else f"{place[0]}/{place[1]}"
 
 
 def _span(seconds: float) -> str:

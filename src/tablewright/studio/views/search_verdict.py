@@ -8,7 +8,7 @@ from functools import cache
 
 from nicegui import ui
 
-from tablewright.design.cost import load_prices
+from tablewright.design.cost import load_prices, on_demand
 from tablewright.studio.items.item_search import ItemPlan
 from tablewright.studio.studio_parts import counted_units
 from tablewright.ui.components import pill, text
@@ -20,7 +20,7 @@ __all__ = ["draw_verdict"]
 @cache
 def _read_price() -> Decimal:
     """The price of a read unit on demand."""
-    return load_prices().standard.million_reads / 1_000_000
+    return on_demand(load_prices(), Decimal(1), Decimal(0))
 
 
 def draw_verdict(t: Texts, place: ui.element, planned: Callable[[], ItemPlan]) -> None:
