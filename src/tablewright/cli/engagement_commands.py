@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tablewright.cli.argument_parser import Commands, UsageError, refused
+from tablewright.cli.argument_parser import Commands, UsageError
+from tablewright.cli.service_commands import add_place_options, opened_runtime, place_settings
 
 if TYPE_CHECKING:
     from tablewright.cli.progress import StepProgress
@@ -33,9 +34,7 @@ def _engagement(parser: argparse.ArgumentParser) -> None:
     )
     run.add_argument("program", metavar="PROGRAM", help="id of the program")
     run.add_argument("--marketplace", required=True, metavar="NAME", help="marketplace of the program")
-    run.add_argument("--data", metavar="DIR", help="data folder (default: ./data)")
-    run.add_argument("--endpoint", metavar="URL", help="a DynamoDB endpoint instead of the embedded engine")
-    run.add_argument("--region", help="Amazon DynamoDB in this region, or the region of the endpoint")
+    add_place_options(run)
     run.add_argument("--json", action="store_true", help="print the run as JSON")
     run.set_defaults(command=_run, parser=run)
 
@@ -49,29 +48,21 @@ def _engagement(parser: argparse.ArgumentParser) -> None:
 
 def _run(options: argparse.Namespace) -> int:
     from tablewright.cli.progress import StepProgress
-    from tablewright.cli.service_commands import open_runtime, read_settings
 
-    settings = read_settings(data=options.data, endpoint=options.endpoint, region=options.region)
+    settings = place_settings(options)
     from tablewright.runtime import ServiceProblem
-    from tablewright.store import StoreError
     from tablewright.systems import load
     from tablewright.systems.engagement.platform import Platform
 
     systems = load("engagement")
     if settings.is_embedded and not settings.data.exists():
         raise UsageError(f"there is no data folder {settings.data}; choose one with --data")
-    with StepProgress() as steps:
-        steps.begin("opening the database")
-        runtime = open_runtime(settings, systems)
+    with StepProgress() as steps, opened_runtime(settings, systems, steps) as runtime:
         try:
             runtime.sync_store.ensure_tables(*systems[0].design.all_tables)
             ended = _carried_out(Platform(runtime), options, steps, alone=settings.is_embedded)
         except ServiceProblem as problem:
             raise UsageError(str(problem)) from None
-        except StoreError as error:
-            raise refused(error) from None
-        finally:
-            runtime.close()
     _print_run(ended, as_json=options.json)
     return 0 if ended.state == "completed" else 130 if ended.state == "running" else 1
 

@@ -6,13 +6,15 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from tablewright.cli.argument_parser import Commands, DamagedDataError, UsageError, port, refused
 from tablewright.cli.database_commands import add_accept_loss
 
 if TYPE_CHECKING:
+    from tablewright.cli.progress import StepProgress
     from tablewright.runtime import Runtime, Settings, System
     from tablewright.studio.studio_server import MakeApplicationScreens
 
@@ -26,7 +28,7 @@ def register(commands: Commands) -> None:
         epilog="Settings are also read from TABLEWRIGHT_... variables and tablewright.toml; `tablewright config` "
         "prints them.",
     )
-    _add_storage(up)
+    add_place_options(up, memory=True)
     up.add_argument("--host", help="address to listen on (default: 127.0.0.1)")
     up.add_argument("--port", type=port, help="port, 0 for any free one (default: 8080)")
     up.add_argument(
@@ -76,9 +78,12 @@ def register(commands: Commands) -> None:
     config.set_defaults(command=_config, parser=config)
 
 
-def _add_storage(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--data", metavar="DIR", help="data folder (default: ./data)")
-    parser.add_argument("--memory", action="store_true", default=None, help="keep everything in memory")
+def add_place_options(parser: argparse.ArgumentParser, *, alone: bool = False, memory: bool = False) -> None:
+    """Options for the place of the data; ``alone`` if no other process may have the data folder open."""
+    about = "data folder (default: ./data)"
+    parser.add_argument("--data", metavar="DIR", help=f"{about}, not in use by `tablewright up`" if alone else about)
+    if memory:
+        parser.add_argument("--memory", action="store_true", default=None, help="keep everything in memory")
     parser.add_argument("--endpoint", metavar="URL", help="a DynamoDB endpoint instead of the embedded engine")
     parser.add_argument("--region", help="Amazon DynamoDB in this region, or the region of the endpoint")
 
@@ -102,6 +107,39 @@ def read_settings(**given: Any) -> Settings:
         file = os.environ.get(f"{PREFIX}CONFIG", CONFIG)
         reason = error.strerror if isinstance(error, OSError) else error
         raise UsageError(f"{file} cannot be read: {reason}") from None
+
+
+def place_settings(options: argparse.Namespace) -> Settings:
+    """The settings, with the place that the options give (see ``add_place_options``)."""
+    return read_settings(data=options.data, endpoint=options.endpoint, region=options.region)
+
+
+def check_database(settings: Settings) -> None:
+    """UsageError if the data folder has no database."""
+    if settings.is_embedded and not (settings.data / "tablewright.db").exists():
+        raise UsageError(f"there is no database in {settings.data}; choose the data folder with --data")
+
+
+@contextmanager
+def opened_runtime(
+    settings: Settings, systems: Any, steps: StepProgress, *, instead: str | None = None
+) -> Iterator[Runtime]:
+    """The runtime of the systems, for one command; ``instead`` is what to do while `tablewright up` uses the data."""
+    from tablewright.store import StoreError
+
+    steps.begin("opening the database")
+    try:
+        runtime = open_runtime(settings, systems)
+    except UsageError as error:
+        if instead is None or "is in use" not in str(error):
+            raise
+        raise UsageError(f"{error}; if that is `tablewright up`, {instead}") from None
+    try:
+        yield runtime
+    except StoreError as error:
+        raise refused(error) from None
+    finally:
+        runtime.close()
 
 
 def open_runtime(settings: Settings, systems: Any, *, accept_loss: bool = False) -> Runtime:

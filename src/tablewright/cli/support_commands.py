@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tablewright.cli.argument_parser import Commands, UsageError, refused
+from tablewright.cli.service_commands import add_place_options, check_database, opened_runtime, place_settings
 
 if TYPE_CHECKING:
     from tablewright.cli.progress import StepProgress
@@ -77,9 +78,7 @@ def register(commands: Commands) -> None:
 
 
 def _add_place(parser: argparse.ArgumentParser, *, online: bool) -> None:
-    parser.add_argument("--data", metavar="DIR", help="data folder (default: ./data)")
-    parser.add_argument("--endpoint", metavar="URL", help="a DynamoDB endpoint instead of the embedded engine")
-    parser.add_argument("--region", help="Amazon DynamoDB in this region, or the region of the endpoint")
+    add_place_options(parser)
     if online:
         parser.add_argument("--url", help="run the job in the process at this address, such as http://127.0.0.1:8080")
         parser.add_argument("--token", help="an Admin's token for --url (default: one signed by the data folder's key)")
@@ -87,9 +86,8 @@ def _add_place(parser: argparse.ArgumentParser, *, online: bool) -> None:
 
 def _job(options: argparse.Namespace) -> int:
     from tablewright.cli.progress import StepProgress
-    from tablewright.cli.service_commands import read_settings
 
-    settings = read_settings(data=options.data, endpoint=options.endpoint, region=options.region)
+    settings = place_settings(options)
     dry_run = getattr(options, "dry_run", False)
     with StepProgress() as steps:
         if options.url is not None:
@@ -133,38 +131,26 @@ def _opened(
     settings: Settings, steps: StepProgress, what: str, work: Callable[[Runtime, ReportProgress], str], *, instead: str
 ) -> str:
     """Open the data, run a job on it, and close it; ``instead`` is what to do if another process uses it."""
-    from tablewright.cli.service_commands import open_runtime
     from tablewright.model import ModelError
     from tablewright.runtime.internal_tables import internal_table
-    from tablewright.store import StoreError
     from tablewright.systems import load
 
-    if settings.is_embedded and not (settings.data / "tablewright.db").exists():
-        raise UsageError(f"there is no database in {settings.data}; choose the data folder with --data")
+    check_database(settings)
     systems = load("support")
-    steps.begin("opening the database")
-    try:
-        runtime = open_runtime(settings, systems)
-    except UsageError as error:
-        if "is in use" not in str(error):
-            raise
-        raise UsageError(f"{error}; if that is `tablewright up`, {instead}") from None
-    try:
-        if settings.is_embedded or settings.ensure_tables:
-            runtime.maintenance_store.ensure_tables(internal_table, *systems[0].tables)
-        steps.begin(what)
-        return work(runtime, lambda done, total: steps.update(what, done, total or done))
-    except (StoreError, ModelError) as error:
-        raise refused(error) from None
-    finally:
-        runtime.close()
+    with opened_runtime(settings, systems, steps, instead=instead) as runtime:
+        try:
+            if settings.is_embedded or settings.ensure_tables:
+                runtime.maintenance_store.ensure_tables(internal_table, *systems[0].tables)
+            steps.begin(what)
+            return work(runtime, lambda done, total: steps.update(what, done, total or done))
+        except ModelError as error:
+            raise refused(error) from None
 
 
 def _export(options: argparse.Namespace) -> int:
     from tablewright.cli.progress import StepProgress
-    from tablewright.cli.service_commands import read_settings
 
-    settings = read_settings(data=options.data, endpoint=options.endpoint, region=options.region)
+    settings = place_settings(options)
 
     def work(runtime: Runtime, report: ReportProgress) -> str:
         from tablewright.systems.support.support_system import settle_of

@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from tablewright.cli.argument_parser import Commands, UsageError, refused
+from tablewright.cli.argument_parser import Commands, UsageError
+from tablewright.cli.service_commands import add_place_options, check_database, opened_runtime, place_settings
 
 if TYPE_CHECKING:
     from tablewright.runtime.privacy.privacy import PrivacyReport
@@ -29,11 +30,7 @@ def register(commands: Commands) -> None:
             "interrupted erasure, run the same command again.",
         )
         parser.add_argument("person", nargs="+", metavar="PERSON", help="an id, mail address or phone number of theirs")
-        parser.add_argument(
-            "--data", metavar="DIR", help="data folder (default: ./data), not in use by `tablewright up`"
-        )
-        parser.add_argument("--endpoint", metavar="URL", help="a DynamoDB endpoint instead of the embedded engine")
-        parser.add_argument("--region", help="Amazon DynamoDB in this region, or the region of the endpoint")
+        add_place_options(parser, alone=True)
         if name == "export":
             parser.add_argument("--out", metavar="FILE", help="file to write (default: standard output)")
         else:
@@ -70,32 +67,23 @@ def _erase(options: argparse.Namespace) -> int:
 
 def _done(options: argparse.Namespace, action: str) -> PrivacyReport:
     from tablewright.cli.progress import StepProgress
-    from tablewright.cli.service_commands import open_runtime, read_settings
     from tablewright.runtime import Invalid
-    from tablewright.store import StoreError
     from tablewright.systems import load
 
-    settings = read_settings(data=options.data, endpoint=options.endpoint, region=options.region)
-    if settings.is_embedded and not (settings.data / "tablewright.db").exists():
-        raise UsageError(f"there is no database in {settings.data}; choose the data folder with --data")
-    with StepProgress() as steps:
-        steps.begin("opening the database")
-        runtime = open_runtime(settings, load())
+    settings = place_settings(options)
+    check_database(settings)
+    with StepProgress() as steps, opened_runtime(settings, load(), steps) as runtime:
+        steps.begin("reading")
+
+        def on_read(step: str, number: int) -> None:
+            steps.update(step, number, None)
+
         try:
-            steps.begin("reading")
-
-            def on_read(step: str, number: int) -> None:
-                steps.update(step, number, None)
-
             if action == "export":
                 return runtime.privacy.export(options.person, on_read)
             return runtime.privacy.erase(options.person, by="command line", on_read=on_read)
         except Invalid as error:
             raise UsageError(str(error)) from None
-        except StoreError as error:
-            raise refused(error) from None
-        finally:
-            runtime.close()
 
 
 def _print_report(report: PrivacyReport, stream: TextIO) -> None:

@@ -6,7 +6,8 @@ import argparse
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tablewright.cli.argument_parser import Commands, UsageError, refused
+from tablewright.cli.argument_parser import Commands, UsageError
+from tablewright.cli.service_commands import add_place_options, check_database, opened_runtime, place_settings
 
 if TYPE_CHECKING:
     from tablewright.cli.progress import StepProgress
@@ -21,9 +22,7 @@ def register(commands: Commands) -> None:
         epilog="While `tablewright up` runs, POST /runtime/search/{system}/rebuild does the same.",
     )
     rebuild.add_argument("systems", nargs="*", metavar="SYSTEM", help="systems (default: all that can be searched)")
-    rebuild.add_argument("--data", metavar="DIR", help="data folder (default: ./data), not in use by `tablewright up`")
-    rebuild.add_argument("--endpoint", metavar="URL", help="a DynamoDB endpoint instead of the embedded engine")
-    rebuild.add_argument("--region", help="Amazon DynamoDB in this region, or the region of the endpoint")
+    add_place_options(rebuild, alone=True)
     rebuild.set_defaults(command=_rebuild, parser=rebuild)
 
 
@@ -33,35 +32,25 @@ def _report(steps: StepProgress, system: str, number: int) -> None:
 
 def _rebuild(options: argparse.Namespace) -> int:
     from tablewright.cli.progress import StepProgress
-    from tablewright.cli.service_commands import open_runtime, read_settings
-    from tablewright.store import StoreError
     from tablewright.systems import load
 
-    settings = read_settings(data=options.data, endpoint=options.endpoint, region=options.region)
-    if settings.is_embedded and not (settings.data / "tablewright.db").exists():
-        raise UsageError(f"there is no database in {settings.data}; choose the data folder with --data")
+    settings = place_settings(options)
+    check_database(settings)
     systems = load()
     known = [system.name for system in systems if system.search]
     for name in options.systems:
         if name not in known:
             raise UsageError(f"{name} has nothing to search; choose from {', '.join(known)}")
     done: list[str] = []
-    with StepProgress() as steps:
-        steps.begin("opening the database")
-        runtime = open_runtime(settings, systems)
-        try:
-            if runtime.search.is_beside_another:
-                raise UsageError(
-                    f"the search index in {settings.data} is in use; rebuild it in that process, with POST "
-                    f"/runtime/search/SYSTEM/rebuild"
-                )
-            for name in options.systems or known:
-                steps.begin(f"indexing {name}")
-                number = runtime.search.rebuild(name, partial(_report, steps, name))
-                done.append(f"{name}: {number} {'document' if number == 1 else 'documents'}")
-        except StoreError as error:
-            raise refused(error) from None
-        finally:
-            runtime.close()
+    with StepProgress() as steps, opened_runtime(settings, systems, steps) as runtime:
+        if runtime.search.is_beside_another:
+            raise UsageError(
+                f"the search index in {settings.data} is in use; rebuild it in that process, with POST "
+                f"/runtime/search/SYSTEM/rebuild"
+            )
+        for name in options.systems or known:
+            steps.begin(f"indexing {name}")
+            number = runtime.search.rebuild(name, partial(_report, steps, name))
+            done.append(f"{name}: {number} {'document' if number == 1 else 'documents'}")
     print("\n".join(done))
     return 0
