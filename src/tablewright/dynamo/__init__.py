@@ -8,6 +8,7 @@
     capacity_units     the units charged for so many bytes
     limits             DynamoDB's limits: 400 KB per item, 100 actions per transaction, ...
     errors             the errors of DynamoDB
+    error_messages     the messages that several operations refuse with
     expressions        conditions, key conditions, projections and updates; a package of its own
 
 Other packages import from here, from ``dynamo.limits`` and from ``dynamo.expressions``.
@@ -16,6 +17,7 @@ Other packages import from here, from ``dynamo.limits`` and from ``dynamo.expres
 from tablewright.dynamo.attribute_values import AttributeValue, Item, same_item, same_value
 from tablewright.dynamo.capacity_units import READ_UNIT, WRITE_UNIT, read_units, write_units
 from tablewright.dynamo.document_paths import Path, PathPart, lookup, non_null_at, parse_path, value_at
+from tablewright.dynamo.error_messages import INVALID_VALUES, ITEM_REPEATED, ITEM_TOO_LARGE, KEY_MISMATCH, KEYS_REPEATED
 from tablewright.dynamo.errors import (
     AccessDeniedException,
     BackupNotFoundException,
@@ -27,7 +29,6 @@ from tablewright.dynamo.errors import (
     IdempotentParameterMismatchException,
     InternalServerError,
     InvalidRestoreTimeException,
-    ItemCollectionSizeLimitExceededException,
     LimitExceededException,
     PointInTimeRecoveryUnavailableException,
     RequestValidationException,
@@ -68,6 +69,11 @@ from tablewright.dynamo.value_checks import (
 
 __all__ = [
     "BESIDE_ITEM",
+    "INVALID_VALUES",
+    "ITEM_REPEATED",
+    "ITEM_TOO_LARGE",
+    "KEYS_REPEATED",
+    "KEY_MISMATCH",
     "LONG_LIST",
     "NAME_TOO_LARGE",
     "NESTED_TOO_DEEPLY",
@@ -87,7 +93,6 @@ __all__ = [
     "InternalServerError",
     "InvalidRestoreTimeException",
     "Item",
-    "ItemCollectionSizeLimitExceededException",
     "LimitExceededException",
     "Path",
     "PathPart",

@@ -11,7 +11,6 @@
     ├── TransactionInProgressException
     ├── IdempotentParameterMismatchException
     ├── DuplicateItemException                    PartiQL INSERT over an existing item
-    ├── ItemCollectionSizeLimitExceededException
     ├── ResourceNotFoundException
     ├── ResourceInUseException
     ├── TableNotFoundException                    a table to be backed up or restored
@@ -135,10 +134,6 @@ class IdempotentParameterMismatchException(DynamoError):
 
 
 class DuplicateItemException(DynamoError):
-    pass
-
-
-class ItemCollectionSizeLimitExceededException(DynamoError):
     pass
 
 

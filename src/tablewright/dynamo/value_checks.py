@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tablewright.dynamo.attribute_values import AttributeValue, Item, set_order
+from tablewright.dynamo.error_messages import INVALID_VALUES
 from tablewright.dynamo.errors import RequestValidationException
 from tablewright.dynamo.item_size import LONG_LIST, binary_size, number_size, text_size, uniform_size
 from tablewright.dynamo.limits import MAX_NAME_BYTES, MAX_NESTING
@@ -20,7 +21,6 @@ BESIDE_ITEM = -1
 """The initial depth of a value that is not in an item, where the attribute would be the first level."""
 
 _PLAIN_LEVELS = 8
-_INVALID = "One or more parameter values were invalid: "
 WRITTEN_TOO_DEEPLY = "Nesting Levels have exceeded supported limits"
 """DynamoDB's message for an item that would be written with too many levels."""
 NESTED_TOO_DEEPLY = f"{WRITTEN_TOO_DEEPLY}: Attributes in the item have nested levels beyond supported limit"
@@ -188,7 +188,7 @@ def _checked_content(tag: str, content: Any, depth: int) -> tuple[Any, int]:
         return content, 1
     if tag == "NULL":
         if content is not True:
-            raise RequestValidationException(_INVALID + "Null attribute value types must have the value of true")
+            raise RequestValidationException(INVALID_VALUES + "Null attribute value types must have the value of true")
         return content, 1
     if tag == "B":
         return content, binary_size(content)
@@ -245,7 +245,7 @@ def _checked_list(content: list[AttributeValue], depth: int) -> tuple[list[Attri
 
 def _checked_set(tag: str, content: list[str]) -> tuple[list[str], int]:
     if not content:
-        raise RequestValidationException(_INVALID + _EMPTY_SET[tag])
+        raise RequestValidationException(INVALID_VALUES + _EMPTY_SET[tag])
     members = [canonical_number(number) for number in content] if tag == "NS" else content
     size = sum(map(_MEMBER_SIZES[tag], members))
     if len(set(members)) != len(members):
@@ -258,7 +258,7 @@ def _duplicates(tag: str, members: list[str]) -> RequestValidationException:
     """The newer words show the members before the first repeated one in order, with quotes."""
     if tag == "NS":
         message = "Input collection contains duplicates"
-        return RequestValidationException(message, newer=f"{_INVALID}{message}.")
+        return RequestValidationException(message, newer=f"{INVALID_VALUES}{message}.")
     seen: set[str] = set()
     position = 0
     while members[position] not in seen:
@@ -267,8 +267,8 @@ def _duplicates(tag: str, members: list[str]) -> RequestValidationException:
     quoted = [f'"{member}"' for member in (*set_order(tag, seen), *members[position:])]
     shown, separator = (" contains", ", ") if tag == "SS" else ("of type BS contains", ",")
     return RequestValidationException(
-        f"{_INVALID}Input collection [{', '.join(members)}]{shown} duplicates.",
-        newer=f"{_INVALID}Input collection [{separator.join(quoted)}]{shown} duplicates.",
+        f"{INVALID_VALUES}Input collection [{', '.join(members)}]{shown} duplicates.",
+        newer=f"{INVALID_VALUES}Input collection [{separator.join(quoted)}]{shown} duplicates.",
     )
 
 

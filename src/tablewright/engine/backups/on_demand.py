@@ -30,6 +30,7 @@ from tablewright.engine.tables.table_description import (
     billing_mode,
     count_rows,
     current_description,
+    declared_index,
     moment,
     once_counted,
 )
@@ -310,10 +311,10 @@ def _shown(backup: Backup) -> dict[str, Any]:
         source["OnDemandThroughput"] = table["OnDemandThroughput"]
     features: dict[str, Any] = {}
     if "LocalSecondaryIndexes" in table:
-        features["LocalSecondaryIndexes"] = [_index(index) for index in table["LocalSecondaryIndexes"]]
+        features["LocalSecondaryIndexes"] = [declared_index(index) for index in table["LocalSecondaryIndexes"]]
     if "GlobalSecondaryIndexes" in table:
         features["GlobalSecondaryIndexes"] = [
-            {**_index(index), "ProvisionedThroughput": _units(index), **_ceilings(index)}
+            {**declared_index(index), "ProvisionedThroughput": _units(index), **_ceilings(index)}
             for index in table["GlobalSecondaryIndexes"]
         ]
     if "StreamSpecification" in table:
@@ -327,10 +328,6 @@ def _shown(backup: Backup) -> dict[str, Any]:
 
 def _units(holder: dict[str, Any]) -> dict[str, int]:
     return {unit: holder["ProvisionedThroughput"][unit] for unit in ("ReadCapacityUnits", "WriteCapacityUnits")}
-
-
-def _index(index: dict[str, Any]) -> dict[str, Any]:
-    return {member: index[member] for member in ("IndexName", "KeySchema", "Projection")}
 
 
 def _ceilings(index: dict[str, Any]) -> dict[str, Any]:

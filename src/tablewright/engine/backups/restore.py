@@ -37,7 +37,7 @@ from tablewright.engine.tables.table_checks import (
     invalid,
     key_names,
 )
-from tablewright.engine.tables.table_description import billing_mode
+from tablewright.engine.tables.table_description import billing_mode, declared_index
 from tablewright.engine.tables.table_lookup import find_backup_source, find_same_source
 from tablewright.engine.tables.table_operations import check_table_quota, creating_description, make_table
 from tablewright.engine.tables.table_schema import Table
@@ -154,10 +154,10 @@ def _definition(db: Database, request: Mapping[str, Any], source: Mapping[str, A
         **_capacity(billing, source, request.get("ProvisionedThroughputOverride")),
         **_ceilings(billing, source, request.get("OnDemandThroughputOverride")),
     }
-    local = [_index(index) for index, _ in _paired("LocalSecondaryIndex", request, source)]
+    local = [declared_index(index) for index, _ in _paired("LocalSecondaryIndex", request, source)]
     global_ = [
         {
-            **_index(index),
+            **declared_index(index),
             **_capacity(billing, source_index, index.get("ProvisionedThroughput")),
             **_ceilings(billing, source_index, index.get("OnDemandThroughput")),
             **({"WarmThroughput": index["WarmThroughput"]} if "WarmThroughput" in index else {}),
@@ -209,17 +209,13 @@ def _encryption(source: Mapping[str, Any]) -> dict[str, Any] | None:
     return {"Enabled": True, "SSEType": described["SSEType"], "KMSMasterKeyId": described["KMSMasterKeyArn"]}
 
 
-def _index(index: Mapping[str, Any]) -> dict[str, Any]:
-    return {member: index[member] for member in ("IndexName", "KeySchema", "Projection")}
-
-
 def _paired(
     kind: str, request: Mapping[str, Any], source: Mapping[str, Any]
 ) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
     """The indexes to restore, each with its matching index of the source: all, unless some are named."""
     existing = {index["IndexName"]: index for index in source.get(f"{kind.removesuffix('Index')}Indexes", ())}
     if f"{kind}Override" not in request:
-        return [(_index(index), index) for index in existing.values()]
+        return [(declared_index(index), index) for index in existing.values()]
     pairs = []
     for index in request[f"{kind}Override"]:
         match = existing.get(index["IndexName"])

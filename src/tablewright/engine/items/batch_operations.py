@@ -8,7 +8,15 @@ from typing import Any
 
 import orjson
 
-from tablewright.dynamo import Item, ValidationException, checked_item, read_units
+from tablewright.dynamo import (
+    ITEM_TOO_LARGE,
+    KEY_MISMATCH,
+    KEYS_REPEATED,
+    Item,
+    ValidationException,
+    checked_item,
+    read_units,
+)
 from tablewright.dynamo.expressions import ProjectionProgram, check_parameters
 from tablewright.dynamo.limits import MAX_BATCH_GET_BYTES, MAX_BATCH_GET_KEYS, MAX_BATCH_WRITES, MAX_ITEM_SIZE
 from tablewright.engine.database import Database, Row
@@ -30,7 +38,6 @@ from tablewright.engine.tables.table_schema import Table
 _MUCH = 1024 * 1024
 # Small numbers take three times as much space in a response as in an item.
 _MAX_JSON = 20 * 1024 * 1024
-_DUPLICATES = "Provided list of item keys contains duplicates"
 
 
 def batch_get_item(db: Database, request: dict[str, Any]) -> Steps:
@@ -50,7 +57,7 @@ def batch_get_item(db: Database, request: dict[str, Any]) -> Steps:
             given.append(key)
             seen.add(orjson.dumps(key, option=orjson.OPT_SORT_KEYS))
             if len(seen) < len(given):
-                raise ValidationException(_DUPLICATES)
+                raise ValidationException(KEYS_REPEATED)
             count += 1
             if count > MAX_BATCH_GET_KEYS:
                 raise ValidationException("Too many items requested for the BatchGetItem call")
@@ -180,7 +187,7 @@ def _checked_writes(writes: list[dict[str, Any]]) -> Sliced[list[_BatchWrite]]:
         given = write["PutRequest"]["Item"] if is_put else write["DeleteRequest"]["Key"]
         item, size = (yield from beside(partial(checked_item, given))) if takes_long(given) else checked_item(given)
         if is_put and size > MAX_ITEM_SIZE:
-            raise ValidationException("Item size has exceeded the maximum allowed size")
+            raise ValidationException(ITEM_TOO_LARGE)
         checked += size
         result.append(_BatchWrite(item, size, is_put))
     return result
@@ -196,7 +203,7 @@ def _located(table: Table, writes: list[_BatchWrite]) -> dict[bytes, _BatchWrite
             table.check_key(write.item)
         row_key = table.row_key(write.item)
         if row_key in located:
-            raise ValidationException(_DUPLICATES)
+            raise ValidationException(KEYS_REPEATED)
         located[row_key] = write
     return located
 
@@ -216,5 +223,5 @@ def _located_again(
 def _check_batch_item(table: Table, item: Item) -> None:
     """A batch reports a wrong key where PutItem reports a wrong item."""
     if any(name not in item or kind not in item[name] for name, kind in table.key.types.items()):
-        raise ValidationException("The provided key element does not match the schema")
+        raise ValidationException(KEY_MISMATCH)
     table.check_item(item)

@@ -16,6 +16,8 @@ from typing import Any, Protocol, TypeVar
 import orjson
 
 from tablewright.dynamo import (
+    INVALID_VALUES,
+    ITEM_TOO_LARGE,
     WRITTEN_TOO_DEEPLY,
     AttributeValue,
     Item,
@@ -44,7 +46,7 @@ from tablewright.engine.items.consumed_capacity import CHARGES, Meter
 from tablewright.engine.items.planned_writes import run_in_slices
 from tablewright.engine.items.request_expressions import Parameters
 from tablewright.engine.items.request_shapes import RequestShapes
-from tablewright.engine.items.write import Write
+from tablewright.engine.items.write import Write, item_on_failure
 from tablewright.engine.requests import ITEM_SIZE
 from tablewright.engine.slices import IS_LARGE, LARGE_ITEM, Response, Steps, beside, finished, settled
 from tablewright.engine.storage import key_encoding
@@ -53,8 +55,6 @@ from tablewright.engine.tables.table_schema import Table
 Handler = Callable[[Database, dict[str, Any]], Response]
 _T = TypeVar("_T")
 
-_INVALID = "One or more parameter values were invalid: "
-_TOO_LARGE = "Item size has exceeded the maximum allowed size"
 # The members of a get or a put that concern the item alone: most have no others, so there is little to check.
 _WHERE = frozenset({"TableName", "Key", "ConsistentRead", "ReturnConsumedCapacity", CHARGES})
 _WHAT = frozenset({"TableName", "Item", ITEM_SIZE, IS_LARGE})
@@ -137,14 +137,14 @@ def put_item(db: Database, request: dict[str, Any]) -> Response:
         metered = request.get("ReturnConsumedCapacity", "NONE") != "NONE"
         needs_old = condition is not None or returned != "NONE" or metered
     if size > MAX_ITEM_SIZE:
-        raise ValidationException(_TOO_LARGE)
+        raise ValidationException(ITEM_TOO_LARGE)
     table = db.table(request["TableName"])
     table.check_item(item)
     key = table.row_key(item)
     if not (needs_old or table.needs_old_image):
         db.overwrite(table, key, orjson.dumps(item), size)
         return _with_metrics(db, {}, table, item, request)
-    write = Write(table, key, replace_with(item, size), condition, values, _item_on_failure(request))
+    write = Write(table, key, replace_with(item, size), condition, values, item_on_failure(request))
     return _written(put_item, db, request, write, item, size=size)
 
 
@@ -222,7 +222,7 @@ def update_item(db: Database, request: dict[str, Any]) -> Response:
     if size > MAX_ITEM_SIZE:
         raise ValidationException(TOO_LARGE_TO_UPDATE)
     write = Write(
-        table, row_key, updated_item(table, key, changes, values), condition, values, _item_on_failure(request)
+        table, row_key, updated_item(table, key, changes, values), condition, values, item_on_failure(request)
     )
     return _written(update_item, db, request, write, key, changes, size=MAX_ITEM_SIZE if IS_LARGE in request else 0)
 
@@ -262,7 +262,7 @@ def delete_item(db: Database, request: dict[str, Any]) -> Response:
         replace_with(None),
         condition,
         values,
-        _item_on_failure(request),
+        item_on_failure(request),
     )
     return _written(delete_item, db, request, write, key)
 
@@ -400,14 +400,16 @@ def check_changes(table: Table, changes: Changes, values: Mapping[str, Attribute
     touched = changes.top_level_attributes
     for name in table.key.names:
         if name in touched:
-            raise ValidationException(f"{_INVALID}Cannot update attribute {name}. This attribute is part of the key")
+            raise ValidationException(
+                f"{INVALID_VALUES}Cannot update attribute {name}. This attribute is part of the key"
+            )
     if not touched.isdisjoint(table.index_key_names):
         assigned = changes.static_types(values)
         for index in table.indexes_by_name:
             for name, expected in index.key.types.items():
                 if assigned.get(name, expected) != expected:
                     raise ValidationException(
-                        f"{_INVALID}Type mismatch for Index Key {name} Expected: {expected} "
+                        f"{INVALID_VALUES}Type mismatch for Index Key {name} Expected: {expected} "
                         f"Actual: {assigned[name]} IndexName: {index.name}"
                     )
     check_key_paths(table, changes)
@@ -492,10 +494,6 @@ def _old_or_nothing(request: Mapping[str, Any]) -> str:
     if returned not in ("NONE", "ALL_OLD"):
         raise RequestValidationException("ReturnValues can only be ALL_OLD or NONE")
     return returned
-
-
-def _item_on_failure(request: Mapping[str, Any]) -> bool:
-    return request.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD"
 
 
 def _returned(mode: str, old: Row | None, new: Item | None, changes: Changes | None) -> Any:

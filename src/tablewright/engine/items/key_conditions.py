@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tablewright.dynamo import AttributeValue, ValidationException
+from tablewright.dynamo import INVALID_VALUES, AttributeValue, ValidationException
 from tablewright.engine.storage import key_encoding
 from tablewright.engine.tables.table_schema import Index, Key
 
@@ -53,9 +53,7 @@ def check_key_conditions(
 def _check_operand(key: Key, index: Index | None, name: str, value: AttributeValue) -> None:
     expected = key.types[name]
     if expected not in value:
-        raise ValidationException(
-            "One or more parameter values were invalid: Condition parameter type does not match schema type"
-        )
+        raise ValidationException(f"{INVALID_VALUES}Condition parameter type does not match schema type")
     if index is None:
         key.check_value(name, value)
     else:

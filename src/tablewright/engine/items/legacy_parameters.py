@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tablewright.dynamo import (
+    INVALID_VALUES,
     AttributeValue,
     Item,
     Path,
@@ -41,8 +42,6 @@ from tablewright.dynamo.expressions import (
     condition_from_node,
     subtract_elements,
 )
-
-_INVALID = "One or more parameter values were invalid: "
 
 _COMPARATORS = {"EQ": "=", "NE": "<>", "LE": "<=", "LT": "<", "GE": ">=", "GT": ">"}
 _INDEX_OPERATORS = {**_COMPARATORS, "BETWEEN": "BETWEEN", "BEGINS_WITH": "begins_with"}
@@ -112,16 +111,16 @@ def _expectation(name: str, given: Mapping[str, Any]) -> Condition:
     operator, exists = given.get("ComparisonOperator"), given.get("Exists")
     if listed is not None and single is not None:
         raise RequestValidationException(
-            f"{_INVALID}Value and AttributeValueList cannot be used together for Attribute: {name}"
+            f"{INVALID_VALUES}Value and AttributeValueList cannot be used together for Attribute: {name}"
         )
     if operator is not None:
         if exists is not None:
             raise RequestValidationException(
-                f"{_INVALID}Exists and ComparisonOperator cannot be used together for Attribute: {name}"
+                f"{INVALID_VALUES}Exists and ComparisonOperator cannot be used together for Attribute: {name}"
             )
         if operator not in ("NULL", "NOT_NULL") and listed is None and single is None:
             raise RequestValidationException(
-                f"{_INVALID}Value or AttributeValueList must be used with ComparisonOperator: {operator} "
+                f"{INVALID_VALUES}Value or AttributeValueList must be used with ComparisonOperator: {operator} "
                 f"for Attribute: {name}"
             )
         values = listed if listed is not None else [] if single is None else [single]
@@ -129,18 +128,18 @@ def _expectation(name: str, given: Mapping[str, Any]) -> Condition:
         return _comparison(name, operator, _operands(operator, [checked(value)[0] for value in values]))
     if listed is not None:
         raise RequestValidationException(
-            f"{_INVALID}AttributeValueList can only be used with a ComparisonOperator for Attribute: {name}"
+            f"{INVALID_VALUES}AttributeValueList can only be used with a ComparisonOperator for Attribute: {name}"
         )
     if exists is False:
         if single is not None:
             raise RequestValidationException(
-                f"{_INVALID}Value cannot be used when Exists is false for Attribute: {name}"
+                f"{INVALID_VALUES}Value cannot be used when Exists is false for Attribute: {name}"
             )
         return _comparison(name, "NULL", ())
     if single is None:
         given_as = "null" if exists is None else "true"
         raise RequestValidationException(
-            f"{_INVALID}Value must be provided when Exists is {given_as} for Attribute: {name}"
+            f"{INVALID_VALUES}Value must be provided when Exists is {given_as} for Attribute: {name}"
         )
     return _comparison(name, "EQ", (checked(single)[0],))
 
@@ -163,19 +162,21 @@ def _check_count(operator: str, count: int) -> None:
             fits = count == 1
     if not fits:
         raise RequestValidationException(
-            f"{_INVALID}Invalid number of argument(s) for the {operator} ComparisonOperator"
+            f"{INVALID_VALUES}Invalid number of argument(s) for the {operator} ComparisonOperator"
         )
 
 
 def _operands(operator: str, values: Sequence[AttributeValue]) -> tuple[AttributeValue, ...]:
     tags = [next(iter(value)) for value in values]
     if len(set(tags)) > 1:
-        raise RequestValidationException(f"{_INVALID}AttributeValues inside AttributeValueList must be of same type")
+        raise RequestValidationException(
+            f"{INVALID_VALUES}AttributeValues inside AttributeValueList must be of same type"
+        )
     if operator in _TYPES:
         for tag in tags:
             if tag not in _TYPES[operator]:
                 raise RequestValidationException(
-                    f"{_INVALID}ComparisonOperator {operator} is not valid for {tag} AttributeValue type"
+                    f"{INVALID_VALUES}ComparisonOperator {operator} is not valid for {tag} AttributeValue type"
                 )
     if operator == "BETWEEN" and compare(*values) == 1:
         raise RequestValidationException(
@@ -234,7 +235,7 @@ def projection_from_attributes(attributes: Sequence[str]) -> ProjectionProgram:
     for name in attributes:
         check_name(name)
         if name in seen:
-            raise ValidationException(f"{_INVALID}Duplicate value in attribute name: {name}")
+            raise ValidationException(f"{INVALID_VALUES}Duplicate value in attribute name: {name}")
         seen.add(name)
     return ProjectionProgram(Path((name,)) for name in attributes)
 
@@ -301,13 +302,15 @@ def _change(update: Mapping[str, Any]) -> tuple[str, AttributeValue | None]:
     if value is None:
         if action != "DELETE":
             raise RequestValidationException(
-                f"{_INVALID}Only DELETE action is allowed when no attribute value is specified"
+                f"{INVALID_VALUES}Only DELETE action is allowed when no attribute value is specified"
             )
         return action, None
     value = checked(value)[0]
     (tag,) = value
     if action == "DELETE" and tag not in _SETS:
-        raise RequestValidationException(f"{_INVALID}DELETE action with value is not supported for the type {tag}")
+        raise RequestValidationException(
+            f"{INVALID_VALUES}DELETE action with value is not supported for the type {tag}"
+        )
     if action == "ADD" and tag not in _SETS | {"N", "L"}:
-        raise RequestValidationException(f"{_INVALID}ADD action is not supported for the type {tag}")
+        raise RequestValidationException(f"{INVALID_VALUES}ADD action is not supported for the type {tag}")
     return action, value

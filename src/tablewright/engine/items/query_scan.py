@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from tablewright.dynamo import AttributeValue, Item, RequestValidationException, ValidationException
+from tablewright.dynamo import INVALID_VALUES, AttributeValue, Item, RequestValidationException, ValidationException
 from tablewright.dynamo.expressions import (
     Bound,
     ConditionProgram,
@@ -42,7 +42,6 @@ from tablewright.engine.slices import IS_LARGE, Steps, beside, settled
 from tablewright.engine.storage import key_encoding
 from tablewright.engine.tables.table_schema import Index
 
-_INVALID = "One or more parameter values were invalid: "
 # The legacy parameters; each takes some microseconds to read.
 _MANY_CONDITIONS = 500
 
@@ -236,7 +235,7 @@ def _needs_whole_items(request: Mapping[str, Any], index: Index, projection: Pro
     if request.get("Select") == "ALL_ATTRIBUTES":
         if index.is_global:
             raise ValidationException(
-                f"{_INVALID}Select type ALL_ATTRIBUTES is not supported for global secondary index "
+                f"{INVALID_VALUES}Select type ALL_ATTRIBUTES is not supported for global secondary index "
                 f"{index.name} because its projection type is not ALL"
             )
         return True
@@ -244,7 +243,7 @@ def _needs_whole_items(request: Mapping[str, Any], index: Index, projection: Pro
     missing = [] if projection is None else sorted(projection.top_level_attributes - index.projected)
     if missing and index.is_global:
         raise ValidationException(
-            f"{_INVALID}Global secondary index {index.name} does not project [{', '.join(missing)}]"
+            f"{INVALID_VALUES}Global secondary index {index.name} does not project [{', '.join(missing)}]"
         )
     return bool(missing)
 
@@ -257,7 +256,8 @@ def _check_filter_projected(source: Source, condition: ConditionProgram) -> None
     if missing:
         names = ", ".join(hash_order(sorted(missing), len(missing)))
         raise ValidationException(
-            f"{_INVALID}Secondary index {source.index.name} does not project one or more filter attributes: [{names}]"
+            f"{INVALID_VALUES}Secondary index {source.index.name} does not project one or more filter attributes: "
+            f"[{names}]"
         )
 
 

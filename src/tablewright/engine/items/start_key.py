@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tablewright.dynamo import AttributeValue, Item, ValidationException, check_name, checked
+from tablewright.dynamo import KEY_MISMATCH, AttributeValue, Item, ValidationException, check_name, checked
 from tablewright.engine.items.page_reader import PageRead, Source
 
 _INVALID_START_KEY = "The provided starting key is invalid"
@@ -49,7 +49,7 @@ def check_scan_start(source: Source, start: Item) -> None:
     if source.index is not None:
         check_query_start(source, start)
     elif len(start) != len(source.start_names):
-        raise ValidationException(f"{_INVALID_START_KEY}: The provided key element does not match the schema")
+        raise ValidationException(f"{_INVALID_START_KEY}: {KEY_MISMATCH}")
 
 
 def _check_source_key(source: Source, start: Item) -> None:

@@ -19,6 +19,8 @@ from typing import Any
 import orjson
 
 from tablewright.dynamo import (
+    ITEM_REPEATED,
+    ITEM_TOO_LARGE,
     NESTED_TOO_DEEPLY,
     ConditionalCheckFailedException,
     DuplicateItemException,
@@ -50,7 +52,7 @@ from tablewright.engine.items.item_operations import (
 )
 from tablewright.engine.items.planned_writes import Plan, plan, plan_large, planned_in_slices
 from tablewright.engine.items.request_expressions import Parameters
-from tablewright.engine.items.write import Write
+from tablewright.engine.items.write import Write, unchanged
 from tablewright.engine.requests import MAX_LEVELS_READ
 from tablewright.engine.slices import LARGE_ITEM, SLICE_BYTES, Response, Sliced, Steps, beside
 from tablewright.engine.storage.checksums import check_record, record_checksum
@@ -65,7 +67,6 @@ _TOO_LARGE = (
 )
 # What an item that is shown counts for beside its own size.
 _REASON_BYTES = 7
-_REPEATED = "Transaction request cannot include multiple operations on one item"
 _FACTOR = 2
 _PUT_ALONE = frozenset({"TableName", "Item"})
 _NO_PARAMETERS = Parameters({})
@@ -156,7 +157,7 @@ def transact_get_items(db: Database, request: dict[str, Any]) -> Response:
             reasons.append(None)
             positions.append((table.number, table.row_key(key)))
     if len(set(positions)) != len(positions):
-        raise ValidationException(_REPEATED)
+        raise ValidationException(ITEM_REPEATED)
     cancel_if_any(reasons)
     meter = Meter.for_request(request, "ReadCapacityUnits")
     # All of them are read in one slice.
@@ -226,7 +227,7 @@ def write_all(
     """
     targets = [(m.write.table.number, m.write.key) for m in members if m.write is not None]
     if len(set(targets)) != len(targets):
-        raise ValidationException(_REPEATED)
+        raise ValidationException(ITEM_REPEATED)
     refused = next((member for member in members if member.refusal is not None), None)
     if refused is not None:
         cancel_if_any([member.refusal if member is refused else None for member in members])
@@ -422,7 +423,7 @@ def _checked_action(member: dict[str, Any]) -> _Action:
         _checked_expressions(request)
         raise
     if size > MAX_ITEM_SIZE:
-        raise ValidationException("Item size has exceeded the maximum allowed size")
+        raise ValidationException(ITEM_TOO_LARGE)
     if request.keys() <= _PUT_ALONE:
         # Most puts have nothing else to check.
         return _Action(kind, request, _NO_PARAMETERS, None, None, item, size, size)
@@ -468,7 +469,7 @@ def _member(action: _Action, table: Table) -> Member:
         case "Delete":
             new = replace_with(None)
         case _:
-            new = _unchanged
+            new = unchanged
     member.write = Write(
         table,
         table.row_key(item),
@@ -478,7 +479,3 @@ def _member(action: _Action, table: Table) -> Member:
         action.request.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD",
     )
     return member
-
-
-def _unchanged(old: Row | None) -> tuple[Item | None, int]:
-    return (None, 0) if old is None else (old.item, old.size)

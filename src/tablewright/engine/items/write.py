@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from tablewright.dynamo import AttributeValue, ConditionalCheckFailedException, Item
 from tablewright.dynamo.expressions import ConditionProgram
@@ -12,6 +13,16 @@ from tablewright.engine.items.consumed_capacity import Meter
 from tablewright.engine.tables.table_schema import Table
 
 _NOTHING: Item = {}
+
+
+def item_on_failure(request: Mapping[str, Any]) -> bool:
+    """Whether a condition that fails shows the item."""
+    return request.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD"
+
+
+def unchanged(old: Row | None) -> tuple[Item | None, int]:
+    """The item stays as it is: a condition is all there is to the write."""
+    return (None, 0) if old is None else (old.item, old.size)
 
 
 @dataclass(slots=True)

@@ -11,6 +11,7 @@ from time import thread_time
 from typing import Any
 
 from tablewright.dynamo import (
+    KEYS_REPEATED,
     DynamoError,
     Item,
     ResourceNotFoundException,
@@ -33,7 +34,6 @@ _CODES = {
     "ConditionalCheckFailedException": "ConditionalCheckFailed",
     "DuplicateItemException": "DuplicateItem",
     "ResourceNotFoundException": "ResourceNotFound",
-    "ItemCollectionSizeLimitExceededException": "ItemCollectionSizeLimitExceeded",
     "ValidationException": "ValidationError",
 }
 
@@ -96,7 +96,7 @@ def batch_execute_statement(db: Database, request: dict[str, Any]) -> Steps:
     targets = [target for member in members if (target := member.target(db)) is not None]
     places = [(table.number, table.row_key(key)) for table, key in targets]
     if len(set(places)) != len(places):
-        raise ValidationException("Provided list of item keys contains duplicates")
+        raise ValidationException(KEYS_REPEATED)
     meter = Meter.for_request(request)
     failed: dict[str, float] = {}
     responses = []

@@ -10,7 +10,7 @@ from tablewright.dynamo import Item, ValidationException
 from tablewright.engine.database import Database, Row
 from tablewright.engine.items.consumed_capacity import Meter
 from tablewright.engine.items.planned_writes import run_in_slices
-from tablewright.engine.items.write import Write
+from tablewright.engine.items.write import Write, item_on_failure
 from tablewright.engine.partiql import next_token, select, write_statements
 from tablewright.engine.partiql.statements import (
     Delete,
@@ -104,7 +104,3 @@ def prepared_write(
         case Exists() if in_transaction:
             return write_statements.existence(db, statement, values, whole)
     raise ValidationException("EXISTS can only be used in ExecuteTransaction write requests.")
-
-
-def item_on_failure(request: dict[str, Any]) -> bool:
-    return request.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD"

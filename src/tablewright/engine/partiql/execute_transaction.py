@@ -12,11 +12,19 @@ from typing import Any
 
 import orjson
 
-from tablewright.dynamo import DynamoError, ResourceNotFoundException, ValidationException, read_units
+from tablewright.dynamo import (
+    ITEM_REPEATED,
+    KEY_MISMATCH,
+    DynamoError,
+    ResourceNotFoundException,
+    ValidationException,
+    read_units,
+)
 from tablewright.engine.database import Database
 from tablewright.engine.items.consumed_capacity import Meter
 from tablewright.engine.items.transactions import Member, cancel_if_any, projected, record_token, replayed, write_all
-from tablewright.engine.partiql.execute_statement import item_on_failure, prepared_write, statement_of
+from tablewright.engine.items.write import item_on_failure
+from tablewright.engine.partiql.execute_statement import prepared_write, statement_of
 from tablewright.engine.partiql.refusals import StatementRefused
 from tablewright.engine.partiql.select import check_source
 from tablewright.engine.partiql.statements import (
@@ -35,7 +43,6 @@ from tablewright.engine.partiql.write_statements import KeyMismatch
 from tablewright.engine.slices import Sliced, Steps, slice_end
 from tablewright.engine.tables.table_schema import EmptyKeyException, Table
 
-_REPEATED = "Transaction request cannot include multiple operations on one item"
 _FACTOR = 2
 
 
@@ -126,7 +133,7 @@ def _member(
     except ResourceNotFoundException as error:
         return None, error
     except KeyMismatch:
-        return None, ValidationException("The provided key element does not match the schema")
+        return None, ValidationException(KEY_MISMATCH)
     except ValidationException as error:
         return None, error
     # An inserted item does not depend on another.
@@ -161,7 +168,7 @@ def _read_transaction(db: Database, request: dict[str, Any], bound: list[tuple[S
             found.append((statement, table, table.row_key(key)))
     cancel_if_any(reasons)
     if len({(table.number, row_key) for _, table, row_key in found}) != len(found):
-        raise ValidationException(_REPEATED)
+        raise ValidationException(ITEM_REPEATED)
     meter = Meter.for_request(request, "ReadCapacityUnits")
     rows = [db.fetch(table, row_key) for _, table, row_key in found]
     if meter is not None:

@@ -6,7 +6,7 @@ value (``root``, ``root[0]``, ``root[0].name``).
 
 from __future__ import annotations
 
-from tablewright.dynamo import AttributeValue, Path, PathPart, ValidationException, canonical_number
+from tablewright.dynamo import INVALID_VALUES, AttributeValue, Path, PathPart, ValidationException, canonical_number
 from tablewright.dynamo.expressions import (
     OPERAND_COUNTS,
     Literal,
@@ -170,5 +170,5 @@ def _set(nodes: tuple[syntax_tree.Node, ...], place: str, depth: int) -> Attribu
     if len(set(elements)) != len(elements):
         listing = ", ".join(elements)
         ending = "contains duplicates." if tag == "S" else f"contains duplicates! under {place}"
-        raise refused(f"One or more parameter values were invalid: Input collection [{listing}] {ending}")
+        raise refused(f"{INVALID_VALUES}Input collection [{listing}] {ending}")
     return {f"{tag}S": elements}

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from tablewright.dynamo import Item, ResourceNotFoundException, ValidationException
+from tablewright.dynamo import INVALID_VALUES, Item, ResourceNotFoundException, ValidationException
 from tablewright.dynamo.expressions import ConditionProgram, condition_from_node, hash_order
 from tablewright.dynamo.limits import MAX_PAGE_BYTES
 from tablewright.engine.database import Database
@@ -19,7 +19,6 @@ from tablewright.engine.partiql.statements import Select, Values
 from tablewright.engine.slices import Sliced
 from tablewright.engine.tables.table_schema import Index
 
-_INVALID = "One or more parameter values were invalid: "
 # A read that IN or OR splits into ranges returns this many of them in a page.
 _RANGES_PER_PAGE = 10
 
@@ -119,7 +118,7 @@ def _source(db: Database, statement: Select, consistent: bool) -> Source:
         missing = [name for name in statement.columns.roots if name not in index.projected]
         if missing:
             raise ValidationException(
-                f"{_INVALID}Global secondary index {index.name} does not project [{', '.join(missing)}]"
+                f"{INVALID_VALUES}Global secondary index {index.name} does not project [{', '.join(missing)}]"
             )
     return Source(table, index)
 
@@ -180,5 +179,5 @@ def _check_filters_projected(index: Index, parts: list[where_keys.Range]) -> Non
     if missing and all(missing):
         names = ", ".join(hash_order(sorted(missing[-1]), len(missing[-1])))
         raise ValidationException(
-            f"{_INVALID}Secondary index {index.name} does not project one or more filter attributes: [{names}]"
+            f"{INVALID_VALUES}Secondary index {index.name} does not project one or more filter attributes: [{names}]"
         )

@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 
 from tablewright.dynamo import (
+    ITEM_TOO_LARGE,
     NESTED_TOO_DEEPLY,
     WRITTEN_TOO_DEEPLY,
     ConditionalCheckFailedException,
@@ -20,7 +21,7 @@ from tablewright.dynamo.expressions import And, condition_from_node
 from tablewright.dynamo.limits import MAX_ITEM_SIZE
 from tablewright.engine.database import Database, Row
 from tablewright.engine.items.item_operations import check_changes, check_key_paths, updated_item
-from tablewright.engine.items.write import Write
+from tablewright.engine.items.write import Write, unchanged
 from tablewright.engine.partiql.refusals import StatementRefused
 from tablewright.engine.partiql.statements import Delete, Exists, Insert, UpdateStatement, Values
 from tablewright.engine.partiql.where_keys import item_key, key_and_conditions
@@ -73,7 +74,7 @@ def insertion(db: Database, statement: Insert, values: Values) -> tuple[Write, I
     except RequestValidationException as error:
         raise ValidationException(WRITTEN_TOO_DEEPLY if error.message == NESTED_TOO_DEEPLY else error.message) from None
     if size > MAX_ITEM_SIZE:
-        raise StatementRefused("Item size has exceeded the maximum allowed size")
+        raise StatementRefused(ITEM_TOO_LARGE)
     table = db.table(statement.table)
     table.check_item(item)
     return _Insertion(table, table.row_key(item), lambda _: (item, size)), table.key_of(item)
@@ -104,12 +105,8 @@ def existence(db: Database, statement: Exists, values: Values, item_on_failure: 
     if len(key) < len(table.key.names) or not conditions:
         raise StatementRefused("EXISTS() must contain a single item read with additional condition")
     _check_key(table, key)
-
-    def same(old: Row | None) -> tuple[Item | None, int]:
-        return (None, 0) if old is None else (old.item, old.size)
-
     condition = condition_from_node(And(tuple(conditions)))
-    return Write(table, table.row_key(key), same, condition, values, item_on_failure), key
+    return Write(table, table.row_key(key), unchanged, condition, values, item_on_failure), key
 
 
 def _key(table: Table, statement: UpdateStatement | Delete, values: Values) -> Item:

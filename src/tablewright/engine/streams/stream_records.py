@@ -18,6 +18,7 @@ from zlib import crc32
 import orjson
 
 from tablewright.dynamo import (
+    INVALID_VALUES,
     ExpiredIteratorException,
     ResourceNotFoundException,
     TrimmedDataAccessException,
@@ -43,7 +44,6 @@ from tablewright.engine.streams.shards import (
 
 ITERATOR_LIFETIME = 15 * 60.0
 
-_INVALID = "One or more parameter values were invalid: "
 # The largest integer that SQLite has.
 _LAST_SEQUENCE = 2**63 - 1
 
@@ -173,11 +173,11 @@ def _requested_number(kind: str, request: dict[str, Any]) -> int:
     text = request.get("SequenceNumber")
     if kind not in ("AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER"):
         if text is not None:
-            raise ValidationException(f"{_INVALID}SequenceNumber should not be passed for this iterator type")
+            raise ValidationException(f"{INVALID_VALUES}SequenceNumber should not be passed for this iterator type")
         return 0
     number = None if text is None else sequence_of(text)
     if number is None:
-        raise ValidationException(f"{_INVALID}Invalid SequenceNumber")
+        raise ValidationException(f"{INVALID_VALUES}Invalid SequenceNumber")
     return number
 
 

@@ -14,7 +14,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from tablewright.dynamo import LimitExceededException, ValidationException
+from tablewright.dynamo import INVALID_VALUES, LimitExceededException, ValidationException
 from tablewright.dynamo.expressions import spread_hash
 from tablewright.dynamo.limits import (
     MAX_GLOBAL_INDEXES,
@@ -26,13 +26,12 @@ from tablewright.dynamo.limits import (
     MAX_TAGS,
 )
 
-INVALID = "One or more parameter values were invalid: "
 ON_DEMAND = "PAY_PER_REQUEST"
 PROVISIONED = "PROVISIONED"
 
 # The default quotas of an account; DescribeLimits returns the same.
 TABLE_CAPACITY = 40_000
-_MAX_CAPACITY = 1_000_000_000_000
+MAX_CAPACITY = 1_000_000_000_000
 _TAG_PUNCTUATION = frozenset("_.:/=+-@")
 _ON_DEMAND_GUIDE = (
     "https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/"
@@ -43,7 +42,7 @@ Definition = Mapping[str, Any]
 
 
 def invalid(message: str) -> ValidationException:
-    return ValidationException(INVALID + message)
+    return ValidationException(INVALID_VALUES + message)
 
 
 def check_definition(request: Definition) -> None:
@@ -118,7 +117,7 @@ def _check_billing(billing: str, throughput: Definition | None) -> None:
 
 def check_capacity_bounds(throughput: Definition) -> None:
     for member in ("ReadCapacityUnits", "WriteCapacityUnits"):
-        if throughput[member] > _MAX_CAPACITY:
+        if throughput[member] > MAX_CAPACITY:
             raise ValidationException(f"Given value {throughput[member]} for {member} is out of bounds")
 
 

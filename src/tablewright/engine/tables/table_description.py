@@ -115,6 +115,11 @@ def new_global_index(table_arn: str, index: Mapping[str, Any], billing: str) -> 
     return description
 
 
+def declared_index(index: Mapping[str, Any]) -> dict[str, Any]:
+    """What a request declares of an index, beside its capacity."""
+    return {member: index[member] for member in ("IndexName", "KeySchema", "Projection")}
+
+
 def sorted_definitions(definitions: Iterable[dict[str, str]]) -> list[dict[str, str]]:
     return sorted(definitions, key=lambda definition: definition["AttributeName"])
 

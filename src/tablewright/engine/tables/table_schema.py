@@ -9,12 +9,20 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tablewright.dynamo import AttributeValue, Item, ValidationException, binary_size, number_size, text_size
+from tablewright.dynamo import (
+    INVALID_VALUES,
+    KEY_MISMATCH,
+    AttributeValue,
+    Item,
+    ValidationException,
+    binary_size,
+    number_size,
+    text_size,
+)
 from tablewright.dynamo.limits import MAX_KEY_ATTRIBUTES, MAX_PARTITION_KEY_BYTES, MAX_SORT_KEY_BYTES
 from tablewright.engine.storage import key_encoding
 from tablewright.engine.storage.checksums import whole_crc
 
-_INVALID = "One or more parameter values were invalid: "
 _NOT_VALID = "One or more parameter values are not valid. "
 # Characters that fit into every key, at four bytes each.
 _SURELY_FITS = MAX_SORT_KEY_BYTES // 4
@@ -92,7 +100,7 @@ class Key:
                 problem = f"Size of hashkey has exceeded the maximum size limit of{MAX_PARTITION_KEY_BYTES} bytes"
             else:
                 problem = f"Aggregated size of all range keys has exceeded the size limit of {MAX_SORT_KEY_BYTES} bytes"
-            raise ValidationException(_INVALID + problem)
+            raise ValidationException(INVALID_VALUES + problem)
 
     def fits(self, name: str, content: str) -> bool:
         return self._size(name, content) <= (MAX_PARTITION_KEY_BYTES if name in self.partition else MAX_SORT_KEY_BYTES)
@@ -358,7 +366,7 @@ class Table:
         """A ``Key`` parameter: exactly the key attributes, of their types, within their sizes."""
         types = self.key.types
         if len(key) != len(types):
-            raise ValidationException("The provided key element does not match the schema")
+            raise ValidationException(KEY_MISMATCH)
         for name, expected in types.items():
             # Most keys are valid, and this runs for every item: no call for each attribute.
             value = key.get(name)
@@ -370,7 +378,7 @@ class Table:
         value = key.get(name)
         expected = schema.types[name]
         if value is None or expected not in value:
-            raise ValidationException("The provided key element does not match the schema")
+            raise ValidationException(KEY_MISMATCH)
         schema.check_value(name, value)
 
     def check_item(self, item: Item) -> None:
@@ -394,10 +402,10 @@ class Table:
             expected = self.key.types[name]
             value = item.get(name)
             if value is None:
-                raise ValidationException(f"{_INVALID}Missing the key {name} in the item")
+                raise ValidationException(f"{INVALID_VALUES}Missing the key {name} in the item")
             if expected not in value:
                 raise ValidationException(
-                    f"{_INVALID}Type mismatch for key {name} expected: {expected} actual: {next(iter(value))}"
+                    f"{INVALID_VALUES}Type mismatch for key {name} expected: {expected} actual: {next(iter(value))}"
                 )
             self.key.check_value(name, value)
         for index in self.indexes_by_name:
@@ -407,7 +415,7 @@ class Table:
                     continue
                 if expected not in value:
                     raise ValidationException(
-                        f"{_INVALID}Type mismatch for Index Key {name} Expected: {expected} "
+                        f"{INVALID_VALUES}Type mismatch for Index Key {name} Expected: {expected} "
                         f"Actual: {next(iter(value))} IndexName: {index.name}"
                     )
                 index.check_element(name, value)

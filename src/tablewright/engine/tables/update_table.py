@@ -28,6 +28,7 @@ from tablewright.engine.storage import sql_schema
 from tablewright.engine.streams import shards
 from tablewright.engine.tables import index_backfill
 from tablewright.engine.tables.table_checks import (
+    MAX_CAPACITY,
     ON_DEMAND,
     PROVISIONED,
     check_account_limits,
@@ -60,7 +61,6 @@ from tablewright.engine.tables.throughput import (
 from tablewright.engine.tables.update_table_checks import check_not_redefined, check_update, without_empty
 
 _MAX_INDEX_UPDATES = 5
-_MAX_CAPACITY = 1_000_000_000_000
 _ONE_AT_A_TIME = "Subscriber limit exceeded: Only 1 online index can be created or deleted simultaneously per table"
 
 
@@ -192,7 +192,7 @@ def _find_index(change: _Change, name: str, action: str) -> dict[str, Any]:
 def _update_index(change: _Change, action: Mapping[str, Any]) -> None:
     name = action["IndexName"]
     capacity = action.get("ProvisionedThroughput")
-    if capacity is not None and max(capacity.values()) > _MAX_CAPACITY:
+    if capacity is not None and max(capacity.values()) > MAX_CAPACITY:
         raise ValidationException(
             "This operation cannot be performed with given input values. "
             "Please contact DynamoDB service team for more info: Action Blocked: IndexUpdate"
