@@ -60,7 +60,7 @@ async def _is_there(runtime: Runtime, place: Place) -> bool:
     try:
         await _read(runtime, place)
     except ServiceError as error:
-        if error.code == "ResourceNotFoundException" or "does not have the specified index" in error.message:
+        if error.code == "ResourceNotFoundException" or error.is_missing_index:
             return False
         raise
     return True

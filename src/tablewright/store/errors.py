@@ -194,6 +194,11 @@ class ServiceError(StoreError):
         """Whether the endpoint does not have the operation at all, or only half of it."""
         return self.code in _MISSING_OPERATION
 
+    @property
+    def is_missing_index(self) -> bool:
+        """Whether the table is there, without the index of the request."""
+        return "does not have the specified index" in self.message
+
 
 class TableNotFound(ServiceError):
     """A table does not exist; of several ``tables`` in one request, DynamoDB does not say which."""

@@ -29,7 +29,6 @@ from tablewright.design.cost.metered_run import (
     RunError,
     metered_run,
     on_demand,
-    place_text,
     read_run,
 )
 from tablewright.design.cost.monthly_bill import (
@@ -76,7 +75,6 @@ __all__ = [
     "metered",
     "metered_run",
     "on_demand",
-    "place_text",
     "plan_costs",
     "read_run",
     "run_json",

@@ -30,6 +30,7 @@ from tablewright.design.cost.write_actions import internal_items, is_move, is_tr
 from tablewright.design.design_loading import DesignError
 from tablewright.design.filter_fields import restrictions
 from tablewright.design.index_coverage import lacks
+from tablewright.design.place_names import place_of
 from tablewright.design.sample_entities import sample
 from tablewright.dynamo import item_size, write_units
 from tablewright.model import (
@@ -70,7 +71,7 @@ class Units:
 
     @property
     def place(self) -> str:
-        return self.table.name if self.index is None else f"{self.table.name}/{self.index.name}"
+        return place_of(self.table, self.index)
 
 
 class CapacityEstimate:

@@ -11,6 +11,7 @@ from tablewright.design.cost.demand import Load
 from tablewright.design.cost.hot_keys import HotKey, hot_keys
 from tablewright.design.cost.monthly_bill import MONTH_HOURS, Bill, CostPlan, break_even, compared_capacity
 from tablewright.design.cost.size_sensitivity import SizeCost, size_costs
+from tablewright.design.place_names import place_text
 from tablewright.design.report.charts import Bar, bar_chart
 from tablewright.design.report.number_format import amount, bytes_text, money, percent, units_text
 from tablewright.design.report.report_blocks import Block, Bullets, DesignReport, Diagram, Grid, Heading, Text
@@ -117,7 +118,7 @@ def _by_place(plan: CostPlan, level: int) -> Iterator[Block]:
         items, size, cost = _stored(plan, bill, load)
         rows.append(
             [
-                load.table.name if index is None else f"{load.table.name}/{index}",
+                place_text(load.table.name, index),
                 units_text(load.read),
                 units_text(load.peak_read),
                 units_text(load.write),
@@ -186,7 +187,7 @@ def _lines(bill: Bill, level: int) -> Iterator[Block]:
         return
     places: dict[tuple[str, str, str], tuple[Decimal, Decimal]] = {}
     for line in bill.lines:
-        where = "account" if line.table is None else line.table if line.index is None else f"{line.table}/{line.index}"
+        where = "account" if line.table is None else place_text(line.table, line.index)
         known = places.get((where, line.what, line.unit), (Decimal(0), Decimal(0)))
         places[where, line.what, line.unit] = known[0] + line.quantity, known[1] + line.cost
     yield Heading("On-demand bill", level)

@@ -15,6 +15,7 @@ from tablewright.design.cost.capacity_estimate import Units
 from tablewright.design.cost.demand import BusyKey, Demand
 from tablewright.design.cost.index_costs import is_sparse
 from tablewright.design.cost.monthly_bill import CostPlan, provisioned
+from tablewright.design.place_names import place_of
 from tablewright.dynamo.limits import MAX_PARTITION_READ_UNITS, MAX_PARTITION_WRITE_UNITS
 from tablewright.model import Entity, Index, Schema, Table, schemas_of
 
@@ -44,7 +45,7 @@ class HotKey:
 
     @property
     def place(self) -> str:
-        return self.table.name if self.index is None else f"{self.table.name}/{self.index.name}"
+        return place_of(self.table, self.index)
 
 
 def hot_keys(plan: CostPlan) -> list[HotKey]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
-from tablewright.design.cost.metered_run import KeyUse, MeteredRun, PatternUse, on_demand, place_text
+from tablewright.design.cost.metered_run import KeyUse, MeteredRun, PatternUse, on_demand
 from tablewright.design.cost.prices import Prices
+from tablewright.design.place_names import place_text
 from tablewright.design.report.charts import Bar, bar_chart
 from tablewright.design.report.number_format import exact_money, percent, units_text
 from tablewright.design.report.report_blocks import Block, DesignReport, Drawing, Grid, Heading, Text
@@ -88,7 +89,7 @@ def _place_grid(run: MeteredRun, prices: Prices) -> Grid:
     return Grid(
         ["table or index", "read", "write", "cost"],
         [
-            [place_text(place), units_text(read), units_text(write), exact_money(on_demand(prices, read, write))]
+            [place_text(*place), units_text(read), units_text(write), exact_money(on_demand(prices, read, write))]
             for place, (read, write) in run.places().items()
         ],
         ["read", "write", "cost"],
@@ -120,7 +121,7 @@ def run_json(run: MeteredRun, prices: Prices, most_keys: int) -> dict[str, Any]:
                 "write_units": str(use.write),
                 "cost": str(use.cost(prices)),
                 "places": {
-                    place_text(place): {"read_units": str(read), "write_units": str(write)}
+                    place_text(*place): {"read_units": str(read), "write_units": str(write)}
                     for place, (read, write) in use.places.items()
                 },
             }

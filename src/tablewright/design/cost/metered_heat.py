@@ -21,7 +21,8 @@ from decimal import Decimal
 from heapq import heappop, heappush
 from typing import Any, Literal
 
-from tablewright.design.cost.metered_run import PatternUse, Place, pattern_name, place_text
+from tablewright.design.cost.metered_run import PatternUse, Place, pattern_name
+from tablewright.design.place_names import place_text
 
 __all__ = ["HeatOfKey", "HeatOfSecond", "MeteredHeat", "Period"]
 
@@ -54,7 +55,7 @@ class HeatOfKey:
 
     @property
     def place(self) -> str:
-        return place_text((self.table, self.index))
+        return place_text(self.table, self.index)
 
 
 @dataclass(frozen=True, slots=True)

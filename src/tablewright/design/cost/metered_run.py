@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from tablewright.design.cost.prices import Prices
+from tablewright.design.place_names import place_text
 
 __all__ = [
     "KeyUse",
@@ -29,7 +30,6 @@ __all__ = [
     "metered_run",
     "on_demand",
     "pattern_name",
-    "place_text",
     "read_run",
 ]
 
@@ -86,7 +86,7 @@ class KeyUse:
 
     @property
     def place(self) -> str:
-        return place_text((self.table, self.index))
+        return place_text(self.table, self.index)
 
 
 @dataclass(slots=True)
@@ -186,11 +186,6 @@ def on_demand(prices: Prices, read: Decimal, write: Decimal) -> Decimal:
     return (read * prices.standard.million_reads + write * prices.standard.million_writes) / _MILLION
 
 
-def place_text(place: Place) -> str:
-    table, index = place
-    return table if index is None else f"{table}/{index}"
-
-
 def pattern_name(record: dict[str, Any]) -> str:
     """The pattern of a record, or else its operation."""
     return record["pattern"] or _by_operation(record["operation"], record["charges"])
@@ -204,7 +199,7 @@ def _units(kind: str, units: float) -> tuple[Decimal, Decimal]:
 
 def _by_operation(operation: str, charges: list[Any]) -> str:
     """The name of a request without an access pattern: its operation, and the tables or index it used."""
-    read_from = dict.fromkeys(place_text((table, index)) for table, index, *_ in charges if operation in _BY_INDEX)
+    read_from = dict.fromkeys(place_text(table, index) for table, index, *_ in charges if operation in _BY_INDEX)
     written = dict.fromkeys(table for table, *_ in charges)
     return " ".join([operation, ", ".join(read_from or written)]).strip()
 

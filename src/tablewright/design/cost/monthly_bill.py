@@ -23,6 +23,7 @@ from tablewright.design.cost.capacity_estimate import CapacityEstimate
 from tablewright.design.cost.demand import BusyKey, Demand, Load, declared, loads, used_tables
 from tablewright.design.cost.index_costs import entries
 from tablewright.design.cost.prices import Prices, TableClass, cents, load_prices
+from tablewright.design.place_names import place_text
 from tablewright.dynamo import item_size
 from tablewright.dynamo.limits import MAX_PARTITION_BYTES, MAX_PARTITION_READ_UNITS, MAX_PARTITION_WRITE_UNITS
 from tablewright.model import Design, Entity, Index, Table, schemas_of
@@ -190,7 +191,7 @@ def compared_capacity(plan: CostPlan) -> list[CapacityComparison]:
         # A local index uses the capacity of its table.
         local = [None if index is None else index, *(each.name for each in table.indexes if not each.is_global)]
         names = [index] if index is not None else local
-        place = table.name if index is None else f"{table.name}/{index}"
+        place = place_text(table.name, index)
         for what, mean, peak in (("reads", load.read, load.peak_read), ("writes", load.write, load.peak_write)):
             if peak:
                 costs = [

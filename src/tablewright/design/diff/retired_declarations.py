@@ -15,7 +15,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from tablewright.design.diff.change import Described
-from tablewright.design.diff.stranded_data import renamed_fields
+from tablewright.design.diff.stranded_data import primary_key, renamed_fields
 from tablewright.model import Template
 
 __all__ = ["before", "converted", "in_old_table", "removed"]
@@ -40,7 +40,7 @@ def before(
 
     ``moved`` are the entities that have fields of it now; those that were there already are ``existing``.
     """
-    primary = _primary(table)
+    primary = primary_key(table)
     bases = f"RetiredEntity, {name}"
     if new_table["type_attribute"] is not None and old["type_name"] != new["type_name"]:
         bases += f", type_name={old['type_name']!r}".replace("'", '"')
@@ -115,19 +115,15 @@ def in_old_table(name: str, old: Described, new: Described, table: str, describe
     """The entity in the table that it was in."""
     type_name = "" if old["type_name"] == new["type_name"] else f", type_name={old['type_name']!r}"
     bases = f"RetiredEntity, {name}, table={_variable(table)}{type_name}"
-    return _class(f"{name}Before", bases, [], _keys(old, new, _primary(described)))
+    return _class(f"{name}Before", bases, [], _keys(old, new, primary_key(described)))
 
 
 def removed(name: str, old: Described, table: str, described: Described) -> str:
     """An entity whose items have no successors."""
     fields = [_field(each, field) for each, field in old["fields"].items()]
-    keys = _keys(old, old, _primary(described))
+    keys = _keys(old, old, primary_key(described))
     body = ["def becomes(self) -> Iterable[object]:", "    return ()  # or the entities that its items become"]
     return _class(name, f"RetiredEntity, table={_variable(table)}, type_name={old['type_name']!r}", fields, keys, body)
-
-
-def _primary(table: Described) -> list[str]:
-    return [name for name in (table["partition"], table["sort"]) if name is not None]
 
 
 def _variable(table: str) -> str:

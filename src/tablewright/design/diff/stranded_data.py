@@ -17,7 +17,16 @@ from typing import Any
 
 from tablewright.design.diff.change import Described
 
-__all__ = ["Entities", "looks_renamed", "moved_fields", "renamed_fields", "retired_fields", "retired_form", "same_key"]
+__all__ = [
+    "Entities",
+    "looks_renamed",
+    "moved_fields",
+    "primary_key",
+    "renamed_fields",
+    "retired_fields",
+    "retired_form",
+    "same_key",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +39,7 @@ class Entities:
 
 def retired_form(entity: Described, table: Described, new_table: Described) -> Described | None:
     """The retired entity of a new version that has the items of an old entity."""
-    primary = _primary(table)
+    primary = primary_key(table)
     form: Described
     for form in new_table.get("retired", {}).values():
         if table["type_attribute"] is not None and new_table["type_attribute"] is not None:
@@ -43,10 +52,10 @@ def retired_form(entity: Described, table: Described, new_table: Described) -> D
 
 def same_key(old: Described, new: Described, table: Described) -> bool:
     """Whether two entities have the same primary key."""
-    return all(_template(old, name) == _template(new, name) for name in _primary(table))
+    return all(_template(old, name) == _template(new, name) for name in primary_key(table))
 
 
-def _primary(table: Described) -> list[str]:
+def primary_key(table: Described) -> list[str]:
     return [name for name in (table["partition"], table["sort"]) if name is not None]
 
 
@@ -73,7 +82,7 @@ def _by_attribute(entity: Described) -> dict[str, Any]:
 
 def _key_fields(entity: Described, table: Described) -> set[str]:
     found: set[str] = set()
-    for name in _primary(table):
+    for name in primary_key(table):
         rule = entity["keys"].get(name)
         found |= {name} if rule is None else {path for path, _ in rule["parts"]}
     return found
@@ -82,7 +91,7 @@ def _key_fields(entity: Described, table: Described) -> set[str]:
 def _most_specific(entity: Described, table: Described) -> str | None:
     """The attribute that the primary key ends with: an entity that has it too refers to this one."""
     found = None
-    for name in _primary(table):
+    for name in primary_key(table):
         rule = entity["keys"].get(name)
         paths = [name] if rule is None else [path for path, _ in rule["parts"]]
         found = paths[-1].partition(".")[0] if paths else found

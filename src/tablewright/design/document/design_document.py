@@ -26,6 +26,7 @@ from tablewright.design.document.key_tables import key_tables
 from tablewright.design.document.mermaid import collection_diagram, entity_diagram, flow_diagram, type_text
 from tablewright.design.document.svg_diagrams import collection_drawing, entity_drawing, flow_drawing
 from tablewright.design.filter_fields import has_filter, restrictions
+from tablewright.design.place_names import place_text
 from tablewright.design.report.number_format import units_text
 from tablewright.design.report.report_blocks import Block, Bullets, Code, DesignReport, Diagram, Grid, Heading, Text
 from tablewright.design.sample_entities import sample
@@ -248,7 +249,7 @@ def _patterns(design: Design) -> Iterator[Block]:
             [
                 f"`{name}`",
                 _operation(pattern),
-                schema.table.name if pattern.index is None else f"{schema.table.name}/{pattern.index}",
+                place_text(schema.table.name, pattern.index),
                 _condition(schema, whose, pattern),
                 _details(schema, pattern),
                 units_text(sum((units.read for units in capacity.of(name)), Decimal(0))),

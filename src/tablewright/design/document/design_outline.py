@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from tablewright.design.place_names import place_of
 from tablewright.dynamo import AttributeValue
 from tablewright.model import Design, Index, Keys, Schema, Table, schemas_of
 from tablewright.model.keys.key_forms import Literal
@@ -33,7 +34,7 @@ class ItemCollection:
 
     @property
     def place(self) -> str:
-        return self.table.name if self.index is None else f"{self.table.name}/{self.index.name}"
+        return place_of(self.table, self.index)
 
     @property
     def partition_name(self) -> str:

@@ -14,6 +14,7 @@ from functools import cached_property
 
 from tablewright.design.design_loading import place_in
 from tablewright.design.lint.field_traits import FieldTraits, is_generic_key, traits_of, words
+from tablewright.design.place_names import place_of
 from tablewright.model import (
     Collection,
     CollectionQuery,
@@ -91,8 +92,7 @@ class EntityKey:
 
     @property
     def place(self) -> str:
-        table = self.schema.table.name
-        return table if self.index is None else f"{table}/{self.index.name}"
+        return place_of(self.schema.table, self.index)
 
 
 @dataclass(frozen=True, slots=True)

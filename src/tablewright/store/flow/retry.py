@@ -153,7 +153,7 @@ def _check_tables(error: ServiceError, request: Request) -> None:
         return
     if error.code == "ResourceNotFoundException":
         raise TableNotFound(tables_of(request)) from None
-    if error.code == "ValidationException" and "does not have the specified index" in error.message:
+    if error.code == "ValidationException" and error.is_missing_index:
         table = request.body["TableName"]
         raise ServiceError(
             error.code, f"{error.message} (table {table}); store.ensure_tables(...) adds it", error.details

@@ -11,7 +11,8 @@ from typing import Any
 
 from nicegui import ui
 
-from tablewright.design.cost import MONTH_HOURS, HeatOfKey, MeteredHeat, PatternUse, load_prices, on_demand, place_text
+from tablewright.design.cost import MONTH_HOURS, HeatOfKey, MeteredHeat, PatternUse, load_prices, on_demand
+from tablewright.design.place_names import place_text
 from tablewright.dynamo.limits import MAX_PARTITION_READ_UNITS, MAX_PARTITION_WRITE_UNITS
 from tablewright.engine import Engine
 from tablewright.studio.observe.engine_meter import heat_of, start_metering, stop_metering
@@ -190,7 +191,7 @@ class _Heat:
             provisioned = (units[0] * standard.read_unit_hour + units[1] * standard.write_unit_hour) * MONTH_HOURS
             rows.append((place, units, monthly, provisioned))
         columns: list[Column[Any]] = [
-            Column(t("observe.place"), lambda row: text(place_text(row[0]), "tw-mono tw-strong")),
+            Column(t("observe.place"), lambda row: text(place_text(*row[0]), "tw-mono tw-strong")),
             Column(t("observe.busiest"), lambda row: f"{row[1][0]} / {row[1][1]}", end=True),
             Column(t("studio.on_demand"), lambda row: f"${row[2]:,.2f}", end=True),
             Column(t("observe.provisioned_for"), lambda row: f"${row[3]:,.2f}", end=True),
