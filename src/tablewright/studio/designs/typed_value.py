@@ -26,7 +26,7 @@ from pydantic import BaseModel
 
 from tablewright.dynamo import AttributeValue
 from tablewright.studio.designs.pattern_runs import choices_of, plain_type
-from tablewright.studio.items.edited_value import EditedValue
+from tablewright.studio.items.edited_value import EditedValue, moved
 
 __all__ = ["Shape", "TypedMember", "TypedValue", "has_members"]
 
@@ -212,9 +212,7 @@ class TypedValue:
 
     def move(self, place: int, by: int) -> int:
         """Move a member up or down; returns its new position."""
-        target = min(max(place + by, 0), len(self.members) - 1)
-        self.members.insert(target, self.members.pop(place))
-        return target
+        return moved(self.members, place, by)
 
     # -- the value --------------------------------------------------------------------------------------------------
 

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from functools import partial
 
-import orjson
 from nicegui import ui
 
 from tablewright.studio.designs.typed_value import Shape, TypedMember, TypedValue
 from tablewright.studio.items.attribute_text import TYPES
-from tablewright.studio.views.attribute_editor import ValueEditor
+from tablewright.studio.views.attribute_editor import ValueEditor, focus_on, tool_button
 from tablewright.ui.api_calls import Refused
 from tablewright.ui.components import box, button, text
 from tablewright.ui.forms import select
@@ -185,15 +184,10 @@ class _ValueEditor:
                 _ValueEditor(t, member.value, label)
             with box("tw-row st-edit-tools"):
                 if is_list:
-                    self._tool("up", t("studio.move_up", name=label), partial(self._move, place, -1), place > 0)
+                    tool_button("up", t("studio.move_up", name=label), partial(self._move, place, -1), place > 0)
                     is_last = place == len(typed.members) - 1
-                    self._tool("down", t("studio.move_down", name=label), partial(self._move, place, 1), not is_last)
-                self._tool("close", t("studio.remove_named", name=label), partial(self._remove, place))
-
-    def _tool(self, icon: str, label: str, work: partial[None], is_possible: bool = True) -> None:
-        made = button(label, work, icon_name=icon, only_icon=True, small=True, kind="quiet")
-        if not is_possible:
-            made.props["disabled"] = True
+                    tool_button("down", t("studio.move_down", name=label), partial(self._move, place, 1), not is_last)
+                tool_button("close", t("studio.remove_named", name=label), partial(self._remove, place))
 
     def _label_of(self, place: int) -> str:
         return f"{self._label}[{place}]"
@@ -211,28 +205,24 @@ class _ValueEditor:
             typed.add()
         self._draw()
         first = self._label_of(0) if typed.members else f"{self._label}.{next(iter(typed.fields), '')}"
-        self._focus(first)
+        focus_on(self._place, first)
 
     def _leave_out(self) -> None:
         self._typed.leave_out()
         self._draw()
-        self._focus(self._t("designs.give", name=self._label))
+        focus_on(self._place, self._t("designs.give", name=self._label))
 
     def _add(self) -> None:
         self._typed.add()
         self._draw()
-        self._focus(self._label_of(len(self._typed.members) - 1))
+        focus_on(self._place, self._label_of(len(self._typed.members) - 1))
 
     def _remove(self, place: int) -> None:
         self._typed.remove(place)
         self._draw()
-        self._focus(self._t("studio.add_to", name=self._label))
+        focus_on(self._place, self._t("studio.add_to", name=self._label))
 
     def _move(self, place: int, by: int) -> None:
         target = self._typed.move(place, by)
         self._draw()
-        self._focus(self._t("studio.move_up" if by < 0 else "studio.move_down", name=self._label_of(target)))
-
-    def _focus(self, label: str) -> None:
-        """Go on at what has a label, or at the first thing of it, where it has just been drawn."""
-        ui.run_javascript(f"st.focus({self._place.id}, {orjson.dumps(label).decode()})")
+        focus_on(self._place, self._t("studio.move_up" if by < 0 else "studio.move_down", name=self._label_of(target)))

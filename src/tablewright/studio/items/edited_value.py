@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from tablewright.dynamo import AttributeValue, Item
 from tablewright.studio.items.attribute_text import type_of, value_of
 
-__all__ = ["SETS", "EditedMember", "EditedValue", "item_of"]
+__all__ = ["SETS", "EditedMember", "EditedValue", "item_of", "moved"]
 
 SETS = ("SS", "NS", "BS")
 _WITH_MEMBERS = ("M", "L", *SETS)
@@ -79,9 +80,7 @@ class EditedValue:
 
     def move(self, place: int, by: int) -> int:
         """Move a member up or down; returns its new position."""
-        target = min(max(place + by, 0), len(self.members) - 1)
-        self.members.insert(target, self.members.pop(place))
-        return target
+        return moved(self.members, place, by)
 
     # -- the value --------------------------------------------------------------------------------------------------
 
@@ -122,6 +121,13 @@ def item_of(members: Sequence[EditedMember], label: str = "") -> Item:
         where = f"{label}: " if label else ""
         raise ValueError(f"{where}every attribute needs a name, and names must be unique")
     return {each.name: each.value.value(f"{label}.{each.name}" if label else each.name) for each in members}
+
+
+def moved(members: list[Any], place: int, by: int) -> int:
+    """Move a member up or down, as far as there is room; returns its new position."""
+    target = min(max(place + by, 0), len(members) - 1)
+    members.insert(target, members.pop(place))
+    return target
 
 
 def _distinct(found: Sequence[AttributeValue], kind: str, label: str) -> list[str]:

@@ -22,7 +22,7 @@ from tablewright.ui.components import box, button, text
 from tablewright.ui.forms import select
 from tablewright.ui.texts import Texts
 
-__all__ = ["AttributeEditor", "ItemEditor", "ValueEditor"]
+__all__ = ["AttributeEditor", "ItemEditor", "ValueEditor", "focus_on", "tool_button"]
 
 _LONG = 60
 
@@ -109,35 +109,26 @@ class ValueEditor:
             ValueEditor(t, member.value, label, kind=edited.member_kind, types=self._types)
             with box("tw-row st-edit-tools"):
                 if edited.kind == "L":
-                    self._tool("up", t("studio.move_up", name=label), partial(self._move, place, -1), place > 0)
+                    tool_button("up", t("studio.move_up", name=label), partial(self._move, place, -1), place > 0)
                     is_last = place == len(edited.members) - 1
-                    self._tool("down", t("studio.move_down", name=label), partial(self._move, place, 1), not is_last)
-                self._tool("close", t("studio.remove_named", name=label), partial(self._remove, place))
-
-    def _tool(self, icon: str, label: str, work: Callable[[], None], is_possible: bool = True) -> None:
-        made = button(label, work, icon_name=icon, only_icon=True, small=True, kind="quiet")
-        if not is_possible:
-            made.props["disabled"] = True
+                    tool_button("down", t("studio.move_down", name=label), partial(self._move, place, 1), not is_last)
+                tool_button("close", t("studio.remove_named", name=label), partial(self._remove, place))
 
     def _add(self) -> None:
         self._edited.add()
         self._draw()
-        self._focus(self._edited.label_of(self._label, len(self._edited.members) - 1))
+        focus_on(self._place, self._edited.label_of(self._label, len(self._edited.members) - 1))
 
     def _remove(self, place: int) -> None:
         self._edited.remove(place)
         self._draw()
-        self._focus(self._add_label)
+        focus_on(self._place, self._add_label)
 
     def _move(self, place: int, by: int) -> None:
         target = self._edited.move(place, by)
         self._draw()
         label = self._edited.label_of(self._label, target)
-        self._focus(self._t("studio.move_up" if by < 0 else "studio.move_down", name=label))
-
-    def _focus(self, label: str) -> None:
-        """Focus the element with a label, which has just been drawn, so that keyboard users keep their place."""
-        ui.run_javascript(f"st.focus({self._place.id}, {orjson.dumps(label).decode()})")
+        focus_on(self._place, self._t("studio.move_up" if by < 0 else "studio.move_down", name=label))
 
 
 class ItemEditor:
@@ -197,6 +188,21 @@ class AttributeEditor:
     def value(self) -> AttributeValue:
         """The edited value; ValueError says what is wrong."""
         return self._member.value.value(self.name)
+
+
+def tool_button(icon: str, label: str, work: Callable[[], None], is_possible: bool = True) -> None:
+    """A button that moves or removes a member."""
+    made = button(label, work, icon_name=icon, only_icon=True, small=True, kind="quiet")
+    if not is_possible:
+        made.props["disabled"] = True
+
+
+def focus_on(place: ui.element, label: str) -> None:
+    """Go on at what has a label, or at the first thing of it, where it has just been drawn.
+
+    So whoever uses keys stays where they were.
+    """
+    ui.run_javascript(f"st.focus({place.id}, {orjson.dumps(label).decode()})")
 
 
 def name_input(t: Texts, member: EditedMember) -> None:
