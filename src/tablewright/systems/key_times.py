@@ -12,10 +12,20 @@ from pydantic import Field
 
 from tablewright.model import EpochMillis
 
-__all__ = ["EPOCH", "LAST_MILLIS", "KeyMillis"]
+__all__ = ["EPOCH", "LAST_MILLIS", "KeyMillis", "millis", "moment_of"]
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LAST_MILLIS = 9_999_999_999_999
+_MILLISECOND = timedelta(milliseconds=1)
 
 KeyMillis = Annotated[EpochMillis, Field(ge=EPOCH, le=EPOCH + timedelta(milliseconds=LAST_MILLIS))]
 """A time stored as whole milliseconds since 1970, for which a key has thirteen digits."""
+
+
+def millis(moment: datetime) -> int:
+    """The whole milliseconds since 1970."""
+    return (moment - EPOCH) // _MILLISECOND
+
+
+def moment_of(milliseconds: int) -> datetime:
+    return EPOCH + milliseconds * _MILLISECOND

@@ -11,7 +11,6 @@ Every call has a ``version``. A change names the version that it is based on, or
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
 from typing import Annotated, Any, NotRequired
 from urllib.parse import quote
 
@@ -56,7 +55,7 @@ from tablewright.systems.calls.model import (
 )
 from tablewright.systems.calls.roles import ADMINS, CUSTOMERS, SCHEDULERS
 from tablewright.systems.calls.service import Basis, Bounds, Calls, NewCall
-from tablewright.systems.key_times import EPOCH, LAST_MILLIS
+from tablewright.systems.key_times import LAST_MILLIS, millis, moment_of
 from tablewright.systems.response_views import page_end
 from tablewright.systems.system_router import SystemRouter, UnreadableList
 from tablewright.systems.unreadable_log import UnreadableItem
@@ -73,7 +72,6 @@ _ID = matching(
     "start with a letter or a digit, then use letters, digits and . _ : @ | + ~ = -",
 )
 _MAX_ID_LENGTH = 128
-_MILLISECOND = timedelta(milliseconds=1)
 
 
 Id = Annotated[str, Field(min_length=1, max_length=_MAX_ID_LENGTH, pattern=_ID)]
@@ -230,7 +228,7 @@ async def create_call(
     """
     if _owner(caller) not in (None, body.user_id):
         raise Forbidden("customers can only schedule calls for themselves")
-    new = NewCall(body.user_id, body.provider_id, _moment(body.scheduled_for), body.duration_minutes, body.call_id)
+    new = NewCall(body.user_id, body.provider_id, moment_of(body.scheduled_for), body.duration_minutes, body.call_id)
     return await service.create(new, Responder(_view, caller.user_id, idempotency_key), owner=_owner(caller))
 
 
@@ -261,7 +259,7 @@ async def change_status(
 @router.put("/calls/{callId}/schedule", responses=documented(404, 409), tags=["calls"])
 async def reschedule(call_id: CallId, body: NewTime, service: Service, caller: Anyone, changing: Changing) -> CallView:
     """Move a scheduled call to another time, or change its duration; 409 if that time is not free."""
-    when, basis = _moment(body.scheduled_for), _basis(body.version, changing)
+    when, basis = moment_of(body.scheduled_for), _basis(body.version, changing)
     changed = await service.reschedule(call_id, when, body.duration_minutes, basis=basis, owner=_owner(caller))
     return _view(changing.of(changed))
 
@@ -460,11 +458,7 @@ def _basis(version: int | None, changing: Changing, field: str = "body.version")
 
 
 def _bounds(since: int | None, until: int | None) -> Bounds:
-    return Bounds(None if since is None else _moment(since), None if until is None else _moment(until))
-
-
-def _moment(milliseconds: int) -> datetime:
-    return EPOCH + milliseconds * _MILLISECOND
+    return Bounds(None if since is None else moment_of(since), None if until is None else moment_of(until))
 
 
 def _view(call: Call) -> CallView:
@@ -473,7 +467,7 @@ def _view(call: Call) -> CallView:
         "userId": call.user_id,
         "providerId": call.provider_id,
         "status": call.status,
-        "scheduledFor": (call.scheduled_for - EPOCH) // _MILLISECOND,
+        "scheduledFor": millis(call.scheduled_for),
         "durationMinutes": call.duration_minutes,
         "version": call.version,
     }

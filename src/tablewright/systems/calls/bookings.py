@@ -17,13 +17,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, timedelta
 from typing import NamedTuple
 
 from tablewright.runtime import StateConflict
 from tablewright.store import AsyncStore, Operation, Put
 from tablewright.systems.calls.model import BookedDay, Call, Side, Status
-from tablewright.systems.key_times import EPOCH
+from tablewright.systems.key_times import millis
 
 __all__ = ["PersonDay", "Span", "TimeTaken", "booked_days", "days_to_write", "is_taken", "people_of", "span_of"]
 
@@ -57,7 +57,7 @@ def people_of(*calls: Call | None) -> list[str]:
 
 
 def span_of(call: Call) -> Span:
-    return _millis(call.scheduled_for), _millis(call.scheduled_for + call.duration)
+    return millis(call.scheduled_for), millis(call.scheduled_for + call.duration)
 
 
 def booked_days(call: Call | None) -> set[PersonDay]:
@@ -104,7 +104,3 @@ async def days_to_write(store: AsyncStore, before: Call | None, after: Call | No
 
 def _sides(call: Call) -> tuple[tuple[Side, str], ...]:
     return (Side.USER, call.user_id), (Side.PROVIDER, call.provider_id)
-
-
-def _millis(moment: datetime) -> int:
-    return (moment - EPOCH) // _MILLISECOND

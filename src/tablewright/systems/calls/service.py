@@ -59,10 +59,9 @@ from tablewright.systems.calls.bookings import TimeTaken, days_to_write, people_
 from tablewright.systems.calls.calendar_settings import CalendarSettingsService
 from tablewright.systems.calls.icalendar import icalendar
 from tablewright.systems.calls.model import DEFAULT_MINUTES, Call, Status
-from tablewright.systems.key_times import EPOCH
+from tablewright.systems.key_times import millis, moment_of
 from tablewright.systems.unreadable_log import UnreadableLog
 
-_MILLISECOND = timedelta(milliseconds=1)
 # How often a create is tried when a call with its id exists, then was deleted.
 _ATTEMPTS = 3
 # How often a booking is tried when others book the same days, and the longest pause in between, in seconds.
@@ -168,11 +167,11 @@ class Calls:
             began, _, cursor = cursor.partition(".")
             if not (began.isascii() and began.isdigit() and len(began) <= 13):
                 raise InvalidCursor("the cursor was altered, or belongs to another read")
-            since = since or EPOCH + int(began) * _MILLISECOND
+            since = since or moment_of(int(began))
         since = since or self._now()
         selection = Call.upcoming(user_id, since=since, until=bounds.until)
         page = await self._reader.page(selection, limit=limit, cursor=cursor)
-        return page if page.cursor is None else replace(page, cursor=f"{(since - EPOCH) // _MILLISECOND}.{page.cursor}")
+        return page if page.cursor is None else replace(page, cursor=f"{millis(since)}.{page.cursor}")
 
     async def completed(
         self, user_id: str, bounds: Bounds = ANY_TIME, *, limit: int = 20, cursor: str | None = None
@@ -411,7 +410,7 @@ def _thing(call_id: str) -> str:
 
 def _new_call(new: NewCall) -> Call:
     """The call to write; with an id of the caller's own, the request can be recognized if it is repeated."""
-    content = [new.user_id, new.provider_id, str((new.scheduled_for - EPOCH) // _MILLISECOND)]
+    content = [new.user_id, new.provider_id, str(millis(new.scheduled_for))]
     if new.duration_minutes != DEFAULT_MINUTES:
         content.append(str(new.duration_minutes))
     return Call(

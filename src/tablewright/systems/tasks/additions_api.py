@@ -182,7 +182,7 @@ def _comment(comment: Comment) -> CommentView:
         "taskId": comment.task_id,
         "text": comment.text,
         "createdBy": comment.created_by,
-        "createdAt": _time(comment.created_at),
+        "createdAt": time_text(comment.created_at),
     }
 
 
@@ -194,10 +194,10 @@ def _attachment(attachment: Attachment) -> AttachmentView:
         "contentType": attachment.content_type,
         "size": attachment.size,
         "createdBy": attachment.created_by,
-        "createdAt": _time(attachment.created_at),
+        "createdAt": time_text(attachment.created_at),
     }
 
 
-def _time(value: datetime | None) -> str:
+def time_text(value: datetime | None) -> str:
     # None if another program wrote no time.
     return "" if value is None else value.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -68,7 +68,7 @@ from tablewright.systems.tasks.model import (
     UserStatus,
 )
 from tablewright.systems.tasks.roles import ADMINS
-from tablewright.systems.tasks.task_additions import TaskAdditions
+from tablewright.systems.tasks.task_additions import TaskAdditions, no_task, task_thing
 from tablewright.systems.unreadable_log import UnreadableLog
 
 R = TypeVar("R")
@@ -176,14 +176,14 @@ class Tasks:
     async def get(self, task_id: str, *, consistent: bool = False) -> Task:
         task = await self._store.get(Task.by_id(task_id), consistent=consistent)
         if task is None:
-            raise _no_task(task_id)
+            raise no_task(task_id)
         return task
 
     async def full(self, task_id: str) -> tuple[FullTask, list[Unreadable]]:
         """A task with all of its assignments, by one query; and those that cannot be read."""
         full, unreadable = await self._reader.collect(FullTask.of_task(task_id))
         if full is None:
-            raise _no_task(task_id)
+            raise no_task(task_id)
         return full, unreadable
 
     async def by_status(
@@ -210,13 +210,13 @@ class Tasks:
                 attr(Task.updated_by).set(admin.user_id),
                 expect=[attr(Task.status).is_in(*_NOT_CLOSED), *known, *seen.unchanged(task)],
             )
-            entry = self._audit.changed(_task_thing(task_id), task, **values)
+            entry = self._audit.changed(task_thing(task_id), task, **values)
             try:
                 with own_error():
                     await self._store.transact(change, entry)
                 return await self.get(task_id, consistent=True)
             except NotFound:
-                raise _no_task(task_id) from None
+                raise no_task(task_id) from None
             except ConditionFailed:
                 # Changed concurrently; reading it again shows whether that matters.
                 continue
@@ -238,7 +238,7 @@ class Tasks:
             allowed = " or ".join(FOLLOWING[task.status])
             hint = f"it can become {allowed}, not {status}" if allowed else "it cannot be changed"
             raise StateConflict(f"task {task_id} is {task.status}; {hint}")
-        entry = self._audit.changed(_task_thing(task_id), task, status=status)
+        entry = self._audit.changed(task_thing(task_id), task, status=status)
         change = Update(
             task,
             attr(Task.status).set(status),
@@ -253,7 +253,7 @@ class Tasks:
             if any(unassigned):
                 raise _not_assigned(task_id) from None
             if isinstance(changed, NotFound):
-                raise _no_task(task_id) from None
+                raise no_task(task_id) from None
             if isinstance(changed, ConditionFailed):
                 raise seen.outrun(f"another request changed the status of task {task_id}; read it again") from None
             raise
@@ -268,7 +268,7 @@ class Tasks:
             Check(Task.by_id(task_id), attr(Task.status).is_in(*_NOT_CLOSED)),
             Check(User.by_id(user_id), attr(User.user_status) == UserStatus.ACTIVE),
             Create(assignment),
-            self._audit.changed(_task_thing(task_id), {}, assigned_to=user_id),
+            self._audit.changed(task_thing(task_id), {}, assigned_to=user_id),
         )
 
         async def work() -> Outcome:
@@ -284,7 +284,7 @@ class Tasks:
         except Cancelled as cancelled:
             task, user, existing, _ = cancelled.reasons
             if isinstance(task, NotFound):
-                raise _no_task(task_id) from None
+                raise no_task(task_id) from None
             if isinstance(user, NotFound):
                 raise Invalid(f"there is no user {user_id}", field="userId") from None
             if isinstance(user, ConditionFailed):
@@ -301,7 +301,7 @@ class Tasks:
     async def unassign(self, task_id: str, user_id: str) -> None:
         assignment = Assignment.by_id(task_id, user_id)
         gone = Delete(assignment, expect=attr(Assignment.assigned_to) == user_id)
-        entry = self._audit.changed(_task_thing(task_id), {"assigned_to": user_id}, assigned_to=None)
+        entry = self._audit.changed(task_thing(task_id), {"assigned_to": user_id}, assigned_to=None)
         try:
             with own_error():
                 await self._store.transact(gone, entry)
@@ -474,7 +474,7 @@ class Tasks:
         recorded: list[Recorded] | None = None if task is None else []
         if isinstance(task, Task):
             recorded = [Recorded(task.created_by, task.created_at, "create_task")]
-        return await self._audit.page(self._store, _task_thing(task_id), recorded, limit=limit, cursor=cursor)
+        return await self._audit.page(self._store, task_thing(task_id), recorded, limit=limit, cursor=cursor)
 
     async def user_audit(self, user_id: str, *, limit: int, cursor: str | None) -> AuditPage:
         """The audit of a user, newest first."""
@@ -515,16 +515,8 @@ def _values(changes: Iterable[FieldChange]) -> dict[str, Any]:
     return {change.path: change.value for change in changes}
 
 
-def _task_thing(task_id: str) -> str:
-    return f"tasks/{task_id}"
-
-
 def _user_thing(user_id: str) -> str:
     return f"users/{user_id}"
-
-
-def _no_task(task_id: str) -> ResourceNotFound:
-    return ResourceNotFound(f"there is no task {task_id}")
 
 
 def _no_user(user_id: str) -> ResourceNotFound:

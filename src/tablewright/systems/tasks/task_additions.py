@@ -116,7 +116,7 @@ class TaskAdditions:
             Check(Task.by_id(task_id)),
             Create(attachment),
             Create(AttachmentContent(attachment_id=attachment.attachment_id, content=content)),
-            self._audit.changed(_thing(task_id), {}, attachment=name),
+            self._audit.changed(task_thing(task_id), {}, attachment=name),
         )
         try:
             if responder.key is None:
@@ -154,7 +154,7 @@ class TaskAdditions:
                 # Of several concurrent deletions, one succeeds.
                 Delete(attachment, expect=[attr(Attachment.name).exists(), *seen.unchanged(attachment)]),
                 Delete(AttachmentContent.by_id(attachment_id)),
-                self._audit.changed(_thing(task_id), {"attachment": attachment.name}, attachment=None),
+                self._audit.changed(task_thing(task_id), {"attachment": attachment.name}, attachment=None),
             )
         except Cancelled as cancelled:
             if any(isinstance(reason, NotFound) for reason in cancelled.reasons):
@@ -169,18 +169,18 @@ class TaskAdditions:
 
     async def _require(self, task_id: str) -> None:
         if await self._store.get(Task.by_id(task_id)) is None:
-            raise _no_task(task_id)
+            raise no_task(task_id)
 
 
 def _refusal(task_id: str, cancelled: Cancelled) -> Exception:
-    return _no_task(task_id) if isinstance(cancelled.reasons[0], NotFound) else cancelled
+    return no_task(task_id) if isinstance(cancelled.reasons[0], NotFound) else cancelled
 
 
-def _thing(task_id: str) -> str:
+def task_thing(task_id: str) -> str:
     return f"tasks/{task_id}"
 
 
-def _no_task(task_id: str) -> ResourceNotFound:
+def no_task(task_id: str) -> ResourceNotFound:
     return ResourceNotFound(f"there is no task {task_id}")
 
 

@@ -44,12 +44,12 @@ from tablewright.systems.calls.app.call_parts import (
     as_whose,
     begins,
     ends,
-    millis,
     move_call,
     new_call,
     people_in,
 )
 from tablewright.systems.calls.model import MAX_MINUTES, Call, Side, calls
+from tablewright.systems.key_times import millis
 from tablewright.ui.api_calls import Refused
 from tablewright.ui.components import banner, box, button, empty, icon, set_attribute, text
 from tablewright.ui.feedback import guarded

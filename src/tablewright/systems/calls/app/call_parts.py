@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 from tablewright.systems.calls.app.calendar_days import FIRST_DAY, LAST_DAY
 from tablewright.systems.calls.model import DEFAULT_MINUTES, MAX_MINUTES, Side
-from tablewright.systems.key_times import EPOCH
+from tablewright.systems.key_times import millis, moment_of
 from tablewright.ui.api_calls import Refused
 from tablewright.ui.components import Tone, pill
 from tablewright.ui.feedback import dialog, problem, toast
@@ -42,7 +42,6 @@ CallBody = dict[str, Any]
 AfterChange = Callable[[], Awaitable[object]]
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@|+~=-]{0,127}")
-_MILLISECOND = timedelta(milliseconds=1)
 _STATUS_TONES: dict[str, Tone] = {"SCHEDULED": "info", "COMPLETED": "good", "CANCELLED": "neutral"}
 _DURATIONS = (15, 30, 45, 60, 90, 120)
 _FIELDS = {Side.USER: "userId", Side.PROVIDER: "providerId"}
@@ -73,15 +72,11 @@ def people_in(call: CallBody) -> tuple[Whose, Whose]:
 
 
 def begins(call: CallBody) -> datetime:
-    return EPOCH + int(call["scheduledFor"]) * _MILLISECOND
+    return moment_of(int(call["scheduledFor"]))
 
 
 def ends(call: CallBody) -> datetime:
     return begins(call) + timedelta(minutes=int(call["durationMinutes"]))
-
-
-def millis(moment: datetime) -> int:
-    return (moment - EPOCH) // _MILLISECOND
 
 
 def status_pill(t: Texts, call: CallBody) -> None:

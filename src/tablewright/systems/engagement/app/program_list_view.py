@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tablewright.store import AnyChange, Change
-from tablewright.systems.engagement.app.engagement_parts import Body, key_of, path_of, state_pill
+from tablewright.systems.engagement.app.engagement_parts import Body, key_of, path_of, place_of, state_pill
 from tablewright.systems.engagement.app.program_panel import ProgramPanel
 from tablewright.systems.engagement.model import (
     ApprovalState,
@@ -145,7 +145,7 @@ class _Programs:
 
     def _draw_row(self, program: Body) -> None:
         t = self._page.t
-        is_open = self._panel is not None and self._panel.place == _named(program)
+        is_open = self._panel is not None and self._panel.place == place_of(program)
         path = path_of(self._page, program, list=self._shown or None)
         with box("tw-item", "a", href=path, data_go=True, data_row=True, aria_current="true" if is_open else None):
             with box("tw-row-between"):
@@ -203,10 +203,6 @@ class _Programs:
             with box("tw-thing-head"):
                 self._columns.back()
             empty(self._page.t("shell.not_found"), self._page.t("shell.not_found_about"))
-
-
-def _named(program: Body) -> dict[str, str]:
-    return {"program_id": program["programId"], "marketplace_id": program["marketplaceId"]}
 
 
 def _place(program: Program) -> dict[str, str]:

@@ -31,8 +31,9 @@ from tablewright.ui.components import (
     text,
     time,
 )
-from tablewright.ui.feedback import dialog, toast
-from tablewright.ui.forms import Form, select
+from tablewright.ui.feedback import toast
+from tablewright.ui.forms import select
+from tablewright.ui.list_detail.assignee_dialog import ask_assignee
 from tablewright.ui.list_detail.conversation import Kind, activity, composer, message
 from tablewright.ui.list_detail.detail_panel import DetailPanel, Parts
 from tablewright.ui.screen_page import Page
@@ -216,16 +217,7 @@ class DeskTicket(DetailPanel):
         await self._change("assign", message, body={"assignee": who}, undo=lambda: self._assign(before))
 
     def _ask_assignee(self) -> None:
-        t = self._page.t
-
-        async def assign(values: dict[str, Any], _: str) -> None:
-            await self._assign(values["assignee"])
-            made.close()
-
-        with dialog(t("desk.assign")) as made:
-            form = Form(t, submit=assign, action=t("desk.assign"), cancel=made.close)
-            form.text("assignee", t("desk.who"), most=200, hint=t("desk.who_hint"))
-            form.end()
+        ask_assignee(self._page.t, "desk", self._assign)
 
     async def _set_priority(self, priority: str) -> None:
         t, before = self._page.t, self._ticket["priority"]

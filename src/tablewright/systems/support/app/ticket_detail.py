@@ -40,6 +40,7 @@ from tablewright.ui.components import (
 )
 from tablewright.ui.feedback import dialog, toast
 from tablewright.ui.forms import Form, file_button, select
+from tablewright.ui.list_detail.assignee_dialog import ask_assignee
 from tablewright.ui.list_detail.conversation import Kind, composer, message
 from tablewright.ui.list_detail.detail_panel import DetailPanel, Parts
 from tablewright.ui.screen_page import Page
@@ -355,16 +356,7 @@ class TicketDetail(DetailPanel):
         )
 
     def _ask_assignee(self) -> None:
-        t = self._page.t
-
-        async def assign(values: dict[str, Any], _: str) -> None:
-            await self._assign(values["assignee"])
-            made.close()
-
-        with dialog(t("support.assign")) as made:
-            form = Form(t, submit=assign, action=t("support.assign"), cancel=made.close)
-            form.text("assignee", t("support.who"), most=200, hint=t("support.who_hint"))
-            form.end()
+        ask_assignee(self._page.t, "support", self._assign)
 
     def _ask_engineer(self) -> None:
         """Escalate, or reassign an escalated ticket: engineer and reason, in one write."""

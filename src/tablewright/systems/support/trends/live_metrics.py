@@ -10,7 +10,7 @@ from tablewright.store import AsyncStore
 from tablewright.systems.support import metric_counters
 from tablewright.systems.support.model import Metric, Priority, Status
 
-__all__ = ["Dashboard", "LiveMetrics", "PriorityMetrics"]
+__all__ = ["Dashboard", "LiveMetrics", "PriorityMetrics", "average"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +54,11 @@ class LiveMetrics:
         operators = by_name[metric_counters.OPERATOR_RATING]
         return Dashboard(
             tickets_by_status={status: by_name[metric_counters.by_status(status)].count_value for status in Status},
-            average_resolution_seconds=_average(resolution.total_time, resolution.count_value),
+            average_resolution_seconds=average(resolution.total_time, resolution.count_value),
             resolved=resolution.count_value,
-            average_rating=_average(Decimal(satisfaction.total_ratings), satisfaction.count_value),
+            average_rating=average(Decimal(satisfaction.total_ratings), satisfaction.count_value),
             ratings=satisfaction.count_value,
-            average_operator_rating=_average(Decimal(operators.total_ratings), operators.count_value),
+            average_operator_rating=average(Decimal(operators.total_ratings), operators.count_value),
             operator_ratings=operators.count_value,
             by_priority={priority: _of_priority(by_name, priority) for priority in Priority},
         )
@@ -69,9 +69,9 @@ def _of_priority(by_name: Mapping[str, Metric], priority: Priority) -> PriorityM
     return PriorityMetrics(
         by_name[metric_counters.open_of(priority)].count_value,
         resolution.count_value,
-        _average(resolution.total_time, resolution.count_value),
+        average(resolution.total_time, resolution.count_value),
     )
 
 
-def _average(total: Decimal, number: int) -> float | None:
+def average(total: Decimal, number: int) -> float | None:
     return float(total / number) if number else None

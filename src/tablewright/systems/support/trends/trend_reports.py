@@ -9,6 +9,7 @@ from decimal import Decimal
 
 from tablewright.runtime import Invalid
 from tablewright.store import AsyncTolerantReader
+from tablewright.systems.support.trends.live_metrics import average
 from tablewright.systems.support.trends.trend_counters import period_of
 from tablewright.systems.support.trends.trend_entities import OperatorDay, Trend, Unit
 
@@ -107,9 +108,9 @@ class TrendReports:
             OperatorReport(
                 operator_id,
                 each.resolved,
-                _average(each.total_time, each.resolved),
+                average(each.total_time, each.resolved),
                 each.ratings,
-                _average(Decimal(each.total_ratings), each.ratings),
+                average(Decimal(each.total_ratings), each.ratings),
             )
             for operator_id, each in sums.items()
             # Leaves out sums that were taken back.
@@ -125,11 +126,7 @@ def _report(start: datetime, trend: Trend | None) -> TrendReport:
         start,
         trend.opened,
         trend.resolved,
-        _average(trend.total_time, trend.resolved),
+        average(trend.total_time, trend.resolved),
         trend.ratings,
-        _average(Decimal(trend.total_ratings), trend.ratings),
+        average(Decimal(trend.total_ratings), trend.ratings),
     )
-
-
-def _average(total: Decimal, number: int) -> float | None:
-    return float(total / number) if number else None
