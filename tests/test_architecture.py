@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "tablewright"
 
 # Names that stand for the same thing wherever they are: a package's errors, and what each system consists of.
-CONVENTIONAL = {"__init__", "__main__", "errors", "model", "service", "api", "views", "handlers", "roles"}
+CONVENTIONAL = {"__init__", "__main__", "errors", "model", "service", "api", "views", "roles"}
 MAX_MODULES = 16
 
 

@@ -70,4 +70,4 @@ def test_money_is_rounded_to_the_cent_half_up() -> None:
 
 def test_a_list_says_everything_that_is_billed() -> None:
     names = set(Prices.model_fields)
-    assert {"stream_reads_100k", "restore_gb", "backup_gb_month", "point_in_time_recovery_gb_month"} <= names
+    assert {"stream_reads_100k", "backup_gb_month", "point_in_time_recovery_gb_month"} <= names

@@ -19,7 +19,6 @@ from tablewright.store.streams.change_records import (
     ChangeKind,
     RawChange,
     Record,
-    change_of,
     changes_in,
     changes_of,
 )
@@ -163,7 +162,7 @@ def test_a_lambda_event_has_the_same_records() -> None:
             "StreamViewType": "KEYS_ONLY",
         },
     }
-    change = change_of(shop, record)
+    (change,) = changes_in(shop, [record])
     assert isinstance(change, Change)
     assert change.by_expiry
     assert (change.entity, change.before, change.after, change.at) == (Order, None, None, NOW)

@@ -103,11 +103,6 @@ def _literal(value: Any, depth: int) -> str:
     return f"{opening}\n" + "".join(f"{indent}{member},\n" for member in members) + "    " * depth + closing
 
 
-def _fitting(line: str, head: str, members: Sequence[str], tail: str) -> str:
-    """A line, or the same over several where it is too long."""
-    return line if len(line) <= _WIDTH else f"{head}{', '.join(members)}{tail}"
-
-
 def _imports(body: str) -> str:
     code = re.sub(r'"(?:[^"\\]|\\.)*"', '""', body)
     used = set(re.findall(r"\w+", re.sub(r"(?m)^\s*#.*$", "", code)))

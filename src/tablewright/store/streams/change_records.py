@@ -73,21 +73,12 @@ AnyChange = Change[Entity] | RawChange
 ChangeFilter = Callable[[RawChange], bool]
 
 
-def change_of(table: Table, record: Record) -> AnyChange:
-    """The change in a record; a ``RawChange`` if the item belongs to no entity of the table.
-
-    An item that belongs to an entity and cannot be read as one raises ``Unreadable``; it is not skipped.
-    """
-    raw = raw_change(record)
-    schema = schema_in(schemas_of(table), raw)
-    return raw if schema is None else typed_change(schema, raw)
-
-
 def changes_in(
     table: Table, records: Iterable[Record], *, include_raw: bool = False, change_filter: ChangeFilter | None = None
 ) -> list[AnyChange]:
     """The changes of a table's entities in records; with ``include_raw``, also those of items of no entity, raw.
 
+    An item that belongs to an entity and cannot be read as one raises ``Unreadable``; it is not skipped.
     With ``change_filter``, only those that it returns true for; the others are not decoded at all.
     """
     found: list[AnyChange] = []

@@ -8,7 +8,6 @@ the first page of a table, nothing is read until the user runs it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
 
@@ -324,4 +323,3 @@ class _Items:
 # A filter may find thousands of small items in one request.
 _MOST = 200
 _PICKED = "(event) => event.target.dataset.pick && emit([event.target.dataset.pick, event.target.checked])"
-Reload = Callable[[], Any]

@@ -64,7 +64,6 @@ class Prices(_Part):
     infrequent_access: TableClass
     point_in_time_recovery_gb_month: Amount
     backup_gb_month: Amount
-    restore_gb: Amount
     stream_reads_100k: Amount
     free: FreeTier
 
