@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,18 +10,11 @@ from hypothesis import strategies as st
 
 from tablewright.dynamo import (
     RequestValidationException,
-    ValidationException,
     canonical_number,
-    checked,
     number_size,
 )
 from tablewright.dynamo.numbers import sized_number
-
-
-def problem(value: dict[str, Any]) -> str | None:
-    with pytest.raises(ValidationException) as caught:
-        checked(value)
-    return caught.value.message
+from tests.dynamo.value_problems import problem
 
 
 @pytest.mark.parametrize(

@@ -11,19 +11,13 @@ from tablewright.dynamo import (
     NESTED_TOO_DEEPLY,
     RequestValidationException,
     SerializationException,
-    ValidationException,
     checked,
     checked_item,
     plain_size,
     text_size,
 )
+from tests.dynamo.value_problems import problem
 from tests.dynamo.value_strategies import items
-
-
-def problem(value: dict[str, Any]) -> str | None:
-    with pytest.raises(ValidationException) as caught:
-        checked(value)
-    return caught.value.message
 
 
 def test_a_value_has_exactly_one_type() -> None:

@@ -11,6 +11,7 @@ from tablewright.dynamo import InvalidRestoreTimeException, PointInTimeRecoveryU
 from tablewright.engine import Engine, slices
 from tablewright.engine.past import changes_by_key, past_changes
 from tests.clocks import Clock
+from tests.engine.past.recovery import switch
 from tests.engine.table_requests import on_demand
 
 Items = dict[str, dict[str, Any]]
@@ -23,13 +24,8 @@ def table(engine: Engine, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Engi
     monkeypatch.setattr(past_changes, "_CHANGES_AT_ONCE", 2)
     monkeypatch.setattr(slices, "SLICE_SECONDS", 0.0)
     engine.call("CreateTable", on_demand())
-    enable(engine, True)
+    switch(engine, True)
     return engine
-
-
-def enable(engine: Engine, on: bool) -> None:
-    specification = {"PointInTimeRecoveryEnabled": on}
-    engine.call("UpdateContinuousBackups", {"TableName": "music", "PointInTimeRecoverySpecification": specification})
 
 
 def key(name: str) -> dict[str, Any]:
@@ -127,6 +123,6 @@ def test_what_cannot_be_asked_is_refused(table: Engine, clock: Clock) -> None:
         table.changed_items("music", now, now - 1)
     with pytest.raises(ValueError, match="between 1 and 1000"):
         table.changed_items("music", now, now, limit=0)
-    enable(table, False)
+    switch(table, False)
     with pytest.raises(PointInTimeRecoveryUnavailableException):
         table.changed_items("music", now, now)

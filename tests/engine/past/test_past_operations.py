@@ -20,6 +20,7 @@ from tablewright.engine import Engine, slices
 from tablewright.engine.past import changes_by_key, past_database
 from tests.clocks import Clock
 from tests.engine.past.every_read import every_read
+from tests.engine.past.recovery import switch
 from tests.engine.table_requests import attributes, index, index_creation, index_deletion, key, on_demand
 
 NOW = 1_800_000_000.0
@@ -40,11 +41,6 @@ def create(engine: Engine, recovery: bool = True) -> None:
     )
     if recovery:
         switch(engine, True)
-
-
-def switch(engine: Engine, on: bool) -> None:
-    specification = {"PointInTimeRecoveryEnabled": on}
-    engine.call("UpdateContinuousBackups", {"TableName": "music", "PointInTimeRecoverySpecification": specification})
 
 
 def key_of(number: int) -> dict[str, Any]:

@@ -88,3 +88,12 @@ class Waiter:
     @property
     def was_refused(self) -> bool:
         return len(self.told) == 1 and isinstance(self.told[0], InternalServerError)
+
+
+def fill_disk(engine: Engine) -> None:
+    (pages,) = engine._storage.execute("PRAGMA page_count").fetchone()
+    engine._storage.execute(f"PRAGMA max_page_count = {pages + 2}")
+
+
+def free_disk(engine: Engine) -> None:
+    engine._storage.execute("PRAGMA max_page_count = 1000000")

@@ -14,16 +14,7 @@ import pytest
 
 from tablewright.dynamo import InternalServerError
 from tablewright.engine import Engine
-from tests.engine.storage.disk import create, keys, put, putting
-
-
-def fill_disk(engine: Engine) -> None:
-    (pages,) = engine._storage.execute("PRAGMA page_count").fetchone()
-    engine._storage.execute(f"PRAGMA max_page_count = {pages + 2}")
-
-
-def free_disk(engine: Engine) -> None:
-    engine._storage.execute("PRAGMA max_page_count = 1000000")
+from tests.engine.storage.disk import create, fill_disk, free_disk, keys, put, putting
 
 
 def test_a_full_disk_refuses_the_write_and_keeps_the_rest(engine: Engine) -> None:

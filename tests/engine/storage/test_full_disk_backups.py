@@ -8,18 +8,9 @@ import pytest
 
 from tablewright.dynamo import InternalServerError
 from tablewright.engine import Engine
-from tests.engine.storage.disk import keys, put
+from tests.engine.storage.disk import fill_disk, free_disk, keys, put
 
 RECOVERY = {"PointInTimeRecoveryEnabled": True}
-
-
-def fill_disk(engine: Engine) -> None:
-    (pages,) = engine._storage.execute("PRAGMA page_count").fetchone()
-    engine._storage.execute(f"PRAGMA max_page_count = {pages + 2}")
-
-
-def free_disk(engine: Engine) -> None:
-    engine._storage.execute("PRAGMA max_page_count = 1000000")
 
 
 def back_up(engine: Engine) -> str:

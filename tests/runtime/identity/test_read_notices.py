@@ -3,24 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import UTC, datetime
 
 import pytest
 
-from tablewright import Engine
 from tablewright.runtime.identity.read_notices import KEPT_FOR_DAYS, NoticesOfPerson, ReadNotices
-from tablewright.runtime.internal_tables import internal_table
-from tablewright.store import AsyncStore, EmbeddedBackend
+from tests.runtime.identity.internal_store import NOW, opened
 
 pytestmark = pytest.mark.requirement("AP2")
-
-NOW = datetime(2026, 11, 16, 9, tzinfo=UTC)
-
-
-async def opened() -> AsyncStore:
-    store = AsyncStore(EmbeddedBackend(Engine.open(), owned=True), clock=NOW.timestamp)
-    await store.ensure_tables(internal_table)
-    return store
 
 
 def test_what_is_read_stays_read_until_it_waits_no_longer() -> None:

@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
-from tablewright import Engine
 from tablewright.runtime.identity.stored_notices import KEPT_FOR_DAYS, MOST_PEOPLE, Notice, StoredNotices, notify
-from tablewright.runtime.internal_tables import internal_table
-from tablewright.store import AsyncStore, EmbeddedBackend
+from tests.runtime.identity.internal_store import NOW, opened
 
 pytestmark = pytest.mark.requirement("AP2")
-
-NOW = datetime(2026, 11, 16, 9, tzinfo=UTC)
-
-
-async def opened() -> AsyncStore:
-    store = AsyncStore(EmbeddedBackend(Engine.open(), owned=True), clock=NOW.timestamp)
-    await store.ensure_tables(internal_table)
-    return store
 
 
 def test_each_person_concerned_is_notified_once_except_the_author() -> None:

@@ -5,23 +5,19 @@ from __future__ import annotations
 import re
 from datetime import date, datetime, timedelta
 from urllib.parse import urlsplit
-from uuid import uuid4
 from zoneinfo import ZoneInfo
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.ui.screen_browser import DESK, PHONE, Screens, also_on_an_endpoint, overflow, serious_problems
+from tests.ui.unique_names import unique_id
 
 pytestmark = pytest.mark.requirement("AP7")
 
 ROME = "Europe/Rome"
 # Far from the calls of the demo, and in the future.
 MONDAY = date(2031, 6, 2)
-
-
-def unique(name: str) -> str:
-    return f"{name}-{uuid4().hex[:6]}"
 
 
 def calendar_of(screens: Screens, who: str, *people: str, day: date = MONDAY, span: str = "week") -> Page:
@@ -79,7 +75,7 @@ def drag(page: Page, label: str, day: date, minute: int, *, grab: int = 5) -> No
 
 @also_on_an_endpoint
 def test_a_call_from_its_creation_to_its_end(screens: Screens) -> None:
-    user, provider, other = unique("u"), unique("p"), unique("p")
+    user, provider, other = unique_id("u"), unique_id("p"), unique_id("p")
     page = calendar_of(screens, "cleo", f"user:{user}")
     create(page, user, provider, f"{MONDAY}T10:00", 45)
     made = event(page, f"{user} with {provider}")
@@ -107,7 +103,7 @@ def test_a_call_from_its_creation_to_its_end(screens: Screens) -> None:
 
 @also_on_an_endpoint
 def test_a_call_is_dragged_to_another_time_and_back_by_undo(screens: Screens) -> None:
-    user, provider = unique("u"), unique("p")
+    user, provider = unique_id("u"), unique_id("p")
     page = calendar_of(screens, "cleo", f"user:{user}")
     create(page, user, provider, f"{MONDAY}T10:00")
     drag(page, user, MONDAY + timedelta(days=2), 11 * 60 + 20)
@@ -121,10 +117,10 @@ def test_a_call_is_dragged_to_another_time_and_back_by_undo(screens: Screens) ->
 
 @also_on_an_endpoint
 def test_a_time_that_is_taken_is_refused_as_the_call_is_dragged_and_it_goes_back(screens: Screens) -> None:
-    user, provider, other = unique("u"), unique("p"), unique("u")
+    user, provider, other = unique_id("u"), unique_id("p"), unique_id("u")
     page = calendar_of(screens, "cleo", f"user:{user}")
     create(page, user, provider, f"{MONDAY}T09:00")
-    create(page, user, unique("p"), f"{MONDAY}T10:00", 60)
+    create(page, user, unique_id("p"), f"{MONDAY}T10:00", 60)
     # One that is on the screen is seen at once.
     drag(page, f"with {provider}", MONDAY, 10 * 60 + 30)
     page.wait_for_selector(".tw-cal-ghost[data-taken]:has-text('taken')")
@@ -144,7 +140,7 @@ def test_a_time_that_is_taken_is_refused_as_the_call_is_dragged_and_it_goes_back
 @pytest.mark.slow
 @also_on_an_endpoint
 def test_a_call_is_made_longer_by_its_lower_edge(screens: Screens) -> None:
-    user, provider = unique("u"), unique("p")
+    user, provider = unique_id("u"), unique_id("p")
     page = calendar_of(screens, "cleo", f"user:{user}")
     create(page, user, provider, f"{MONDAY}T10:00")
     edge = event(page, user).locator("[data-resize]").bounding_box()
@@ -160,7 +156,7 @@ def test_a_call_is_made_longer_by_its_lower_edge(screens: Screens) -> None:
 @pytest.mark.slow
 @also_on_an_endpoint
 def test_a_click_on_a_free_time_is_a_new_call_there(screens: Screens) -> None:
-    user, provider = unique("u"), unique("p")
+    user, provider = unique_id("u"), unique_id("p")
     page = calendar_of(screens, "cleo", f"user:{user}")
     page.mouse.click(*at(page, MONDAY + timedelta(days=3), 13 * 60 + 30))
     expect(page.locator("[role=dialog] input[name=userId]")).to_have_value(user)
@@ -172,7 +168,7 @@ def test_a_click_on_a_free_time_is_a_new_call_there(screens: Screens) -> None:
 
 @also_on_an_endpoint
 def test_two_browsers_see_each_other(screens: Screens) -> None:
-    user, provider = unique("u"), unique("p")
+    user, provider = unique_id("u"), unique_id("p")
     one = calendar_of(screens, "cleo", f"user:{user}")
     other = calendar_of(screens, "root", f"provider:{provider}")
     create(one, user, provider, f"{MONDAY}T10:00")
@@ -185,7 +181,7 @@ def test_two_browsers_see_each_other(screens: Screens) -> None:
 @pytest.mark.slow
 @also_on_an_endpoint
 def test_dropping_a_call_that_another_user_moved_is_refused_with_a_message(screens: Screens) -> None:
-    user, provider = unique("u"), unique("p")
+    user, provider = unique_id("u"), unique_id("p")
     one = calendar_of(screens, "cleo", f"user:{user}")
     create(one, user, provider, f"{MONDAY}T10:00")
     other = calendar_of(screens, "root", f"user:{user}")
@@ -202,7 +198,7 @@ def test_dropping_a_call_that_another_user_moved_is_refused_with_a_message(scree
 @also_on_an_endpoint
 def test_customers_see_and_book_their_own_and_ask_before_they_cancel(screens: Screens) -> None:
     page = screens.sign_in("ada", "/calls/week/2031-06-09?who=user:bob", timezone_id=ROME)
-    provider = unique("p")
+    provider = unique_id("p")
     expect(page.locator("text=Add a calendar")).to_have_count(0)
     page.keyboard.press("n")
     expect(page.locator("[role=dialog] input[name=userId]")).to_have_count(0)
@@ -225,7 +221,7 @@ def test_customers_see_and_book_their_own_and_ask_before_they_cancel(screens: Sc
 @pytest.mark.slow
 @also_on_an_endpoint
 def test_every_date_view_and_call_has_an_address_and_keys_lead_there(screens: Screens) -> None:
-    user, provider = unique("u"), unique("p")
+    user, provider = unique_id("u"), unique_id("p")
     page = calendar_of(screens, "cleo", f"user:{user}")
     create(page, user, provider, f"{MONDAY}T10:00")
     event(page, user).click()
@@ -253,7 +249,7 @@ def test_every_date_view_and_call_has_an_address_and_keys_lead_there(screens: Sc
 
 @pytest.mark.slow
 def test_times_are_those_of_the_zone_that_is_chosen(screens: Screens) -> None:
-    user, provider = unique("u"), unique("p")
+    user, provider = unique_id("u"), unique_id("p")
     page = calendar_of(screens, "cleo", f"user:{user}")
     create(page, user, provider, f"{MONDAY}T10:00")
     page.select_option(".tw-cal-side select", "America/New_York")
@@ -267,7 +263,7 @@ def test_times_are_those_of_the_zone_that_is_chosen(screens: Screens) -> None:
 @pytest.mark.slow
 @also_on_an_endpoint
 def test_a_call_in_the_hour_that_is_there_twice_is_dragged_to_the_second(screens: Screens) -> None:
-    user, provider, sunday = unique("u"), unique("p"), date(2031, 10, 26)
+    user, provider, sunday = unique_id("u"), unique_id("p"), date(2031, 10, 26)
     page = calendar_of(screens, "cleo", f"user:{user}", day=sunday)
     assert page.locator(".tw-cal-hour:has-text('2:00')").all_inner_texts() == [
         "2:00 CEST",
@@ -285,7 +281,7 @@ def test_a_call_in_the_hour_that_is_there_twice_is_dragged_to_the_second(screens
 @pytest.mark.slow
 @also_on_an_endpoint
 def test_a_month_takes_calls_from_day_to_day_at_the_same_time(screens: Screens) -> None:
-    user, provider = unique("u"), unique("p")
+    user, provider = unique_id("u"), unique_id("p")
     page = calendar_of(screens, "cleo", f"user:{user}", span="month")
     create(page, user, provider, f"{MONDAY}T10:00")
     card = event(page, user).bounding_box()
@@ -303,7 +299,7 @@ def test_a_month_takes_calls_from_day_to_day_at_the_same_time(screens: Screens) 
 @pytest.mark.slow
 @also_on_an_endpoint
 def test_calendars_are_added_shown_together_and_remembered(screens: Screens) -> None:
-    user, provider = unique("u"), unique("p")
+    user, provider = unique_id("u"), unique_id("p")
     page = screens.sign_in("cleo", "/calls", timezone_id=ROME)
     page.wait_for_selector("text=Whose calendar?")
     for side, person in (("provider", provider), ("user", user)):
@@ -359,7 +355,7 @@ def test_on_a_phone_it_is_an_agenda_and_a_call_fills_the_screen(screens: Screens
 @also_on_an_endpoint
 def test_the_start_page_shows_the_users_next_calls(screens: Screens) -> None:
     ada, cleo = screens.sign_in("ada", "/"), calendar_of(screens, "cleo", "user:ada")
-    provider = unique("p")
+    provider = unique_id("p")
     pill = ada.locator(".tw-stack-tight:has-text('My next calls') .tw-pill")
     before = int(pill.inner_text())
     create(cleo, "ada", provider, f"{MONDAY + timedelta(days=20)}T10:00")

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from typing import Any
-from uuid import uuid4
 
 import httpx
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.ui.screen_browser import PHONE, Screens, also_on_an_endpoint, overflow, serious_problems
+from tests.ui.unique_names import unique_id
 
 pytestmark = pytest.mark.requirement("AP6")
 
 PROGRAMS = "/engagement/programs"
-
-
-def unique(name: str) -> str:
-    return f"{name}-{uuid4().hex[:6]}"
 
 
 def field(page: Page, name: str) -> Any:
@@ -45,7 +41,7 @@ def open_program(screens: Screens, user: str, program_id: str, section: str = ""
 @also_on_an_endpoint
 def test_a_program_from_its_first_line_to_its_run(screens: Screens) -> None:
     """A marketer writes, an approver reads, tries out and approves, and the marketer sees it at once and runs it."""
-    program_id, name = unique("p"), "<b>Beans</b> & more"
+    program_id, name = unique_id("p"), "<b>Beans</b> & more"
     mark = screens.sign_in("marketer", PROGRAMS)
     write_program(mark, program_id, name)
     # It is checked as it is written, each problem at its field.
@@ -89,7 +85,7 @@ def test_a_program_from_its_first_line_to_its_run(screens: Screens) -> None:
 @pytest.mark.slow
 @also_on_an_endpoint
 def test_authors_are_not_offered_approval_and_a_program_can_be_sent_back(screens: Screens) -> None:
-    program_id = unique("p")
+    program_id = unique_id("p")
     enzo = screens.sign_in("enzo", PROGRAMS)
     write_program(enzo, program_id, program_id)
     enzo.click("[data-submit]")
@@ -115,7 +111,7 @@ def approved_program(screens: Screens, query: str) -> str:
     """A program that the marketer has written and paola approved, by the API."""
     tokens = httpx.get(f"{screens.url}/tokens.json").json()
     own = {each["user"]: each["token"] for each in tokens if each["system"] == "engagement"}
-    program_id = unique("p")
+    program_id = unique_id("p")
     path = f"{screens.url}/engagement/programs/{program_id}/marketplaces/EU"
     mark, paola = ({"Authorization": f"Bearer {own[name]}"} for name in ("marketer", "paola"))
     body = {
@@ -183,7 +179,7 @@ def test_deliveries_and_consent(screens: Screens) -> None:
     enzo.click("button:has-text('Deliver now')")
     expect(enzo.locator(".tw-toast:has-text('sent')")).to_be_visible()
     expect(enzo.locator(".tw-list-card .tw-pill:has-text('sent')").first).to_be_visible()
-    customer = unique("c")
+    customer = unique_id("c")
     other = screens.sign_in("viewer", f"/engagement/customers/{customer}")
     enzo.goto("/app/engagement/customers")
     field(enzo, "customer").fill(customer)

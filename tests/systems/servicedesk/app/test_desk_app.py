@@ -8,12 +8,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.ui.screen_browser import DESK, PHONE, Screens, also_on_an_endpoint, overflow, serious_problems
+from tests.ui.unique_names import unique_text
 
 pytestmark = pytest.mark.requirement("AP4")
-
-
-def unique(text: str) -> str:
-    return f"{text} {uuid4().hex[:6]}"
 
 
 def open_ticket(page: Page, issue: str, caller: str = "") -> None:
@@ -32,7 +29,7 @@ def row(page: Page, issue: str) -> str:
 @also_on_an_endpoint
 def test_a_ticket_from_the_call_to_its_end(screens: Screens) -> None:
     page = screens.sign_in("sam", "/servicedesk")
-    issue = unique("The badge reader blinks red")
+    issue = unique_text("The badge reader blinks red")
     open_ticket(page, issue)
     page.click("header button:has-text('Take')")
     expect(page.locator(f"{row(page, issue)} .tw-pill:has-text('in progress')")).to_be_visible()
@@ -56,7 +53,7 @@ def test_a_ticket_from_the_call_to_its_end(screens: Screens) -> None:
 
 def test_of_two_choices_at_once_the_second_holds_though_the_list_is_drawn_again(screens: Screens) -> None:
     page = screens.sign_in("sam", "/servicedesk")
-    issue = unique("The lift stops between floors")
+    issue = unique_text("The lift stops between floors")
     open_ticket(page, issue)
     # Some at once, and one when the list that it is chosen from has been drawn again.
     page.locator(".tw-facts select").first.evaluate(
@@ -76,7 +73,7 @@ def test_of_two_choices_at_once_the_second_holds_though_the_list_is_drawn_again(
 @also_on_an_endpoint
 def test_two_at_the_desk_see_each_other(screens: Screens) -> None:
     sam, dora = screens.sign_in("sam", "/servicedesk"), screens.sign_in("dora", "/servicedesk/queue?list=unassigned")
-    issue = unique("No sound in room 12")
+    issue = unique_text("No sound in room 12")
     open_ticket(sam, issue)
     expect(dora.locator(row(dora, issue))).to_be_visible()
     sam.click("header button:has-text('Take')")
@@ -86,7 +83,7 @@ def test_two_at_the_desk_see_each_other(screens: Screens) -> None:
 @also_on_an_endpoint
 def test_of_two_agents_who_take_a_ticket_the_second_sees_the_first(screens: Screens) -> None:
     sam = screens.sign_in("sam", "/servicedesk")
-    issue = unique("Whose is this")
+    issue = unique_text("Whose is this")
     open_ticket(sam, issue)
     dora = screens.sign_in("dora", sam.url.split("/app", 1)[1])
     dora.wait_for_selector("header button:has-text('Take')")
@@ -105,7 +102,7 @@ def test_of_two_agents_who_take_a_ticket_the_second_sees_the_first(screens: Scre
 @also_on_an_endpoint
 def test_the_number_that_a_caller_says_leads_to_the_ticket(screens: Screens) -> None:
     page = screens.sign_in("sam", "/servicedesk")
-    issue = unique("Where is my ticket")
+    issue = unique_text("Where is my ticket")
     open_ticket(page, issue)
     number = page.inner_text(".tw-thing-head .tw-mono")
     page.goto("/app/servicedesk/queue")
@@ -120,13 +117,13 @@ def test_the_number_that_a_caller_says_leads_to_the_ticket(screens: Screens) -> 
 @also_on_an_endpoint
 def test_the_caller_s_other_tickets_stand_beside_it(screens: Screens) -> None:
     page = screens.sign_in("sam", "/servicedesk")
-    first, second, caller = unique("First of a caller"), unique("Second of a caller"), uuid4().hex
+    first, second, caller = unique_text("First of a caller"), unique_text("Second of a caller"), uuid4().hex
     open_ticket(page, first, caller)
     open_ticket(page, second, caller)
     page.click(f"a:has-text('{first}'):has(.tw-link)")
     page.wait_for_selector(f"header h2:has-text('{first}')")
     # A number is shown by the end of its hash.
-    open_ticket(page, unique("By phone"), "+39 06 1234567")
+    open_ticket(page, unique_text("By phone"), "+39 06 1234567")
     assert "1234567" not in page.content()
     expect(page.locator(".tw-thing-head")).to_contain_text("•••")
 
@@ -150,7 +147,7 @@ def test_markup_in_a_ticket_is_shown_as_text(screens: Screens) -> None:
 @also_on_an_endpoint
 def test_a_long_text_is_shown_and_a_comment_that_does_not_fit_is_refused(screens: Screens) -> None:
     page = screens.sign_in("sam", "/servicedesk")
-    open_ticket(page, unique("Long story"))
+    open_ticket(page, unique_text("Long story"))
     page.fill("textarea[name=comment_text]", "word " * 9_000)
     page.click("[data-submit]")
     expect(page.locator(".tw-message-mine")).to_have_count(1)

@@ -8,12 +8,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.ui.screen_browser import DESK, PHONE, Screens, also_on_an_endpoint, overflow, serious_problems
+from tests.ui.unique_names import unique_text
 
 pytestmark = pytest.mark.requirement("AP5")
-
-
-def unique(text: str) -> str:
-    return f"{text} {uuid4().hex[:6]}"
 
 
 def open_ticket(page: Page, symptom: str, customer: str | None = None) -> str:
@@ -44,7 +41,7 @@ def test_a_ticket_from_the_inbox_to_an_engineer_and_to_its_end(screens: Screens)
     operator = screens.sign_in("op_9", "/support")
     engineer = screens.sign_in("eng_7", "/support/inbox?list=mine")
     engineer.wait_for_selector(".tw-col-list .tw-item, .tw-col-list .tw-state")
-    symptom = unique("The valve sticks")
+    symptom = unique_text("The valve sticks")
     open_ticket(operator, symptom, "cust_8")
     operator.click("header button:has-text('Take')")
     expect(operator.locator("dd .tw-avatar[title=op_9]")).to_be_visible()
@@ -75,7 +72,7 @@ def test_a_ticket_from_the_inbox_to_an_engineer_and_to_its_end(screens: Screens)
 @also_on_an_endpoint
 def test_a_customer_sees_their_own_writes_is_answered_and_rates_the_help(screens: Screens) -> None:
     customer = screens.sign_in("cust_1", "/support")
-    symptom = unique("The display is dark")
+    symptom = unique_text("The display is dark")
     ticket = open_ticket(customer, symptom)
     say(customer, "It was fine yesterday")
     operator = screens.sign_in("op_9", "/support/inbox?list=unanswered")
@@ -109,7 +106,7 @@ def test_a_customer_sees_their_own_writes_is_answered_and_rates_the_help(screens
 @also_on_an_endpoint
 def test_the_second_of_two_changes_is_refused_and_shows_the_latest_state(screens: Screens) -> None:
     first = screens.sign_in("op_9", "/support")
-    symptom = unique("Whose is this")
+    symptom = unique_text("Whose is this")
     ticket = open_ticket(first, symptom, "cust_8")
     first.click("header button:has-text('Escalate')")
     first.fill("[role=dialog] input[name=engineer]", "eng_7")
@@ -128,7 +125,7 @@ def test_the_second_of_two_changes_is_refused_and_shows_the_latest_state(screens
 @also_on_an_endpoint
 def test_by_status_by_customer_and_by_who_works_on_it(screens: Screens) -> None:
     page = screens.sign_in("op_9", "/support")
-    symptom, customer = unique("Finding it again"), f"cust_{uuid4().hex[:8]}"
+    symptom, customer = unique_text("Finding it again"), f"cust_{uuid4().hex[:8]}"
     ticket = open_ticket(page, symptom, customer)
     # It is in the list, so that it can leave it: after that the list is another, and so is the choice above it.
     expect(page.locator(row(page, symptom))).to_be_visible()
@@ -179,7 +176,7 @@ def test_the_lead_sees_the_numbers_change_and_where_they_come_from(screens: Scre
     failed = lead.locator(".tw-bar", has_text="failed").locator(".tw-bar-value")
     before = int(failed.inner_text())
     operator = screens.sign_in("op_9", "/support")
-    open_ticket(operator, unique("It only hums"), "cust_8")
+    open_ticket(operator, unique_text("It only hums"), "cust_8")
     operator.click("header button:has-text('Failed')")
     expect(failed).to_have_text(str(before + 1))
     # Each chart says in words what it shows, and has its numbers in a table.

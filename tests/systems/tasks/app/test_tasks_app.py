@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.ui.screen_browser import DESK, PHONE, Screens, also_on_an_endpoint, overflow, serious_problems
+from tests.ui.unique_names import unique_text
 
 pytestmark = pytest.mark.requirement("AP8")
 
@@ -29,14 +30,10 @@ def drag(page: Page, title: str, status: str) -> None:
     page.drag_and_drop(f".tw-tile:has-text('{title}')", lane(page, status))
 
 
-def unique(text: str) -> str:
-    return f"{text} {uuid4().hex[:6]}"
-
-
 @also_on_an_endpoint
 def test_a_task_from_its_creation_to_its_end(screens: Screens) -> None:
     page = screens.sign_in("ada", "/tasks")
-    title = unique("Rotate the keys")
+    title = unique_text("Rotate the keys")
     create(page, title)
     expect(page.locator(f"{lane(page, 'OPEN')} .tw-tile:has-text('{title}')")).to_be_visible()
     page.click(f".tw-tile:has-text('{title}')")
@@ -58,7 +55,7 @@ def test_a_task_from_its_creation_to_its_end(screens: Screens) -> None:
 @also_on_an_endpoint
 def test_two_browsers_see_each_other(screens: Screens) -> None:
     ada, grace = screens.sign_in("ada", "/tasks"), screens.sign_in("grace", "/tasks/list?status=OPEN")
-    title = unique("Seen at once")
+    title = unique_text("Seen at once")
     create(ada, title)
     expect(grace.locator(f".tw-item:has-text('{title}')")).to_be_visible()
     drag(ada, title, "IN_PROGRESS")
@@ -68,7 +65,7 @@ def test_two_browsers_see_each_other(screens: Screens) -> None:
 @also_on_an_endpoint
 def test_a_card_is_dragged_and_the_move_is_undone(screens: Screens) -> None:
     page = screens.sign_in("ada", "/tasks")
-    title = unique("Drag me")
+    title = unique_text("Drag me")
     create(page, title)
     drag(page, title, "IN_PROGRESS")
     page.wait_for_selector(f"{lane(page, 'IN_PROGRESS')} .tw-tile:has-text('{title}')")
@@ -80,7 +77,7 @@ def test_a_card_is_dragged_and_the_move_is_undone(screens: Screens) -> None:
 @also_on_an_endpoint
 def test_dropping_a_card_that_another_user_moved_is_refused_with_a_message(screens: Screens) -> None:
     ada = screens.sign_in("ada", "/tasks")
-    title = unique("Whose is it")
+    title = unique_text("Whose is it")
     create(ada, title)
     other = screens.sign_in("admin", "/tasks")
     # Ada has taken the card when it is moved by somebody else, and drops it after that.
@@ -100,7 +97,7 @@ def test_dropping_a_card_that_another_user_moved_is_refused_with_a_message(scree
 @also_on_an_endpoint
 def test_a_lane_that_cannot_follow_takes_no_card(screens: Screens) -> None:
     page = screens.sign_in("ada", "/tasks")
-    title = unique("Not so fast")
+    title = unique_text("Not so fast")
     create(page, title)
     drag(page, title, "COMPLETED")
     page.wait_for_timeout(300)
@@ -187,7 +184,7 @@ def test_every_view_is_accessible_and_fits(screens: Screens, size: dict[str, int
 @also_on_an_endpoint
 def test_values_that_are_html_or_right_to_left_are_text(screens: Screens) -> None:
     page = screens.sign_in("ada", "/tasks")
-    title = unique("<img src=x onerror=alert(1)> שלום {{7*7}}")
+    title = unique_text("<img src=x onerror=alert(1)> שלום {{7*7}}")
     page.on("dialog", lambda _: pytest.fail("a script ran"))
     create(page, title)
     page.wait_for_selector(".tw-tile:has-text('onerror')")
@@ -200,7 +197,7 @@ def test_values_that_are_html_or_right_to_left_are_text(screens: Screens) -> Non
 @also_on_an_endpoint
 def test_the_start_page_shows_pending_work_live(screens: Screens) -> None:
     grace, ada = screens.sign_in("grace", "/"), screens.sign_in("ada", "/tasks")
-    title = unique("For Grace")
+    title = unique_text("For Grace")
     before = int(grace.inner_text(".tw-card .tw-pill"))
     create(ada, title)
     ada.click(f".tw-tile:has-text('{title}')")
@@ -221,7 +218,7 @@ def test_the_screens_speak_italian(screens: Screens) -> None:
 @also_on_an_endpoint
 def test_new_comments_arrive_without_losing_a_draft(screens: Screens) -> None:
     ada = screens.sign_in("ada", "/tasks")
-    title = unique("Talk about it")
+    title = unique_text("Talk about it")
     create(ada, title)
     ada.click(f".tw-tile:has-text('{title}')")
     ada.wait_for_selector(".tw-drawer h2")
@@ -243,7 +240,7 @@ def test_new_comments_arrive_without_losing_a_draft(screens: Screens) -> None:
 @also_on_an_endpoint
 def test_a_file_is_added_read_and_deleted(screens: Screens) -> None:
     page = screens.sign_in("ada", "/tasks")
-    title = unique("With a file")
+    title = unique_text("With a file")
     create(page, title)
     page.click(f".tw-tile:has-text('{title}')")
     with page.expect_file_chooser() as chooser:
@@ -263,7 +260,7 @@ def test_a_file_is_added_read_and_deleted(screens: Screens) -> None:
 @also_on_an_endpoint
 def test_a_due_date_is_set_shown_and_taken_away(screens: Screens) -> None:
     page = screens.sign_in("ada", "/tasks")
-    title = unique("By the end of 2020")
+    title = unique_text("By the end of 2020")
     create(page, title)
     page.click(f".tw-tile:has-text('{title}')")
     page.get_by_role("button", name="Edit").click()
@@ -280,7 +277,7 @@ def test_a_due_date_is_set_shown_and_taken_away(screens: Screens) -> None:
 @also_on_an_endpoint
 def test_a_conflicting_edit_is_refused_and_its_input_kept(screens: Screens) -> None:
     page, other = screens.sign_in("ada", "/tasks"), screens.sign_in("admin", "/tasks")
-    title = unique("Edited twice")
+    title = unique_text("Edited twice")
     create(page, title)
     for each in (page, other):
         each.click(f".tw-tile:has-text('{title}')")
