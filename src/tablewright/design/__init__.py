@@ -4,6 +4,7 @@
     module_at("shop")         a module, with the same error messages
     sample(Order)             an entity made from its declaration
     table_name(table, "dev")  the name of a table in an environment
+    place_text("Calls", None) the name of a table, or of an index of it, in a report
     project_files("shop")     the files of a new project
     extra_of("fastapi")       the extra of Tablewright that installs a module
 
@@ -23,6 +24,7 @@ Subpackages are imported where they are needed, not from here: a service that ne
 
 from tablewright.design.design_loading import DesignError, NoModuleError, RefusedError, load, module_at
 from tablewright.design.extras import extra_of
+from tablewright.design.place_names import place_text
 from tablewright.design.project_template import ProjectError, project_files
 from tablewright.design.sample_entities import sample, samples
 from tablewright.design.table_names import table_name
@@ -35,6 +37,7 @@ __all__ = [
     "extra_of",
     "load",
     "module_at",
+    "place_text",
     "project_files",
     "sample",
     "samples",

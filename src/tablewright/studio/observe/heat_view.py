@@ -11,8 +11,8 @@ from typing import Any
 
 from nicegui import ui
 
+from tablewright.design import place_text
 from tablewright.design.cost import MONTH_HOURS, HeatOfKey, MeteredHeat, PatternUse, load_prices, on_demand
-from tablewright.design.place_names import place_text
 from tablewright.dynamo.limits import MAX_PARTITION_READ_UNITS, MAX_PARTITION_WRITE_UNITS
 from tablewright.engine import Engine
 from tablewright.studio.observe.engine_meter import heat_of, start_metering, stop_metering
