@@ -183,6 +183,7 @@ def read_run(path: str | Path) -> MeteredRun:
 
 
 def on_demand(prices: Prices, read: Decimal, write: Decimal) -> Decimal:
+    """What units cost on demand, in a Standard table."""
     return (read * prices.standard.million_reads + write * prices.standard.million_writes) / _MILLION
 
 

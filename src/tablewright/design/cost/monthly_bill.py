@@ -49,6 +49,7 @@ MODES: tuple[Mode, ...] = ("on-demand", "provisioned", "autoscaling")
 CLASSES: tuple[Class, ...] = ("Standard", "Infrequent Access")
 
 MONTH_HOURS = 730
+"""The hours of a month, as it is billed."""
 _SECONDS = MONTH_HOURS * 3600
 _GB = 1024**3
 # What an item takes in storage beside its bytes.
