@@ -81,6 +81,12 @@ def test_a_missing_operation_is_reported_with_what_needs_it() -> None:
     assert all(each in CAPABILITIES for part in needs.values() for each in part)
 
 
+def test_a_second_check_has_the_same_results() -> None:
+    """An endpoint knows the token of a transaction for ten minutes, whichever tables it was for."""
+    with Engine.open() as engine:
+        assert [checked(engine).lacking for _ in range(2)] == [{}, {}]
+
+
 def test_a_response_that_differs_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(table_probes, "_INDEX_SECONDS", 0.1)
     with Engine.open() as engine:

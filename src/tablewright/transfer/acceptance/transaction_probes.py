@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from typing import Any
+from uuid import uuid4
 
 from tablewright.dynamo import Item
 from tablewright.store import ServiceError
@@ -44,8 +45,10 @@ async def tokens(tables: ProbeTables) -> None:
         "UpdateExpression": "ADD n :one",
         "ExpressionAttributeValues": {":one": {"N": "1"}},
     }
+    # A new one for each check: an endpoint knows the token of an earlier check, which was for another table.
+    token = uuid4().hex
     for _ in range(2):
-        await tables.call("TransactWriteItems", TransactItems=[{"Update": update}], ClientRequestToken="one-token")
+        await tables.call("TransactWriteItems", TransactItems=[{"Update": update}], ClientRequestToken=token)
     count = (await tables.get(table, "a") or {}).get("n")
     expect(count == {"N": "1"}, f"a transaction sent twice with the same token results in {count}")
 
