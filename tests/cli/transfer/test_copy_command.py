@@ -61,6 +61,40 @@ def test_mistakes_are_reported_in_one_line(
     assert message in error
 
 
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("x.xml", "x.xml has the suffix of a file, .xml, and no such format is known"),
+        ("orders.JSON", "orders.JSON has the suffix of a file, .JSON, and no such format is known"),
+        ("orders.parquet.gz", "orders.parquet.gz has the suffix of a file, .parquet.gz, and no such format is known"),
+        ("export/{table}.xml", "export/{table}.xml has the suffix of a file, .xml, and no such format is known"),
+        ("export/{table}", "export/{table} stands for files, and has no suffix"),
+    ],
+)
+@pytest.mark.parametrize("role", ["source", "target"])
+def test_a_file_of_an_unknown_format_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], role: str, name: str, reason: str
+) -> None:
+    data_folder(tmp_path / "data", 1)
+    places = ("data", name) if role == "target" else (name, "target")
+    status, _, error = run(capsys, "copy", *places, "--table", "Orders")
+    assert (status, len(error.splitlines())) == (2, 1)
+    assert f"{reason}; use .json, .jsonl or .csv, also with .gz, or .parquet" in error
+    assert ("for a data folder with this name, write" in error) == ("{table}" not in name)
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]
+
+
+def test_a_data_folder_may_have_a_suffix(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data_folder(tmp_path / "data", 1)
+    for target in ("new.old/", "data-1.2", ".data"):
+        assert run(capsys, "copy", "data", target, "--table", "Users")[0] == 0
+        assert folder_items(tmp_path / target, "Users")
+    status, out, _ = run(capsys, "copy", "new.old", "again", "--table", "Users")
+    assert (status, out) == (0, "Users: 5 items, verified\n"), "an existing folder is one without a / as well"
+    (tmp_path / "empty.d").mkdir()
+    assert run(capsys, "copy", "data", "empty.d", "--table", "Users")[0] == 0
+
+
 def test_a_folder_in_use_is_refused(tmp_path: Path) -> None:
     from tablewright import Engine
 

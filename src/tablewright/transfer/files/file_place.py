@@ -29,7 +29,7 @@ from tablewright.transfer.places.place_protocols import Page
 from tablewright.transfer.places.table_definition import TableDefinition
 
 _PAGE_ITEMS = 1000
-_TABLE = "{table}"
+TABLE = "{table}"
 _DEFINITION = ".table.json"
 
 
@@ -38,11 +38,11 @@ class FilePlace:
 
     def __init__(self, place: str, tables: Sequence[Table] = ()) -> None:
         self.place = place
-        self.holds_tables = _TABLE in place
+        self.holds_tables = TABLE in place
         self._path = Path(place).expanduser()
         self._format = format_of(place)
-        if place.count(_TABLE) > 1 or _TABLE in str(self._path.parent):
-            raise TransferError(f"{place}: use {_TABLE} once, in the name of the file; such as export/{_TABLE}.json")
+        if place.count(TABLE) > 1 or TABLE in str(self._path.parent):
+            raise TransferError(f"{place}: use {TABLE} once, in the name of the file; such as export/{TABLE}.json")
         self._types = {table.name: AttributeTypes(table) for table in tables}
         self._parts: dict[tuple[str, int], IO[bytes]] = {}
         # What is being read, by table and segment, with the position reached.
@@ -59,7 +59,7 @@ class FilePlace:
 
     def types(self, table: str) -> AttributeTypes:
         # One table of a design, and one file: the names may differ.
-        if table not in self._types and len(self._types) == 1 and _TABLE not in self.place:
+        if table not in self._types and len(self._types) == 1 and TABLE not in self.place:
             return next(iter(self._types.values()))
         return self._types.get(table, AttributeTypes())
 
@@ -68,11 +68,11 @@ class FilePlace:
     async def table_names(self) -> list[str]:
         if self._format is None:
             return [self._exported_name()]
-        if _TABLE not in self.place:
+        if TABLE not in self.place:
             if not self._path.is_file():
                 raise TransferError(f"there is no file {self._path}")
             return [_stem(self._path.name)]
-        before, _, after = self._path.name.partition(_TABLE)
+        before, _, after = self._path.name.partition(TABLE)
         names = [
             name[len(before) : len(name) - len(after)]
             for name in sorted(path.name for path in self._path.parent.glob("*"))
@@ -93,13 +93,13 @@ class FilePlace:
         return exported_files(self._path)
 
     def _file(self, table: str) -> Path:
-        return self._path.with_name(self._path.name.replace(_TABLE, table))
+        return self._path.with_name(self._path.name.replace(TABLE, table))
 
     def _definition_file(self, table: str) -> Path:
         return self._path.parent / f"{table}{_DEFINITION}"
 
     async def definition(self, table: str) -> TableDefinition | None:
-        if _TABLE not in self.place:
+        if TABLE not in self.place:
             return None
         try:
             return TableDefinition.from_json(json.loads(self._definition_file(table).read_bytes()))
@@ -176,7 +176,7 @@ class FilePlace:
         await self.secure()
         parts = [self._part(table, segment) for segment in range(segments)]
         await asyncio.to_thread(assemble, self._file(table), parts)
-        if _TABLE in self.place and definition is not None:
+        if TABLE in self.place and definition is not None:
             self._definition_file(table).write_text(json.dumps(definition.as_json(), indent=2) + "\n")
             sync_path(self._path.parent)
 
