@@ -122,6 +122,18 @@ def test_files_are_what_other_programs_read(tmp_path: Path) -> None:
     assert found == (sum(line["total"] for line in plain), 5)
 
 
+@pytest.mark.parametrize("suffix", [".json", ".jsonl", ".csv", ".parquet"])
+def test_plain_files_are_copied_to_other_files(tmp_path: Path, suffix: str) -> None:
+    Path("plain.jsonl").write_text('{"id": 1, "amounts": [1.50, -2e3, {"n": 12345678901234567890}]}\n')
+    (done,) = copied("plain.jsonl", f"other{suffix}")
+    assert done.ok
+    (back,) = copied(f"other{suffix}", "back.jsonl")
+    assert back.ok
+    found = json.loads(Path("back.jsonl").read_text())
+    amounts = json.loads(found["amounts"]) if suffix == ".csv" else found["amounts"]
+    assert (int(found["id"]), amounts) == (1, [1.5, -2000, {"n": 12345678901234567890}])
+
+
 def test_an_export_of_amazon_is_read(tmp_path: Path) -> None:
     folder = tmp_path / "AWSDynamoDB" / "01700000000000-abcdef"
     (folder / "data").mkdir(parents=True)

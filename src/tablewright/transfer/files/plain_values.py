@@ -120,7 +120,8 @@ def _value(content: Any, kind: str | None = None) -> AttributeValue:
 
 def _canonical(text: str) -> str:
     with suppress(DynamoError):
-        return canonical_number(text)
+        # Without the class of a number in JSON text, which orjson does not write.
+        return str(canonical_number(text))
     raise ValueError(f"{text} is not a number that DynamoDB can store")
 
 
