@@ -19,7 +19,7 @@ import pytest
 
 from tablewright.dynamo import Item
 from tablewright.engine import Engine
-from tablewright.model import Design
+from tablewright.model import Design, Table
 from tablewright.store import Store
 from tablewright.transfer import CopyOptions, ItemChanges, TableCopy, TransferError, copy_tables, open_places
 from tests.cli.commands import ROOT
@@ -102,6 +102,123 @@ def test_with_a_design_plain_files_have_all_types(tmp_path: Path, suffix: str) -
 
 def _key(item: Item) -> tuple[str, str]:
     return item["PK"]["S"], item["SK"]["S"]
+
+
+TYPED: dict[str, Any] = {
+    "TableName": "Odd",
+    "BillingMode": "PAY_PER_REQUEST",
+    "AttributeDefinitions": [
+        {"AttributeName": "pk", "AttributeType": "S"},
+        {"AttributeName": "sk", "AttributeType": "N"},
+        {"AttributeName": "hash", "AttributeType": "B"},
+        {"AttributeName": "rank", "AttributeType": "N"},
+    ],
+    "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
+    "GlobalSecondaryIndexes": [
+        {
+            "IndexName": "by-hash",
+            "KeySchema": [{"AttributeName": "hash", "KeyType": "HASH"}, {"AttributeName": "rank", "KeyType": "RANGE"}],
+            "Projection": {"ProjectionType": "ALL"},
+        }
+    ],
+}
+
+
+def typed_folder(folder: Path) -> Path:
+    """A data folder with a table whose keys have every type, and one that only looks like a number."""
+    with Engine.open(folder) as engine:
+        engine.call("CreateTable", TYPED)
+        expiry = {"AttributeName": "until", "Enabled": True}
+        engine.call("UpdateTimeToLive", {"TableName": "Odd", "TimeToLiveSpecification": expiry})
+        for number in range(1, 12):
+            item: Item = {"pk": {"S": "10"}, "sk": {"N": f"{number}.5"}, "until": {"N": str(4_000_000_000 + number)}}
+            if number % 2:
+                item |= {"hash": {"B": "AAH/"}, "rank": {"N": str(number)}}
+            engine.call("PutItem", {"TableName": "Odd", "Item": item})
+    return folder
+
+
+@pytest.mark.parametrize("suffix", [".json", ".parquet", ".csv.gz"])
+def test_a_single_file_is_read_with_the_definition_beside_it(tmp_path: Path, suffix: str) -> None:
+    source = typed_folder(tmp_path / "source")
+    copied("source", f"files/{{table}}{suffix}")
+    (back,) = copied(f"files/Odd{suffix}", "back")
+    assert back.ok
+    assert folder_items(tmp_path / "back", "Odd") == folder_items(source, "Odd")
+    with Engine.open(tmp_path / "back") as engine:
+        described = engine.call("DescribeTable", {"TableName": "Odd"})["Table"]
+    assert [index["IndexName"] for index in described["GlobalSecondaryIndexes"]] == ["by-hash"]
+    (renamed,) = copied(f"files/Odd{suffix}", "back", renamed={"Odd": "Other"})
+    assert renamed.ok
+    assert folder_items(tmp_path / "back", "Other") == folder_items(source, "Odd")
+
+
+@pytest.mark.parametrize("content", ["{", "[]", "{}", '{"create": {}}', '{"create": {"KeySchema": [{}]}}'])
+def test_a_definition_that_is_damaged_is_named(tmp_path: Path, content: str) -> None:
+    (tmp_path / "Odd.csv").write_text("pk\na\n")
+    (tmp_path / "Odd.table.json").write_text(content)
+    with pytest.raises(TransferError, match=r"Odd.table.json cannot be read: .*; repair or delete it"):
+        copied("Odd.csv", "target")
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".jsonl.gz", ".csv", ".csv.gz"])
+def test_plain_files_have_the_types_of_the_definition_beside_them(tmp_path: Path, suffix: str) -> None:
+    source = typed_folder(tmp_path / "source")
+    (out,) = copied("source", f"export/{{table}}{suffix}")
+    assert out.ok
+    (back,) = copied(f"export/{{table}}{suffix}", "back")
+    assert back.ok
+    assert folder_items(tmp_path / "back", "Odd") == folder_items(source, "Odd")
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".parquet"])
+def test_an_attribute_without_the_type_of_an_index_is_exported(tmp_path: Path, suffix: str) -> None:
+    """An item that was stored before its index was created is not in the index."""
+    without = {name: value for name, value in TYPED.items() if name != "GlobalSecondaryIndexes"}
+    with Engine.open(tmp_path / "source") as engine:
+        engine.call("CreateTable", {**without, "AttributeDefinitions": TYPED["AttributeDefinitions"][:2]})
+        key: Item = {"pk": {"S": "a"}, "sk": {"N": "1"}}
+        engine.call("PutItem", {"TableName": "Odd", "Item": {**key, "hash": {"S": "no"}, "rank": {"S": "first"}}})
+        added = [{"Create": each} for each in TYPED["GlobalSecondaryIndexes"]]
+        types = TYPED["AttributeDefinitions"]
+        body = {"TableName": "Odd", "AttributeDefinitions": types, "GlobalSecondaryIndexUpdates": added}
+        engine.call("UpdateTable", body)
+    (out,) = copied("source", f"export/{{table}}{suffix}")
+    assert out.ok
+    (again,) = copied(f"export/{{table}}{suffix}", "again.jsonl")
+    assert again.ok
+    assert json.loads(Path("again.jsonl").read_text())["rank"] == "first"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "needed"),
+    [
+        ("Odd.csv", b"pk,sk\na,1\n", r"sk of the item .* is text \(S\), and the key of table Odd needs a number \(N\)"),
+        ("Odd.jsonl", b'{"pk": "a", "sk": "1"}\n', r"sk of the item .* is text \(S\)"),
+        ("Odd.jsonl", b'{"pk": "a", "sk": 1, "hash": "AAE="}\n', r"an index of table Odd needs a binary value \(B\)"),
+    ],
+)
+def test_without_types_the_message_names_the_design(tmp_path: Path, name: str, content: bytes, needed: str) -> None:
+    with Engine.open(tmp_path / "target") as engine:
+        engine.call("CreateTable", TYPED)
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(TransferError, match=needed) as caught:
+        copied(name, "target")
+    assert "name the design with --design" in str(caught.value)
+    assert "Odd.table.json" in str(caught.value)
+    assert "--transform" not in str(caught.value)
+    assert folder_items(tmp_path / "target", "Odd") == []
+
+
+def test_a_design_knows_a_file_by_the_name_of_its_table(tmp_path: Path) -> None:
+    numbers = Table("Numbers", "PK", "SK", types={"SK": "N"})
+    (tmp_path / "plain.csv").write_text("PK,SK\na,1\n")
+    designs = [Design("Two", tables=[shop, numbers])]
+    with open_places("plain.csv", "back", tables=[shop, numbers]) as places:
+        options = CopyOptions(renamed={"plain": "Numbers"})
+        (done,) = asyncio.run(copy_tables(*places, options, ItemChanges(designs=designs)))
+    assert done.ok
+    assert stored(tmp_path / "back", "Numbers") == [{"PK": {"S": "a"}, "SK": {"N": "1"}}]
 
 
 def test_files_are_what_other_programs_read(tmp_path: Path) -> None:

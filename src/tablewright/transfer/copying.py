@@ -9,6 +9,7 @@ written, and features such as a stream and time to live are enabled.
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -29,6 +30,7 @@ from tablewright.transfer.places.table_definition import TableDefinition
 __all__ = ["CopyOptions", "CopyProgress", "TableCopy", "copy_tables"]
 
 _SEGMENTS = 4
+_KINDS = {"S": "text", "N": "a number", "B": "a binary value"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +179,8 @@ class _TableCopying:
 
     async def run(self) -> TableCopy:
         name, renamed = self._names
+        self._source.known_as(name, renamed)
+        self._target.known_as(renamed, name)
         definition = await self._definition()
         self._modelled = name if self._changes.modelled(name) is not None else renamed
         table = self._state.tables.get(renamed)
@@ -198,7 +202,7 @@ class _TableCopying:
         if table.created:
             await self._target.create(renamed, definition)
         key = self._key(there, definition)
-        await self._copy(table, key)
+        await self._copy(table, key, there or definition)
         await self._target.assemble(renamed, len(table.segments), definition)
         result = TableCopy(
             name,
@@ -264,19 +268,26 @@ class _TableCopying:
 
     # -- copying --------------------------------------------------------------------------------------------------
 
-    async def _copy(self, table: TableState, key: Sequence[str]) -> None:
+    async def _copy(self, table: TableState, key: Sequence[str], known: TableDefinition | None) -> None:
         try:
             async with asyncio.TaskGroup() as group:
                 for number, segment in enumerate(table.segments):
                     if not segment.ended:
-                        group.create_task(self._segment(table, number, segment, key))
+                        group.create_task(self._segment(table, number, segment, key, known))
         except BaseExceptionGroup as failed:
             raise _first(failed) from None
         finally:
             # Also after an interruption: what was written need not be written again.
             await self._state.save()
 
-    async def _segment(self, table: TableState, number: int, segment: SegmentState, key: Sequence[str]) -> None:
+    async def _segment(
+        self,
+        table: TableState,
+        number: int,
+        segment: SegmentState,
+        key: Sequence[str],
+        known: TableDefinition | None,
+    ) -> None:
         name, renamed = self._names
         total = len(table.segments)
         await self._target.open_segment(renamed, number, segment.mark)
@@ -290,6 +301,7 @@ class _TableCopying:
                 if page.position is not None:
                     pending = asyncio.ensure_future(self._source.page(name, number, total, page.position))
                 changed = self._changes.apply(self._modelled, page.items)
+                self._check_types(changed, known)
                 if self._blobs is not None:
                     await self._blobs.copy(renamed, changed, key)
                 items = self._with_own_blobs(changed)
@@ -304,6 +316,23 @@ class _TableCopying:
         finally:
             if pending is not None:
                 pending.cancel()
+
+    def _check_types(self, items: list[Item], known: TableDefinition | None) -> None:
+        """TransferError if an item has a key of another type because the source does not have types."""
+        advice = self._source.typing_advice(self._names[0])
+        if advice is None or known is None:
+            return
+        types = known.attribute_types
+        for item in items:
+            for name, needed in types.items():
+                if name in item and needed not in item[name]:
+                    key = json.dumps({each: item.get(each) for each in known.key})
+                    kind = next(iter(item[name]))
+                    place = "the key" if name in known.key else "an index"
+                    raise TransferError(
+                        f"{name} of the item {key} is {_KINDS.get(kind, 'a value')} ({kind}), and {place} of table "
+                        f"{self._names[1]} needs {_KINDS[needed]} ({needed}); {advice}"
+                    )
 
     # -- verification -----------------------------------------------------------------------------------------------
 

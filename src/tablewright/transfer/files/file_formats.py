@@ -20,6 +20,7 @@ from base64 import b64encode
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import IO, Any
@@ -250,7 +251,7 @@ def _parquet_items(path: Path, types: AttributeTypes) -> Iterator[Item]:
             for row in batch:
                 pairs = zip(names, row, strict=True)
                 if stored is None:
-                    yield {name: _foreign(cell, types.get(name)) for name, cell in pairs if cell is not None}
+                    yield {name: types.value(name, partial(_foreign, cell)) for name, cell in pairs if cell is not None}
                 else:
                     own = ((*stored[column], cell) for column, cell in pairs if cell is not None)
                     yield {name: _own(cell, kind) for name, kind, cell in own}

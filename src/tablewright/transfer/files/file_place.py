@@ -1,7 +1,8 @@
 """Files as a source and as a target: one for a table, one for each of several, or an export by Amazon.
 
     orders.json.gz            the table orders, in one file
-    export/{table}.parquet    each table in its own file; beside it, the table's definition
+    export/{table}.parquet    each table in its own file
+    export/Orders.table.json  beside the file of a table, its definition, with the types of keys; optional
     AWSDynamoDB/0123-abc/     an export of Amazon DynamoDB to S3: one table in many files
 
 A target is written as parts, one for each segment, which are truncated to what the state file records. When all are
@@ -43,7 +44,11 @@ class FilePlace:
         self._format = format_of(place)
         if place.count(TABLE) > 1 or TABLE in str(self._path.parent):
             raise TransferError(f"{place}: use {TABLE} once, in the name of the file; such as export/{TABLE}.json")
-        self._types = {table.name: AttributeTypes(table) for table in tables}
+        self._tables = {table.name: table for table in tables}
+        self._other_names: dict[str, str] = {}
+        # By table; None if there is no definition beside its file.
+        self._definitions: dict[str, TableDefinition | None] = {}
+        self._types: dict[str, AttributeTypes] = {}
         self._parts: dict[tuple[str, int], IO[bytes]] = {}
         # What is being read, by table and segment, with the position reached.
         self._open: dict[tuple[str, int], tuple[int, Iterator[Item]]] = {}
@@ -57,11 +62,29 @@ class FilePlace:
     def reading(self) -> Self:
         return self
 
+    def known_as(self, table: str, other: str) -> None:
+        self._other_names[table] = other
+
     def types(self, table: str) -> AttributeTypes:
+        """The types of attributes that are known from the design, and from the definition beside the file."""
+        if table not in self._types:
+            self._types[table] = AttributeTypes(self._modelled(table), self._definition(table))
+        return self._types[table]
+
+    def _modelled(self, table: str) -> Table | None:
+        modelled = self._tables.get(table) or self._tables.get(self._other_names.get(table, table))
         # One table of a design, and one file: the names may differ.
-        if table not in self._types and len(self._types) == 1 and TABLE not in self.place:
-            return next(iter(self._types.values()))
-        return self._types.get(table, AttributeTypes())
+        if modelled is None and len(self._tables) == 1 and TABLE not in self.place:
+            return next(iter(self._tables.values()))
+        return modelled
+
+    def typing_advice(self, table: str) -> str | None:
+        if self._format not in (".jsonl", ".csv") or self.types(table):
+            return None
+        return (
+            f"{self._file(table)} does not have the types of its attributes: name the design with --design, or put "
+            f"the definition of the table beside the file, as {self._definition_file(table).name}"
+        )
 
     # -- what there is ------------------------------------------------------------------------------------------
 
@@ -99,15 +122,22 @@ class FilePlace:
         return self._path.parent / f"{table}{_DEFINITION}"
 
     async def definition(self, table: str) -> TableDefinition | None:
-        if TABLE not in self.place:
-            return None
+        return self._definition(table)
+
+    def _definition(self, table: str) -> TableDefinition | None:
+        if table not in self._definitions:
+            self._definitions[table] = None if self._format is None else self._stored_definition(table)
+        return self._definitions[table]
+
+    def _stored_definition(self, table: str) -> TableDefinition | None:
         try:
             return TableDefinition.from_json(json.loads(self._definition_file(table).read_bytes()))
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, TypeError) as error:
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            reason = f"it has no {error}" if isinstance(error, KeyError) else str(error)
             raise TransferError(
-                f"{self._definition_file(table)} cannot be read: {error}; repair or delete it"
+                f"{self._definition_file(table)} cannot be read: {reason}; repair or delete it"
             ) from None
 
     async def existing(self, table: str) -> TableDefinition | None:
@@ -143,6 +173,9 @@ class FilePlace:
 
     async def create(self, table: str, definition: TableDefinition | None) -> None:
         self._path.parent.mkdir(parents=True, exist_ok=True)
+        # What will be beside the file; one that is there now is of another table.
+        self._definitions[table] = definition if TABLE in self.place else None
+        self._types.pop(table, None)
 
     def _part(self, table: str, segment: int) -> Path:
         file = self._file(table)

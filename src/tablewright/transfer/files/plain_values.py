@@ -2,35 +2,57 @@
 
     {"N": "12.5"} ⇄ 12.5     {"SS": ["a"]} ⇄ ["a"]     {"B": "AQI="} ⇄ "AQI="     {"NULL": true} ⇄ null
 
-Numbers keep all of their digits. Whether a list was a set, or text was binary, is lost: the design declares it for the
-attributes of its fields. Other attributes are read by their form; in CSV, as text.
+Numbers keep all of their digits. Whether a list was a set, or text was binary, is lost: the definition of the table
+declares it for the attributes of its keys, and the design for those of its fields. Other attributes are read by their
+form; in CSV, as text.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Any, get_args
 
 import orjson
 
-from tablewright.dynamo import AttributeValue, DynamoError, Item, canonical_number
+from tablewright.dynamo import AttributeValue, DynamoError, Item, canonical_number, checked
 from tablewright.model import Schema, Table, schemas_of
+from tablewright.transfer.places.table_definition import TableDefinition
 
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 
 class AttributeTypes:
-    """The types of attributes that a design declares: S, N, B, BOOL, L, M, SS, NS or BS."""
+    """The types of attributes that a design and a table's definition declare: S, N, B, BOOL, L, M, SS, NS or BS."""
 
-    def __init__(self, table: Table | None = None) -> None:
+    def __init__(self, table: Table | None = None, definition: TableDefinition | None = None) -> None:
         self._table = table
         self._types = {} if table is None else _types_in(table)
+        # Values of other types are not in an index, and do not expire, but a table may have them.
+        self._usual: dict[str, str] = {}
+        if definition is not None:
+            self._types |= dict(definition.typed_key)
+            usual = definition.attribute_types | ({} if definition.ttl is None else {definition.ttl: "N"})
+            self._usual = {name: kind for name, kind in usual.items() if name not in self._types}
+
+    def __bool__(self) -> bool:
+        """Whether any type is known."""
+        return bool(self._types)
 
     def get(self, attribute: str) -> str | None:
-        return self._types.get(attribute)
+        return self._types.get(attribute, self._usual.get(attribute))
+
+    def value(self, attribute: str, read: Callable[[str | None], AttributeValue]) -> AttributeValue:
+        """What ``read`` makes of a value, with the type of its attribute; ValueError if it cannot be of that type."""
+        if attribute in self._usual:
+            with suppress(DynamoError, ValueError):
+                found = read(self._usual[attribute])
+                checked(found)
+                return found
+        return read(self._types.get(attribute))
 
     def is_internal(self, item: Item) -> bool:
         """Whether the store manages an item, so that no entity declares its types."""
@@ -51,7 +73,7 @@ def from_line(line: bytes, types: AttributeTypes) -> Item:
     content = json.loads(line, parse_int=_Number, parse_float=_Number)
     if not isinstance(content, dict):
         raise TypeError("a line must be an object with the attributes of an item")
-    return {name: _value(each, types.get(name)) for name, each in content.items()}
+    return {name: types.value(name, partial(_value, each)) for name, each in content.items()}
 
 
 def to_row(item: Item) -> dict[str, str]:
@@ -61,7 +83,7 @@ def to_row(item: Item) -> dict[str, str]:
 
 def from_row(row: Mapping[str, str], types: AttributeTypes) -> Item:
     """The item of a row; an empty cell is a missing attribute."""
-    item = {name: from_cell(cell, types.get(name)) for name, cell in row.items() if cell}
+    item = {name: types.value(name, partial(from_cell, cell)) for name, cell in row.items() if cell}
     if types.is_internal(item):
         return {name: from_cell(row[name], types.get(name) or _look(row[name])) for name in item}
     return item

@@ -45,8 +45,14 @@ class Source(Protocol):
     async def table_names(self) -> list[str]:
         """All tables of the place."""
 
+    def known_as(self, table: str, other: str) -> None:
+        """The name of a table in the other place, by which a design may know it."""
+
     async def definition(self, table: str) -> TableDefinition | None:
         """The definition to create a table from; None if the place does not know it, or has no such table."""
+
+    def typing_advice(self, table: str) -> str | None:
+        """How to name the types of attributes, if the place does not know them; otherwise None."""
 
     async def expected_items(self, table: str) -> int:
         """The approximate number of items of a table; 0 if unknown."""
@@ -67,6 +73,9 @@ class Target(Protocol):
     place: str
     # Whether it accepts more than one table.
     holds_tables: bool
+
+    def known_as(self, table: str, other: str) -> None:
+        """The name of a table in the other place, by which a design may know it."""
 
     async def existing(self, table: str) -> TableDefinition | None:
         """The definition of an existing table; None if it does not exist."""

@@ -38,15 +38,24 @@ class TableDefinition:
     @property
     def typed_key(self) -> tuple[tuple[str, str], ...]:
         """The key attributes with their types."""
-        types = {each["AttributeName"]: each["AttributeType"] for each in self.create["AttributeDefinitions"]}
+        types = self.attribute_types
         return tuple((name, types[name]) for name in self.key)
+
+    @property
+    def attribute_types(self) -> dict[str, str]:
+        """The types of all attributes in a key of the table or of an index."""
+        return {each["AttributeName"]: each["AttributeType"] for each in self.create["AttributeDefinitions"]}
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Self:
-        return cls(**content)
+        """From ``as_json``; TypeError, ValueError or KeyError if it is not of that form."""
+        found = cls(**content)
+        if not found.typed_key:
+            raise ValueError("it has no key")
+        return found
 
     @classmethod
     def described(cls, description: Mapping[str, Any], *, ttl: str | None, recovery: bool) -> Self:

@@ -80,6 +80,12 @@ class TablePlace:
 
     existing = definition
 
+    def known_as(self, table: str, other: str) -> None:
+        """Items of tables have their types, so no design is needed."""
+
+    def typing_advice(self, table: str) -> str | None:
+        """Nothing has to be named."""
+
     async def expected_items(self, table: str) -> int:
         description = await self._description(table)
         return 0 if description is None else int(description.get("ItemCount", 0))
