@@ -361,6 +361,84 @@ def test_a_copy_that_failed_goes_on_where_it_was(engines: Callable[[], Engine]) 
     assert items_of(target, "Orders") == items_of(source, "Orders")
 
 
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("pk,sk\na,1\n", "name the design with --design"),
+        ("pk,sk\na,1,2\n", "item 1 cannot be read"),
+        ("id\na\n", "the source does not know its key"),
+    ],
+)
+def test_a_copy_that_is_refused_leaves_nothing(tmp_path: Path, content: str, message: str) -> None:
+    name = "Orders" if content.startswith("pk") else "Unknown"
+    data_folder(tmp_path / "target", 0)
+    with Engine.open(tmp_path / "target") as engine:
+        for item in items_of(engine, "Orders"):
+            engine.call("DeleteItem", {"TableName": "Orders", "Key": {each: item[each] for each in ("pk", "sk")}})
+    file = tmp_path / f"{name}.csv"
+    file.write_text(content)
+    with pytest.raises(TransferError, match=message):
+        copied(file, tmp_path / "target")
+    assert list(Path.cwd().iterdir()) == []
+    with Engine.open(tmp_path / "target") as engine:
+        assert engine.call("ListTables", {})["TableNames"] == ["Orders", "Users"]
+
+
+@pytest.mark.parametrize("target", ["target", "files/{table}.json"])
+def test_after_a_refusal_the_corrected_command_is_a_copy_of_its_own(tmp_path: Path, target: str) -> None:
+    Path("no_changes.py").write_text("def fail(item):\n    raise ValueError('no')\n\n\ndef keep(item): return item\n")
+    source = data_folder(tmp_path / "source", 5)
+    target = f"{tmp_path}/{target}"
+    with pytest.raises(TransferError, match="--transform failed"):
+        copied(source, target, ItemChanges(transform="no_changes:fail"), tables=["Orders"])
+    assert not [path for path in Path.cwd().iterdir() if path.name.startswith(".tablewright")]
+    assert not list(tmp_path.glob("files/.*"))
+    (table,) = copied(source, target, ItemChanges(transform="no_changes:keep"), tables=["Orders"])
+    assert table.ok
+    assert table.written == 5 + len(every_type())
+
+
+@pytest.mark.parametrize("created", [False, True])
+def test_a_state_says_which_tables_the_copy_has_created(engines: Callable[[], Engine], created: bool) -> None:
+    source, target = engines(), engines()
+    source.call("CreateTable", ORDERS)
+    fill(source, "Orders", orders(10))
+    failing = True
+
+    def fail(request: Request) -> None:
+        if request.operation == "CreateTable" and failing:
+            if created:
+                target.call("CreateTable", dict(request.body))
+            raise ServiceError("AccessDeniedException", "no")
+
+    places = place(source, name="one"), place(target, fail, name="two")
+    with pytest.raises(ServiceError, match="no"):
+        asyncio.run(copy_tables(*places, CopyOptions()))
+    assert len(list(Path.cwd().iterdir())) == created
+    failing = False
+    (table,) = asyncio.run(copy_tables(*places, CopyOptions()))
+    assert table.ok
+    assert target.call("DescribeTable", {"TableName": "Orders"})["Table"]["StreamSpecification"]["StreamEnabled"]
+
+
+def test_a_refusal_keeps_the_state_of_what_was_written(engines: Callable[[], Engine]) -> None:
+    source, target = engines(), engines()
+    for table in ("Orders", "Others"):
+        source.call("CreateTable", {**ORDERS, "TableName": table})
+        fill(source, table, orders(10))
+    target.call("CreateTable", {**ORDERS, "TableName": "Others"})
+    fill(target, "Others", orders(1))
+    places = place(source, name="one"), place(target, name="two")
+    for _ in range(2):
+        with pytest.raises(TransferError, match="Others of two already has items"):
+            asyncio.run(copy_tables(*places, CopyOptions()))
+        assert len(list(Path.cwd().iterdir())) == 1
+    for item in items_of(target, "Others"):
+        target.call("DeleteItem", {"TableName": "Others", "Key": {each: item[each] for each in ("pk", "sk")}})
+    assert [table.ok for table in asyncio.run(copy_tables(*places, CopyOptions()))] == [True, True]
+    assert list(Path.cwd().iterdir()) == []
+
+
 def test_the_state_of_another_copy_is_refused(engines: Callable[[], Engine], tmp_path: Path) -> None:
     source, target = engines(), engines()
     source.call("CreateTable", ORDERS)

@@ -4,6 +4,8 @@ For each segment it has the position of the next page, and the target's mark aft
 atomically and synced, and only after everything that it records is durable in the target. What was written but not
 recorded is written again: putting an item twice changes nothing, and a file is truncated to its mark.
 
+A copy that is refused before the target has anything of it leaves no state.
+
 A state belongs to one copy: other places, other tables or other changes of items need another state.
 """
 
@@ -51,6 +53,8 @@ class TableState:
     done: bool = False
     # Items that were written, and refer to values in a blob store.
     with_blobs: int = 0
+    # Whether the target may have anything of it: it was created, or items were written.
+    begun: bool = False
 
     @property
     def read(self) -> int:
@@ -121,8 +125,9 @@ class CopyState:
             )
         for name, table in content["tables"].items():
             segments = [SegmentState(*each) for each in table["segments"]]
+            digests = KeyDigests.from_json(table["digests"])
             self.tables[name] = TableState(
-                segments, table["created"], KeyDigests.from_json(table["digests"]), table["done"], table["with_blobs"]
+                segments, table["created"], digests, table["done"], table["with_blobs"], begun=True
             )
         return True
 
@@ -138,16 +143,22 @@ class CopyState:
                 {
                     "format": _FORMAT,
                     "identity": self._identity,
-                    "tables": {name: table.as_json() for name, table in self.tables.items()},
+                    "tables": {name: table.as_json() for name, table in self.tables.items() if table.begun},
                 }
             ).encode()
             await self._secure()
-            await asyncio.to_thread(_replace, self.path, content)
+            replacing = asyncio.ensure_future(asyncio.to_thread(_replace, self.path, content))
+            try:
+                await asyncio.shield(replacing)
+            except asyncio.CancelledError:
+                # The thread goes on, and would be in the way of the next save.
+                await asyncio.wait([replacing])
+                raise
             self._saved_at = time.monotonic()
 
     def close(self, *, finished: bool) -> None:
-        """Release the file; the state of a finished copy is deleted."""
-        if finished:
+        """Release the file; it is deleted if the copy is finished, or was refused before it changed the target."""
+        if finished or not any(table.begun for table in self.tables.values()):
             self.path.unlink(missing_ok=True)
         self._unlock()
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -176,12 +177,18 @@ class _TableCopying:
         self._expected = 0
         # The name by which the design knows the table.
         self._modelled = names[0]
+        # The definition to create the table from, and that of the table which is written to.
+        self._definition: TableDefinition | None = None
+        self._known: TableDefinition | None = None
+        self._preparing = asyncio.Lock()
+        self._prepared = False
+        self._refused: Exception | None = None
 
     async def run(self) -> TableCopy:
         name, renamed = self._names
         self._source.known_as(name, renamed)
         self._target.known_as(renamed, name)
-        definition = await self._definition()
+        definition = self._definition = await self._found_definition()
         self._modelled = name if self._changes.modelled(name) is not None else renamed
         table = self._state.tables.get(renamed)
         if table is not None and table.done:
@@ -197,12 +204,13 @@ class _TableCopying:
             )
         self._expected = await self._source.expected_items(name)
         there = await self._target.existing(renamed)
+        self._known = there or definition
         if table is None:
             table = await self._begun(there, definition)
-        if table.created:
-            await self._target.create(renamed, definition)
-        key = self._key(there, definition)
-        await self._copy(table, key, there or definition)
+        else:
+            await self._prepare(table)
+        key = () if self._known is None else self._known.key
+        await self._copy(table, key)
         await self._target.assemble(renamed, len(table.segments), definition)
         result = TableCopy(
             name,
@@ -238,7 +246,7 @@ class _TableCopying:
     def _with_own_blobs(self, items: list[Item]) -> list[Item]:
         return items if self._blobs is None else self._blobs.renamed(self._names[1], items)
 
-    async def _definition(self) -> TableDefinition | None:
+    async def _found_definition(self) -> TableDefinition | None:
         """The definition to create the table from: the source's, or else the design's."""
         name, renamed = self._names
         found = await self._source.definition(name)
@@ -252,45 +260,61 @@ class _TableCopying:
                 f"table {renamed} of {self._target.place} has the key {_key_text(there)}, and {name} has "
                 f"{_key_text(definition)}; choose another name with --rename {name}=NEW"
             )
-        reason = await self._target.occupied(renamed, into_existing=self._options.into_existing)
+        reason = await self._target.occupied(renamed, definition, into_existing=self._options.into_existing)
         if reason is not None:
             raise TransferError(reason)
         segments = await self._source.segments(name, self._options.segments)
         table = TableState([SegmentState() for _ in range(segments)], created=there is None)
         self._state.tables[renamed] = table
-        await self._state.save()
         return table
 
-    @staticmethod
-    def _key(there: TableDefinition | None, definition: TableDefinition | None) -> tuple[str, ...]:
-        known = there or definition
-        return () if known is None else known.key
+    async def _prepare(self, table: TableState) -> None:
+        """Create the table, when the first page of it has been read and changed: until then, nothing is left behind.
+
+        The state is saved before, so that the next run knows that the copy has created it.
+        """
+        async with self._preparing:
+            if self._prepared:
+                return
+            if self._refused is not None:
+                raise self._refused
+            was = table.begun
+            table.begun = True
+            try:
+                await self._state.save()
+            except BaseException:
+                table.begun = was
+                raise
+            if table.created:
+                try:
+                    await self._target.create(self._names[1], self._definition)
+                except Exception as error:
+                    self._refused = error
+                    # It may exist nevertheless: its creation was only not confirmed.
+                    with suppress(Exception):
+                        table.begun = was or await self._target.existing(self._names[1]) is not None
+                    raise
+            self._prepared = True
 
     # -- copying --------------------------------------------------------------------------------------------------
 
-    async def _copy(self, table: TableState, key: Sequence[str], known: TableDefinition | None) -> None:
+    async def _copy(self, table: TableState, key: Sequence[str]) -> None:
         try:
             async with asyncio.TaskGroup() as group:
                 for number, segment in enumerate(table.segments):
                     if not segment.ended:
-                        group.create_task(self._segment(table, number, segment, key, known))
+                        group.create_task(self._segment(table, number, segment, key))
         except BaseExceptionGroup as failed:
             raise _first(failed) from None
         finally:
             # Also after an interruption: what was written need not be written again.
-            await self._state.save()
+            if table.begun:
+                await self._state.save()
 
-    async def _segment(
-        self,
-        table: TableState,
-        number: int,
-        segment: SegmentState,
-        key: Sequence[str],
-        known: TableDefinition | None,
-    ) -> None:
+    async def _segment(self, table: TableState, number: int, segment: SegmentState, key: Sequence[str]) -> None:
         name, renamed = self._names
         total = len(table.segments)
-        await self._target.open_segment(renamed, number, segment.mark)
+        is_open = False
         pending: asyncio.Task[Page] | None = asyncio.ensure_future(
             self._source.page(name, number, total, segment.position)
         )
@@ -301,7 +325,11 @@ class _TableCopying:
                 if page.position is not None:
                     pending = asyncio.ensure_future(self._source.page(name, number, total, page.position))
                 changed = self._changes.apply(self._modelled, page.items)
-                self._check_types(changed, known)
+                self._check_types(changed)
+                if not is_open:
+                    await self._prepare(table)
+                    await self._target.open_segment(renamed, number, segment.mark)
+                    is_open = True
                 if self._blobs is not None:
                     await self._blobs.copy(renamed, changed, key)
                 items = self._with_own_blobs(changed)
@@ -317,9 +345,9 @@ class _TableCopying:
             if pending is not None:
                 pending.cancel()
 
-    def _check_types(self, items: list[Item], known: TableDefinition | None) -> None:
+    def _check_types(self, items: list[Item]) -> None:
         """TransferError if an item has a key of another type because the source does not have types."""
-        advice = self._source.typing_advice(self._names[0])
+        known, advice = self._known, self._source.typing_advice(self._names[0])
         if advice is None or known is None:
             return
         types = known.attribute_types

@@ -167,7 +167,7 @@ class FilePlace:
 
     # -- writing ------------------------------------------------------------------------------------------------
 
-    async def occupied(self, table: str, *, into_existing: bool) -> str | None:
+    async def occupied(self, table: str, definition: TableDefinition | None, *, into_existing: bool) -> str | None:
         file = self._file(table)
         return f"{file} exists already; delete it, or choose another name" if file.exists() else None
 

@@ -80,8 +80,11 @@ class Target(Protocol):
     async def existing(self, table: str) -> TableDefinition | None:
         """The definition of an existing table; None if it does not exist."""
 
-    async def occupied(self, table: str, *, into_existing: bool) -> str | None:
-        """Why nothing can be written there, with what to do; None if it can."""
+    async def occupied(self, table: str, definition: TableDefinition | None, *, into_existing: bool) -> str | None:
+        """Why nothing can be written there, with what to do; None if it can.
+
+        ``definition`` is what the table would be created from.
+        """
 
     async def create(self, table: str, definition: TableDefinition | None) -> None:
         """Create a table with what writing to it needs."""

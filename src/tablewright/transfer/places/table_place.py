@@ -123,8 +123,10 @@ class TablePlace:
         response = await self._calls.call("Scan", body)
         return Page(response["Items"], response.get("LastEvaluatedKey"))
 
-    async def occupied(self, table: str, *, into_existing: bool) -> str | None:
-        if into_existing or await self._description(table) is None:
+    async def occupied(self, table: str, definition: TableDefinition | None, *, into_existing: bool) -> str | None:
+        if await self._description(table) is None:
+            return self._no_table(table) if definition is None else None
+        if into_existing:
             return None
         body: dict[str, Any] = {"TableName": table, "ConsistentRead": True, "Limit": 1}
         if not (await self._calls.call("Scan", body))["Items"]:
@@ -215,12 +217,15 @@ class TablePlace:
 
     # -- tables -------------------------------------------------------------------------------------------------
 
+    def _no_table(self, table: str) -> str:
+        return (
+            f"{self.place} has no table {table}, and the source does not know its key; create the table first, or "
+            "name the model with --design"
+        )
+
     async def create(self, table: str, definition: TableDefinition | None) -> None:
         if definition is None:
-            raise TransferError(
-                f"{self.place} has no table {table}, and the source does not know its key; create the table first, or "
-                "name the model with --design"
-            )
+            raise TransferError(self._no_table(table))
         try:
             await self._calls.call("CreateTable", {"TableName": table, **definition.create})
         except ServiceError as error:

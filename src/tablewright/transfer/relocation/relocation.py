@@ -196,7 +196,7 @@ class Relocation:
             there = await target.existing(name)
             if there is not None and there.typed_key != definition.typed_key:
                 raise TransferError(f"{name} of {target.place} has another key; delete it, and it is created again")
-            if await target.occupied(name, into_existing=False):
+            if await target.occupied(name, definition, into_existing=False):
                 raise TransferError(f"{name} of {target.place} already has items; delete the table, or its items")
             definitions[name] = definition
         if not names:
