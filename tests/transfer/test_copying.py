@@ -277,6 +277,36 @@ def test_what_differs_in_the_target_is_listed_and_copied_again(engines: Callable
     assert target.call("DescribeTable", {"TableName": "Orders"})["Table"]["StreamSpecification"]["StreamEnabled"]
 
 
+def test_items_in_the_target_only_are_left_out_on_demand(engines: Callable[[], Engine]) -> None:
+    source, target = engines(), engines()
+    source.call("CreateTable", ORDERS)
+    fill(source, "Orders", orders(60))
+    tampered: list[bool] = []
+
+    def tamper(request: Request) -> None:
+        if request.operation == "Scan" and not tampered:
+            tampered.append(True)
+            fill(target, "Orders", [{"pk": {"S": "extra"}, "sk": {"N": "1"}}])
+            first = items_of(target, "Orders")[0]
+            target.call("PutItem", {"TableName": "Orders", "Item": {**first, "note": {"S": "other"}}})
+
+    places = place(source, name="one"), place(target, tamper, name="two")
+    (table,) = asyncio.run(copy_tables(*places, CopyOptions()))
+    assert sorted(each.kind for each in table.differences) == ["different", "extra"]
+    for _ in range(2):
+        (table,) = asyncio.run(copy_tables(*places, CopyOptions()))
+        assert [each.kind for each in table.differences] == ["extra"]
+    tampered.clear()
+    (table,) = asyncio.run(copy_tables(*places, CopyOptions(into_existing=True)))
+    assert [each.kind for each in table.differences] == ["different"], "other differences are still found"
+    (table,) = asyncio.run(copy_tables(*places, CopyOptions(into_existing=True)))
+    assert table.ok
+    assert len(items_of(target, "Orders")) == 61
+    described = target.call("DescribeTable", {"TableName": "Orders"})["Table"]
+    assert described["StreamSpecification"]["StreamEnabled"], "the table is still one that the copy has created"
+    assert list(Path.cwd().iterdir()) == []
+
+
 def test_a_source_that_is_written_meanwhile_is_copied_as_it_was_read(engines: Callable[[], Engine]) -> None:
     source, target = engines(), engines()
     source.call("CreateTable", ORDERS)

@@ -44,7 +44,7 @@ class CopyOptions:
     tables: Sequence[str] = ()
     renamed: Mapping[str, str] = field(default_factory=dict)
     segments: int = _SEGMENTS
-    # Whether tables of the target may already have items.
+    # Whether tables of the target may have items that are not in the source.
     into_existing: bool = False
     verify: bool = True
     # The state file; None for one in the current folder, named after the two places.
@@ -107,7 +107,6 @@ async def copy_tables(
         "source": source.place,
         "target": target.place,
         "tables": dict(names),
-        "into_existing": options.into_existing,
         "blobs": None if blobs is None else blobs.identity,
         **changes.identity,
     }
@@ -369,13 +368,7 @@ class _TableCopying:
         result.verified = True
         try:
             if not table.created and options.into_existing:
-                found = await absent_or_different(
-                    self._source, self._target, names, key, self._changed, options.segments
-                )
-                if self._blobs is not None and table.with_blobs:
-                    source = self._source
-                    found += await self._blobs.verified(source, names[0], key, options.segments, self._changed)
-                result.differences = found[:MAX_LISTED]
+                await self._look_up(result, table, key)
                 return
             seen = 0
 
@@ -394,12 +387,24 @@ class _TableCopying:
 
                 sums = table.digests, there
                 listed = await differences(self._source, target, names, key, written, sums, options.segments)
+                if options.into_existing and any(each.kind == "extra" for each in listed):
+                    result.differing_parts = 0
+                    await self._look_up(result, table, key)
+                    return
                 result.differences = listed[:MAX_LISTED]
             if self._blobs is not None and table.with_blobs:
                 lost = await self._blobs.verified(target, names[1], key, options.segments, list)
                 result.differences = [*result.differences, *lost][:MAX_LISTED]
         except BaseExceptionGroup as failed:
             raise _first(failed) from None
+
+    async def _look_up(self, result: TableCopy, table: TableState, key: Sequence[str]) -> None:
+        """Compare the items of the source only, as the target has others."""
+        source, segments = self._source, self._options.segments
+        found = await absent_or_different(source, self._target, self._names, key, self._changed, segments)
+        if self._blobs is not None and table.with_blobs:
+            found += await self._blobs.verified(source, self._names[0], key, segments, self._changed)
+        result.differences = found[:MAX_LISTED]
 
     def _report_progress(self, phase: Literal["copy", "verify"], items: int) -> None:
         self._on_progress(CopyProgress(self._names[0], phase, items, max(self._expected, items)))

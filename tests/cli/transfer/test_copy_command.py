@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from tablewright.dynamo import Item
+from tablewright.engine import Engine
 from tablewright.store import Store
+from tablewright.wire import serve_in_thread
 from tests.cli.commands import error_line, run
-from tests.store.large_value_design import Paper, long, papers
-from tests.transfer.samples import data_folder, every_type, folder_items
+from tests.store.papers import Paper, long, papers
+from tests.transfer.samples import ORDERS, data_folder, every_type, folder_items
 
 pytestmark = pytest.mark.requirement("SH5")
 ALL = 12 + len(every_type())
@@ -95,9 +100,33 @@ def test_a_data_folder_may_have_a_suffix(tmp_path: Path, capsys: pytest.CaptureF
     assert run(capsys, "copy", "data", "empty.d", "--table", "Users")[0] == 0
 
 
-def test_a_folder_in_use_is_refused(tmp_path: Path) -> None:
-    from tablewright import Engine
+def test_items_in_the_target_only_come_with_advice(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data_folder(tmp_path / "source", 12)
+    with Engine.open() as engine, serve_in_thread(engine) as url:
+        engine.call("CreateTable", ORDERS)
 
+        def meddle(item: Item) -> Item:
+            engine.call("PutItem", {"TableName": "Orders", "Item": {"pk": {"S": "extra"}, "sk": {"N": "1"}}})
+            return item
+
+        monkeypatch.setitem(sys.modules, "meddling", SimpleNamespace(meddle=meddle))
+        command = ("copy", "source", url, "--table", "Orders", "--transform", "meddling:meddle")
+        for _ in range(2):
+            status, out, _ = run(capsys, *command)
+            assert status == 1
+            assert out.splitlines()[1:] == [
+                '  {"pk":{"S":"extra"},"sk":{"N":"1"}} is in the target only',
+                "  Orders differs from what was copied in 1 of 256 parts of its keys; items that are in the target "
+                "only stay there: delete them there, or exclude them from the comparison with --into-existing, and run "
+                "the same command again to copy the table once more",
+            ]
+        status, out, _ = run(capsys, *command, "--into-existing")
+        assert (status, out) == (0, f"Orders: {ALL} items, verified\n")
+
+
+def test_a_folder_in_use_is_told(tmp_path: Path) -> None:
     data_folder(tmp_path / "source", 1)
     with Engine.open(tmp_path / "source"):
         assert "in use by another engine" in error_line("copy", "source", "target", cwd=tmp_path)

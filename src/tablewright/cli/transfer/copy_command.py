@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from tablewright.transfer import CopyProgress, Pseudonyms, TableCopy
 
 _LINE_SECONDS = 10.0
+_EXTRA = (
+    "items that are in the target only stay there: delete them there, or exclude them from the comparison with "
+    "--into-existing, and "
+)
 
 
 def register(commands: Commands) -> None:
@@ -91,7 +95,11 @@ def register(commands: Commands) -> None:
         metavar="PLACE",
         help="blob store of the target, a folder or s3://bucket/prefix (default: that of a data folder)",
     )
-    copy.add_argument("--into-existing", action="store_true", help="write into tables that already have items")
+    copy.add_argument(
+        "--into-existing",
+        action="store_true",
+        help="write into tables that already have items; those that are only in the target are not compared",
+    )
     copy.add_argument("--no-verify", action="store_false", dest="verify", help="do not compare the target afterwards")
     copy.add_argument(
         "--state",
@@ -224,7 +232,9 @@ def _report(done: list[TableCopy], *, verified: bool) -> int:
             print(
                 f"  {table.target} differs from what was copied"
                 + (f" in {table.differing_parts} of 256 parts of its keys" if table.differing_parts else "")
-                + "; run the same command again to copy the table once more"
+                + "; "
+                + ("" if all(each.kind != "extra" for each in table.differences) else _EXTRA)
+                + "run the same command again to copy the table once more"
             )
     return 0 if all(table.ok for table in done) else 1
 
