@@ -72,8 +72,14 @@ def access_key(function: FunctionNeeds) -> str:
 
 
 def policy_of(template: Mapping[str, Any], function: FunctionNeeds) -> dict[str, Any]:
-    """The policy of a function's role, as far as it is about tables, with what it refers to in its place."""
-    role = template["Resources"][function_name(function)]["Properties"]["Role"]["Fn::GetAtt"][0]
+    """The policy of a function's role."""
+    return policy_of_role(
+        template, template["Resources"][function_name(function)]["Properties"]["Role"]["Fn::GetAtt"][0]
+    )
+
+
+def policy_of_role(template: Mapping[str, Any], role: str) -> dict[str, Any]:
+    """The policy of a role, as far as it is about tables, with what it refers to in its place."""
     (policy,) = template["Resources"][role]["Properties"]["Policies"]
     statements = [
         {**each, "Resource": [_arn(template, resource) for resource in each["Resource"]]}
@@ -88,7 +94,7 @@ def _arn(template: Mapping[str, Any], resource: Any) -> str:
         return resource
     if "Fn::GetAtt" in resource:
         name, attribute = resource["Fn::GetAtt"]
-        return _table_arn(template, name) + ("" if attribute == "Arn" else "/stream/label")
+        return _table_arn(template, name) + ("" if attribute == "Arn" else "/stream/*")
     found = re.fullmatch(r"\$\{(\w+)\.Arn\}(/index/.+)", resource["Fn::Sub"])
     assert found is not None, resource
     return _table_arn(template, found[1]) + found[2]

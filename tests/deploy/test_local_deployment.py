@@ -16,7 +16,7 @@ from tests.deploy.deployed import ENVIRONMENT, Deployed, deployed
 from tests.deploy.moto_account import client, unknown_types
 from tests.deploy.stacks import stack
 from tests.systems.harness import wait_for
-from tests.systems.policy_stories import STORIES, ok
+from tests.systems.policy_stories import STORIES, administration, ok
 
 pytestmark = pytest.mark.requirement("SH3")
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "deploy.md"
@@ -30,6 +30,12 @@ def test_a_system_s_story_runs_on_its_functions_under_their_roles(name: str, tmp
     with deployed(name, tmp_path) as made:
         assert made.served.client().get("/readyz").json() == {"status": "ready", "failing": {}}
         STORIES[name](made.served)
+        administration(made.served)
+        admin = made.served.client("rita", "Admins")
+        for refused in (admin.get("/runtime/privacy"), admin.post("/runtime/privacy/nina/erase")):
+            assert (refused.status_code, refused.json()["type"]) == (501, "/problems/not-offered")
+        events = admin.get(f"/runtime/events/{name}")
+        assert events.status_code == (200 if made.needs.publishes_events else 404), events.text
         assert made.proxy.denied == []
 
 

@@ -28,7 +28,7 @@ REQUESTS, CONSUMERS, MAINTENANCE = "AKIAREQUESTS", "AKIACONSUMERS", "AKIAMAINTEN
 RELOCATION = "AKIARELOCATION"
 ADMINISTRATOR = "AKIAADMINISTRATOR"
 # What a process that serves has; the other roles are those of consumers, maintenance and customers.
-OF_REQUESTS = ("api", "desk", "runtime")
+OF_REQUESTS = ("api", "desk", "runtime", "administration")
 OF_CUSTOMERS = ("customer",)
 
 Policy = dict[str, Any]
@@ -107,6 +107,9 @@ def guard(proxy: PolicyProxy, name: str, environment: str, target: PolicyProxy |
         options = ["--relocation"]
     command = ["iam", module, "--json", "--account", ACCOUNT, *place, *options]
     policies = {**printed(*command), **printed(*command, "--role", "maintenance")}
+    if target is None:
+        of_people = [each for each in command if not each.startswith("--stream-label")]
+        policies |= printed(*["tablewright.runtime.administration" if each == module else each for each in of_people])
     guarded = Guarded(name, environment, proxy, policies)
     for guarding in (proxy, *([] if target is None else [target])):
         for access_key in (REQUESTS, CONSUMERS, MAINTENANCE, RELOCATION):

@@ -19,7 +19,7 @@ from tests.systems.keyed_posts import MakePost
 from tests.systems.servicedesk.desk import open_ticket
 from tests.systems.support.tickets import opened
 from tests.systems.tagged_changes import MakeChange
-from tests.systems.tasks.team import Team
+from tests.systems.tasks.team import TASK, Team
 
 
 def ok(response: httpx.Response) -> Any:
@@ -170,6 +170,7 @@ def tasks(served: Served) -> None:
     attached = ok(team.admin.post(f"{task}/attachments", json={"name": "a", "content": "aGVsbG8="}))["attachmentId"]
     ok(team.admin.get(f"{task}/attachments/{attached}"))
     ok(team.admin.delete(f"{task}/attachments/{attached}"))
+    ok(served.client("tess", "Admins", path="/tasks").post("/tasks", json=TASK))
     root = served.client(team.admin_id, "Admins", email=team.address(team.admin_id))
     wait_for(lambda: ok(root.get("/runtime/events/tasks"))["events"])
     ok(root.get("/runtime/consumers"))
@@ -231,3 +232,26 @@ STORIES: dict[str, Callable[[Served], None]] = {
     "calls": calls,
     "tasks": tasks,
 }
+
+
+def administration(served: Served) -> None:
+    """What an administrator does about people."""
+    admin = served.client("rita", "Admins")
+    people = "/runtime/people"
+    ok(admin.post(people, json={"person_id": "nina", "roles": []}, headers={"Idempotency-Key": "nina"}))
+    ok(admin.post(people, json={"person_id": "rita", "roles": ["runtime:Admins"]}))
+    ok(admin.get(people))
+    ok(admin.put(f"{people}/nina/roles", json={"roles": []}))
+    for step in ("deactivate", "activate"):
+        ok(admin.post(f"{people}/nina/{step}"))
+    ok(admin.get(f"{people}/nina/audit"))
+
+
+def personal_data(served: Served, person: str) -> None:
+    """An administrator finds what there is about a person, and erases it."""
+    admin = served.client("rita", "Admins")
+    for action in ("find", "erase"):
+        ok(admin.post(f"/runtime/privacy/{person}/{action}"))
+        job = wait_for(lambda: None if (found := ok(admin.get("/runtime/privacy")))["state"] == "running" else found)
+        assert job["state"] == "done", job
+        assert job["findings"]

@@ -110,8 +110,7 @@ class LocalDeployment:
 
     def answer(self, event: Mapping[str, Any]) -> Mapping[str, Any]:
         """What the API answers to an event."""
-        is_admin = self._needs.admin is not None and event["rawPath"].startswith(_ADMIN)
-        function = self._needs.admin if is_admin and self._needs.admin is not None else self._needs.api
+        function = self._needs.admin if event["rawPath"].startswith(_ADMIN) else self._needs.api
         answer: Mapping[str, Any] = self.functions.call(function.name, event, function.seconds)
         return answer
 

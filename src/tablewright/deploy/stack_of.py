@@ -98,8 +98,8 @@ def system_stack(needs: SystemNeeds, deployment: Deployment, *, container: bool 
         function_resources.add_code_parameters(stack)
     functions = _functions(stack, tables, needs, variables, container)
     if not container:
-        admin = None if needs.admin is None else function_resources.function_name(needs.admin)
-        api_resources.add_api(stack, function_resources.function_name(needs.api), admin)
+        names = [function_resources.function_name(each) for each in (needs.api, needs.admin)]
+        api_resources.add_api(stack, *names)
         about = "The API responds with 5xx errors: see the log of ApiFunction"
         alarm_resources.add_alarm(stack, "ApiErrors", about, "AWS/ApiGateway", "5xx", {"ApiId": ref("HttpApi")})
     else:
@@ -125,12 +125,9 @@ def _functions(
     functions = []
     if not container:
         for each in (needs.api, needs.admin):
-            if each is not None:
-                functions.append(function_resources.add_function(stack, tables, needs, each, variables))
+            functions.append(function_resources.add_function(stack, tables, needs, each, variables))
         for consumer in needs.consumers:
-            is_bridge = consumer.spec.name.startswith("runtime.")
-            added = event_resources.add_consumer(stack, tables, needs, consumer, variables, bus=is_bridge)
-            functions.append(added)
+            functions.append(event_resources.add_consumer(stack, tables, needs, consumer, variables))
         for schedule in needs.schedules:
             functions.append(event_resources.add_schedule(stack, tables, needs, schedule, variables))
     if needs.bounces is not None:

@@ -17,7 +17,7 @@ from typing import Any
 from tablewright.design import DesignError, iam
 from tablewright.design.iam import Grant
 from tablewright.model import Design
-from tablewright.runtime import ConsumerSpec, Periodic, Runtime, Settings, System
+from tablewright.runtime import ConsumerSpec, Periodic, Runtime, Settings, System, administration
 from tablewright.runtime.events.event_bridge import BRIDGE
 from tablewright.runtime.http.application import services_of
 from tablewright.runtime.internal_tables import events_table, internal_table
@@ -40,6 +40,7 @@ class FunctionNeeds:
     work: str | None = None
     sends_mail: bool = False
     uses_blobs: bool = False
+    puts_events: bool = False
     seconds: int = 30
 
 
@@ -63,8 +64,8 @@ class SystemNeeds:
     # Where it is imported from, as ``module:attribute``.
     place: str
     api: FunctionNeeds
-    # What looks after consumers: their dead letters may need what the consumers need.
-    admin: FunctionNeeds | None
+    # Of administrators: they manage people, and retry dead letters with the permissions of the consumers.
+    admin: FunctionNeeds
     consumers: Sequence[ConsumerNeeds]
     schedules: Sequence[ScheduleNeeds]
     bounces: FunctionNeeds | None
@@ -80,7 +81,7 @@ class SystemNeeds:
 
     @property
     def functions(self) -> list[FunctionNeeds]:
-        found = [self.api, *([self.admin] if self.admin else [])]
+        found = [self.api, self.admin]
         found += [each.function for each in self.consumers]
         found += [each.function for each in self.schedules]
         return [*found, *([self.bounces] if self.bounces else [])]
@@ -114,23 +115,23 @@ def needs_of(system: System, place: str) -> SystemNeeds:
     if publishes:
         specs.append(ConsumerSpec(BRIDGE, events_table, lambda changes, effects: None))
     consumers = [ConsumerNeeds(_consumer(design, each, sends_mail, blobs), each) for each in specs]
-    everything = {grant: None for grants in _all(design).values() for grant in grants}
+    everything = {grant: None for grants in [*_all(design).values(), _of_people()] for grant in grants}
     return SystemNeeds(
         system=system,
         place=place,
         api=FunctionNeeds(
             "Api", "Handles requests.", f"{_FUNCTIONS}.api_function.handler", requests, None, sends_mail, blobs
         ),
-        admin=None
-        if not consumers
-        else FunctionNeeds(
+        admin=FunctionNeeds(
             "Admin",
-            "Handles requests below /runtime: events, consumers, and dead letters, which can be retried.",
+            "Handles requests below /runtime: people, events, consumers, and dead letters, which can be retried.",
             f"{_FUNCTIONS}.api_function.handler",
-            [*dict.fromkeys([*requests, *(grant for role in reading for grant in _all(design)[role])])],
+            _of_administrators(design, requests),
             None,
             sends_mail,
             blobs,
+            # A dead letter of the bridge is put again.
+            puts_events=publishes,
         ),
         consumers=consumers,
         schedules=[_schedule(design, each, requests, sends_mail, blobs) for each in turns],
@@ -163,6 +164,15 @@ def _requests(design: Design) -> list[Grant]:
     return [*dict.fromkeys(grant for role in roles for grant in iam.grants(design, role))]
 
 
+def _of_people() -> list[Grant]:
+    return iam.grants(administration.design, administration.ADMINISTRATION)
+
+
+def _of_administrators(design: Design, requests: Sequence[Grant]) -> list[Grant]:
+    of_consumers = [grant for role in iam.consumers(design) for grant in _all(design)[role]]
+    return [*dict.fromkeys([*requests, *_of_people(), *of_consumers])]
+
+
 def _all(design: Design) -> dict[str, list[Grant]]:
     """What each role, consumer and maintenance need in a process; not tenants, who have credentials of their own."""
     found = {**iam.all_grants(design), **iam.all_grants(design, roles=[iam.MAINTENANCE])}
@@ -184,6 +194,7 @@ def _consumer(design: Design, spec: ConsumerSpec, sends_mail: bool, blobs: bool)
         spec.name,
         sends_mail and role in design.roles,
         blobs and spec.name != BRIDGE,
+        puts_events=spec.name == BRIDGE,
         seconds=60,
     )
 

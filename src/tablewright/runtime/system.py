@@ -294,12 +294,18 @@ class Runtime:
 
         return Privacy(
             self.maintenance_store,
-            {system.name: system.tables for system in self.systems},
+            {**{system.name: system.tables for system in self.systems}, "runtime": self.internal_tables},
             lambda person: [each for system in self.systems for each in system.identities(self, person)],
             lambda: self.privacy_secret,
             self.clock,
             alone=self.settings.is_embedded,
         )
+
+    @property
+    def internal_tables(self) -> list[Table]:
+        """The runtime's own tables that the systems use; that of events only if any of them publishes events."""
+        used = {table for system in self.systems for table in system.design.internal_tables}
+        return [table for table in (events_table, internal_table) if table is internal_table or table in used]
 
     @property
     def privacy_secret(self) -> bytes:

@@ -20,7 +20,7 @@ def public_url() -> dict[str, str]:
     return sub(f"https://${{{API}}}.execute-api.${{AWS::Region}}.${{AWS::URLSuffix}}")
 
 
-def add_api(stack: Stack, function: str, admin: str | None) -> None:
+def add_api(stack: Stack, function: str, admin: str) -> None:
     stack.parameter("RequestsPerSecond", "Requests per second that the API accepts", 200)
     stack.parameter("RequestBurst", "Requests that the API accepts in a burst", 400)
     stack.add(
@@ -46,8 +46,7 @@ def add_api(stack: Stack, function: str, admin: str | None) -> None:
         },
     )
     _route(stack, "Api", function, "$default")
-    if admin is not None:
-        _route(stack, "Admin", admin, "ANY /runtime/{proxy+}")
+    _route(stack, "Admin", admin, "ANY /runtime/{proxy+}")
     stack.output("ApiUrl", "Address of the API", public_url())
 
 

@@ -29,8 +29,6 @@ def add_consumer(
     system: SystemNeeds,
     consumer: ConsumerNeeds,
     variables: dict[str, Any],
-    *,
-    bus: bool,
 ) -> str:
     """A function that Lambda calls with the records of a stream; its name.
 
@@ -40,7 +38,7 @@ def add_consumer(
     """
     name, spec = logical(consumer.function.name), consumer.spec
     failures = add_failures(stack, name, f"Positions of the records that could not be delivered to {spec.name}.")
-    function = add_function(stack, tables, system, consumer.function, variables, bus=bus)
+    function = add_function(stack, tables, system, consumer.function, variables)
     role = stack.resources[f"{name}Role"]["Properties"]["Policies"][0]["PolicyDocument"]["Statement"]
     role.append(allow("KeepFailures", ["sqs:SendMessage"], att(failures)))
     window = int(spec.window.total_seconds())

@@ -100,14 +100,15 @@ def add_function(
     needs: FunctionNeeds,
     variables: dict[str, Any],
     *,
-    bus: bool = False,
     failures: str | None = None,
     concurrency: int | None = None,
 ) -> str:
     """Add a function, its role and its log group; its name. ``failures`` is the queue of what it could not handle."""
     name = function_name(needs)
     role = f"{logical(needs.name)}Role"
-    own, reasons = statements(tables, needs.grants, mail=needs.sends_mail, blobs=needs.uses_blobs, bus=bus)
+    own, reasons = statements(
+        tables, needs.grants, mail=needs.sends_mail, blobs=needs.uses_blobs, bus=needs.puts_events
+    )
     group = f"{logical(needs.name)}Logs"
     add_log_group(stack, group, f"/aws/lambda/${{AWS::StackName}}-{logical(needs.name)}")
     own.append(allow("WriteLogs", ["logs:CreateLogStream", "logs:PutLogEvents"], att(group)))

@@ -17,7 +17,7 @@ from tablewright.model import Design, Get, Reaction, Schema, Table, schema_of
 __all__ = ["MAINTENANCE", "RELOCATION", "all_grants", "call_grants", "consumer_grants", "consumers", "grants"]
 
 MAINTENANCE = "maintenance"
-"""The role that verifies, repairs, migrates, rebuilds and collects."""
+"""The role that verifies, repairs, migrates, rebuilds and collects, and that finds and erases personal data."""
 RELOCATION = "relocation"
 """The role that moves tables to another endpoint."""
 

@@ -24,7 +24,7 @@ from tablewright.runtime.http.dependencies import Cursor, Limit, Probe, allow, r
 from tablewright.runtime.http.json_values import ApiModel
 from tablewright.runtime.http.problems import documented
 from tablewright.runtime.identity.access import RUNTIME_ADMINS, Caller
-from tablewright.runtime.internal_tables import internal_table
+from tablewright.runtime.internal_tables import events_table, internal_table
 from tablewright.runtime.mail.mail_records import DeadMail, MailRecord
 from tablewright.runtime.table_readiness import check_tables
 from tablewright.store import (
@@ -169,7 +169,7 @@ async def unreadable(request: Request, _: Admin) -> list[UnreadableView]:
     ]
 
 
-@router.get("/runtime/events/{source}", tags=["events"])
+@router.get("/runtime/events/{source}", tags=["events"], responses=documented(404))
 async def events(
     source: Annotated[str, Path(max_length=100, description="the name of a system", examples=["tasks"])],
     request: Request,
@@ -178,7 +178,10 @@ async def events(
     cursor: Cursor = None,
 ) -> EventPage:
     """The events of a system, newest first."""
-    reader = AsyncTolerantReader(runtime_of(request).store)
+    runtime = runtime_of(request)
+    if events_table not in runtime.internal_tables:
+        raise ResourceNotFound(f"{source} publishes no events")
+    reader = AsyncTolerantReader(runtime.store)
     page = await reader.page(Event.of_source(source), limit=limit, cursor=cursor)
     found = [event.model_dump(mode="json", exclude={"ttl"}) for event in page.items]
     return EventPage(events=found, cursor=page.cursor, unreadable=[str(error) for error in page.unreadable])

@@ -32,7 +32,7 @@ from tablewright.runtime.identity import ended_sessions as ended_sessions
 from tablewright.runtime.identity import people as people
 from tablewright.runtime.identity import read_notices as read_notices
 from tablewright.runtime.identity import stored_notices as stored_notices
-from tablewright.runtime.internal_tables import events_table, internal_table
+from tablewright.runtime.internal_tables import internal_table
 from tablewright.runtime.mail import invitation_mail as invitation_mail
 from tablewright.runtime.mail import mail_records as mail_records
 from tablewright.runtime.privacy.personal_data import Examination, Verdict, entity_schema, pseudonym_of
@@ -156,8 +156,9 @@ class Privacy:
         *,
         alone: bool,
     ) -> None:
-        """``tables`` are those of each system; ``identities`` returns the ids by which systems know a person.
+        """``tables`` are those of each system, and of the runtime.
 
+        ``identities`` returns the ids by which systems know a person.
         ``alone``: no other process works on the tables, so unfinished work at the start is to be resumed.
         """
         self._alone = alone
@@ -165,8 +166,7 @@ class Privacy:
         self._identities = identities
         self._secret = secret
         self._clock = clock
-        everything = {**tables, "runtime": (events_table, internal_table)}
-        self._places = [_Place(system, table, schemas_of(table)) for system, own in everything.items() for table in own]
+        self._places = [_Place(system, table, schemas_of(table)) for system, own in tables.items() for table in own]
         self._stop = threading.Event()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None

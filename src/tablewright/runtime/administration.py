@@ -1,0 +1,72 @@
+"""The work of administrators, as a design: its policy is what the routes for people need, whatever the system.
+
+    tablewright iam tablewright.runtime.administration        for processes; a stack has it for its function Admin
+
+Finding and erasing personal data reads and changes every table, so it is part of maintenance (``design.iam``).
+"""
+
+from __future__ import annotations
+
+from tablewright.model import Design, ItemWrite, Write
+from tablewright.runtime.audit import AUDITED, READ_AUDIT
+from tablewright.runtime.idempotency import KeyedRequest
+from tablewright.runtime.identity.deny_list import CHECK_CALLER, DeactivatedUser
+from tablewright.runtime.identity.people import Person
+from tablewright.runtime.internal_tables import internal_table
+
+# What other packages use.
+__all__ = ["ADMINISTRATION", "design"]
+
+ADMINISTRATION = "administration"
+"""The role of the design."""
+
+_INVITE = Write(
+    "invite person",
+    ItemWrite(Person, "create"),
+    AUDITED,
+    ItemWrite(KeyedRequest, "create"),
+    checks=[Person],
+    reads=[Person.by_id],
+    about="that the author is still an admin is checked in the transaction, as with all changes of people",
+)
+_CHANGE_ROLES = Write(
+    "change roles of person",
+    ItemWrite(Person, "update", sets=[Person.roles]),
+    AUDITED,
+    checks=[Person],
+    reads=[Person.by_id, Person.by_id, Person.by_id],
+)
+_DEACTIVATE = Write(
+    "deactivate person",
+    ItemWrite(Person, "update", sets=[Person.status]),
+    AUDITED,
+    ItemWrite(DeactivatedUser, "put"),
+    checks=[Person],
+    reads=[Person.by_id, Person.by_id, Person.by_id],
+)
+_REACTIVATE = Write(
+    "reactivate person",
+    ItemWrite(Person, "update", sets=[Person.status]),
+    AUDITED,
+    ItemWrite(DeactivatedUser, "delete"),
+    checks=[Person],
+    reads=[Person.by_id, Person.by_id, Person.by_id],
+)
+_WRITES = [_INVITE, _CHANGE_ROLES, _DEACTIVATE, _REACTIVATE]
+
+design = Design(
+    "Administration",
+    tables=[internal_table],
+    writes=_WRITES,
+    roles={
+        ADMINISTRATION: [
+            CHECK_CALLER,
+            READ_AUDIT,
+            Person.by_id.__qualname__,
+            Person.everybody.__qualname__,
+            *(write.name for write in _WRITES),
+        ]
+    },
+    about="People who may use the systems, their roles, and who was deactivated.",
+)
+"""Of the runtime, for all systems."""
