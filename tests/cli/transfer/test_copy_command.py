@@ -7,13 +7,13 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from tests.store.papers import Paper, long, papers
 
 from tablewright.dynamo import Item
 from tablewright.engine import Engine
 from tablewright.store import Store
 from tablewright.wire import serve_in_thread
 from tests.cli.commands import error_line, run
+from tests.store.large_value_design import Paper, long, papers
 from tests.transfer.samples import ORDERS, data_folder, every_type, folder_items
 
 pytestmark = pytest.mark.requirement("SH5")
