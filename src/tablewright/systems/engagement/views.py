@@ -45,8 +45,8 @@ SubjectType = Annotated[path_ids.Step, Field(min_length=1, max_length=50, exampl
 SubjectId = Annotated[path_ids.Step, Field(min_length=1, max_length=150, examples=["ABC"])]
 Names = Annotated[list[Name], AfterValidator(each_once)]
 MAX_CONTEXT_BYTES = 2_000
-# The largest integer that JSON parsers read exactly.
-MAX_VERSION = 10**15
+# As many digits as the key of a version has.
+MAX_VERSION = 10**8 - 1
 
 
 _HOUR = matching(r"^([01][0-9]|2[0-3]):[0-5][0-9]$", "use hours and minutes from 00:00 to 23:59, such as 22:00")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -39,7 +40,12 @@ def select(pattern: Callable[..., Selection[Any]], **values: st.SearchStrategy[A
 def ranged(
     pattern: Callable[..., Selection[Any]], within: st.SearchStrategy[Any], **values: st.SearchStrategy[Any]
 ) -> st.SearchStrategy[Any]:
-    return st.builds(lambda given, limits: pattern(**given, **limits), st.fixed_dictionaries(values), bounds(within))
+    known = inspect.signature(pattern).parameters
+
+    def selected(given: dict[str, Any], limits: dict[str, Any]) -> Selection[Any]:
+        return pattern(**given, **{name: value for name, value in limits.items() if name in known})
+
+    return st.builds(selected, st.fixed_dictionaries(values), bounds(within))
 
 
 SELECTIONS = st.one_of(
