@@ -86,6 +86,22 @@ class FakeHost:
         self.unsent = MemoryBudget(self.limits.unsent_bytes, self.limits.allowance_bytes)
         self.now = 0.0
         self.stopping = False
+        self._turns: list[Connection] = []
+
+    def take_turn(self, connection: Connection, /) -> None:
+        self._turns.append(connection)
+
+    @property
+    def has_turns(self) -> bool:
+        return bool(self._turns)
+
+    def give_turn(self) -> None:
+        if self._turns:
+            self._turns.pop(0).turn()
+
+    def give_turns(self) -> None:
+        while self._turns:
+            self.give_turn()
 
     def arrive(self, connection: EngineConnection, request: Request, /) -> None:
         connection.answer(request, self.respond(request))

@@ -119,8 +119,8 @@ def _without_port(host: str) -> str:
         address, bracket, port = host[1:].partition("]")
         # As it is, and not a name: without its closing bracket, or followed by something that is not a port.
         return address if bracket and (not port or port.startswith(":")) else host
-    name = host if host.count(":") > 1 else host.partition(":")[0]
-    return name.removesuffix(".")
+    name, _, port = host.partition(":")
+    return name.removesuffix(".") if not port or port.isdecimal() else host
 
 
 def _is_loopback(name: str) -> bool:

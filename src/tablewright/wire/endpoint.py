@@ -95,8 +95,8 @@ class Replied:
 class Endpoint:
     """An engine as DynamoDB's endpoint; ``authenticate`` raises for a request that it refuses.
 
-    Without it every complete signature is accepted. ``may_begin`` says whether a request that may take long can be
-    prepared, and have its first slice, at once.
+    Without it every complete signature is accepted. ``may_begin`` says whether a request that may take long, with a
+    body of some size, can be prepared, and have its first slice, at once.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class Endpoint:
         engine: EngineLike | RegionalEngines,
         authenticate: Callable[[Request], None] | None = None,
         browser_access: BrowserAccess | None = None,
-        may_begin: Callable[[], bool] = lambda: True,
+        may_begin: Callable[[int], bool] = lambda size: True,
     ) -> None:
         if isinstance(engine, RegionalEngines):
             self._engine_of: Callable[[Request], EngineLike] = engine.engine_of
@@ -153,10 +153,10 @@ class Endpoint:
                 free=document.free,
             )
             return Replied(large)
-        if not self._may_begin() and headers.get(b"x-amz-target") in MAY_TAKE_LONG:
+        if not self._may_begin(len(request.body)) and headers.get(b"x-amz-target") in MAY_TAKE_LONG:
             # Unparsed, since there may be many of them.
-            later = copy(request)
-            return Replied(LongRequest(lambda: self._staged(later, content_type, self._begun, later)))
+            later, size = copy(request), len(request.body)
+            return Replied(LongRequest(lambda: self._staged(later, content_type, self._begun, later), small_size=size))
         try:
             engine, operation, checked = self._checked(request)
         except Exception as error:
@@ -234,7 +234,12 @@ class Endpoint:
         following, beside = outcome, None
         if isinstance(outcome, Unfinished):
             following, beside = outcome.resume, outcome.beside
-        return LongRequest(lambda: self._staged(request, content_type, following), has_begun=True, beside=beside)
+        return LongRequest(
+            lambda: self._staged(request, content_type, following),
+            has_begun=True,
+            small_size=len(request.body),
+            beside=beside,
+        )
 
     def _failed(self, request: Request, content_type: bytes, error: Exception) -> Reply | LongRequest:
         """The response to a request that was refused, or failed unexpectedly."""

@@ -48,7 +48,6 @@ class EngineConnection(Connection):
     def __init__(self, server: EngineHost) -> None:
         super().__init__(server)
         self._server = server
-        self._unfinished = 0
 
     def eof_received(self) -> bool:
         # Clients do not half-close and then wait for long: this one has left, and its request can be dropped.
@@ -106,6 +105,8 @@ class EngineConnection(Connection):
             else:
                 self.replace(pending, response)
                 self._complete_when_durable(pending, request, commit)
+                if self._backlog:
+                    self._resume()
 
         server.long_requests.add(long, replied, lambda: not self.is_closed)
 

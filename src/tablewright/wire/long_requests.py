@@ -16,8 +16,9 @@ no such crowd, or needs no slices, does not queue.
 
 ``LongRequest`` is a request at one of these stages; ``LongRequests`` moves it to the next.
 
-Their memory is limited: a parsed body takes many times its size, and a page is up to 1 MB. So few bodies are parsed at
-a time, slices are done for few requests in turn, and the others wait unparsed. Bodies beyond the limit are refused.
+Their memory is limited: a parsed body takes up to thirty times its size, and a page is up to 1 MB. So few bodies are
+parsed at a time, of small requests that have begun as of large ones, slices are done for few requests in turn, and the
+others wait unparsed. Bodies beyond the limit are refused.
 """
 
 from __future__ import annotations
@@ -44,6 +45,8 @@ LARGE_BODY = 256 * 1024
 # The bodies of unfinished requests; and how much of them may be parsed at a time, unless it is only one.
 MAX_WAITING_BYTES = 64 * 1024 * 1024
 _MAX_PARSED_BYTES = 4 * 1024 * 1024
+# A body of this size is parsed whatever others there are: each connection has one at a time.
+_SMALL_BODY = 4 * 1024
 # The requests that slices are done for in turn.
 MAX_IN_TURN = 32
 _SLICES_IN_A_COMMIT = 4
@@ -58,6 +61,8 @@ class LongRequest:
     next_stage: Stage
     body_size: int = 0
     has_begun: bool = False
+    # The size of its body, if that is not large.
+    small_size: int = 0
     # What is done in the thread before the next stage.
     beside: Callable[[], None] | None = None
     # What to do in the thread when the request is finished, with any result.
@@ -72,6 +77,7 @@ class _Job:
     callback: Callback
     is_wanted: Callable[[], bool]
     size: int
+    small_size: int
     free: Callable[[], None] | None
     # Whether garbage collection waits for it.
     holds: bool = False
@@ -93,7 +99,10 @@ class LongRequests:
         self._next_iteration = False
         self._turns: deque[_Job] = deque()
         self._later: deque[_Job] = deque()
-        self._waiting_bytes = self._parsed_bytes = 0
+        # Of bodies: of large ones and of those in the line; and of parsed ones, large and small.
+        self._waiting_bytes = self._parsed_bytes = self._begun_bytes = 0
+        # The most that was parsed since ``forget_most``.
+        self._most_parsed = 0
         # Those in the thread, and those that garbage collection waits for.
         self._beside = self._held = 0
         # Whether the program had garbage collection on before a body was parsed.
@@ -104,17 +113,28 @@ class LongRequests:
         """The number of those that wait for the thread or for their turn."""
         return len(self._bodies) + len(self._line) + len(self._turns) + len(self._later) + self._beside
 
-    def may_begin(self) -> bool:
-        """Whether a request that may take long can have its first slice now."""
-        return self._first_slices < FIRST_SLICES
+    def may_begin(self, size: int) -> bool:
+        """Whether a request that may take long, with a small body of this size, can have its first slice now."""
+        return self._first_slices < FIRST_SLICES and self._can_be_parsed(size)
+
+    def _can_be_parsed(self, size: int) -> bool:
+        return size <= _SMALL_BODY or not self._begun_bytes or self._begun_bytes + size <= _MAX_PARSED_BYTES
 
     def accepts(self, request: LongRequest) -> bool:
-        """Whether there is space for another large body."""
-        return self._waiting_bytes + request.body_size <= MAX_WAITING_BYTES
+        """Whether there is space for another body that has to wait."""
+        size = request.body_size + (0 if request.has_begun else request.small_size)
+        return self._waiting_bytes + size <= MAX_WAITING_BYTES
+
+    def forget_most(self) -> int:
+        """How many bytes of bodies were parsed at a time; 0 while there are any, or since the last call."""
+        if self._begun_bytes or self._parsed_bytes:
+            return 0
+        most, self._most_parsed = self._most_parsed, 0
+        return most
 
     def add(self, request: LongRequest, callback: Callback, is_wanted: Callable[[], bool]) -> None:
         """Finish a request, and call back with the reply, unless its client is gone."""
-        job = _Job(request.next_stage, callback, is_wanted, request.body_size, request.free)
+        job = _Job(request.next_stage, callback, is_wanted, request.body_size, request.small_size, request.free)
         if job.size:
             self._waiting_bytes += job.size
             self._bodies.append(job)
@@ -122,10 +142,16 @@ class LongRequests:
             return
         if request.has_begun:
             self._first_slices += 1
+            self._begin(job)
             self._go_on(job, request)
         else:
+            self._waiting_bytes += job.small_size
             self._line.append(job)
         self._look_again()
+
+    def _begin(self, job: _Job) -> None:
+        self._begun_bytes += job.small_size
+        self._most_parsed = max(self._most_parsed, self._begun_bytes + self._parsed_bytes)
 
     def _look_again(self) -> None:
         """In the next iteration: others may begin, and some of the queued ones do."""
@@ -136,8 +162,16 @@ class LongRequests:
     def _begin_some(self) -> None:
         self._next_iteration = False
         self._first_slices = 0
-        for _ in range(min(len(self._line), FIRST_SLICES)):
-            self._do_stage(self._line.popleft())
+        begun = 0
+        for _ in range(len(self._line)):
+            job = self._line.popleft()
+            if begun == FIRST_SLICES or not self._can_be_parsed(job.small_size):
+                self._line.append(job)
+                continue
+            begun += 1
+            self._waiting_bytes -= job.small_size
+            self._begin(job)
+            self._do_stage(job)
         if self._line:
             self._look_again()
 
@@ -150,6 +184,7 @@ class LongRequests:
                 return
             self._bodies.popleft()
             self._parsed_bytes += job.size
+            self._most_parsed = max(self._most_parsed, self._begun_bytes + self._parsed_bytes)
             self._hold(job)
 
             def parsed(future: Future[Reply | LongRequest], job: _Job = job) -> None:
@@ -225,6 +260,7 @@ class LongRequests:
             self._finish(job, outcome)
 
     def _finish(self, job: _Job, reply: Reply) -> None:
+        self._begun_bytes -= job.small_size
         if job.size:
             self._free(job)
         elif job.holds:

@@ -19,11 +19,19 @@ from tests.wire.raw_http import request
 PUT = b"DynamoDB_20120810.PutItem"
 
 
-def connect() -> tuple[FakeEngine, Connection, FakeTransport]:
+def connect() -> tuple[FakeHost, FakeEngine, Connection, FakeTransport]:
     engine, transport = FakeEngine(), FakeTransport()
-    connection = EngineConnection(cast(Any, FakeHost(engine)))
+    host = FakeHost(engine)
+    connection = EngineConnection(cast(Any, host))
     connection.connection_made(cast(asyncio.BaseTransport, transport))
-    return engine, connection, transport
+    return host, engine, connection, transport
+
+
+def finish(host: FakeHost, engine: FakeEngine) -> None:
+    """Commits, and lets connections continue, until there is nothing to do."""
+    while host.has_turns or engine.open_commit is not None:
+        host.give_turns()
+        engine.flush()
 
 
 def requests_of(kinds: list[str]) -> bytes:
@@ -44,22 +52,23 @@ def requests_of(kinds: list[str]) -> bytes:
     st.data(),
 )
 def test_answers_do_not_depend_on_how_the_bytes_arrive(kinds: list[str], cuts: list[int], data: Any) -> None:
-    engine, connection, transport = connect()
+    host, engine, connection, transport = connect()
     stream = requests_of(kinds)
     for size in cuts:
         piece, stream = stream[:size], stream[size:]
         connection.data_received(piece)
         if data.draw(st.booleans()):
             engine.flush()
+        if data.draw(st.booleans()):
+            host.give_turns()
     connection.data_received(stream)
-    while engine.open_commit is not None:
-        engine.flush()
+    finish(host, engine)
     answered = [int(number) for number in re.findall(rb'\{"n":(\d+)\}', transport.written)]
     assert answered == list(range(len(kinds)))
     assert transport.written.count(b"HTTP/1.1 200 OK") == len(kinds)
 
 
-EVENTS = st.sampled_from(["commit", "stop reading", "read", "nothing"])
+EVENTS = st.sampled_from(["commit", "turn", "stop reading", "read", "nothing"])
 
 
 @given(
@@ -82,13 +91,16 @@ def test_what_a_connection_holds_is_counted_and_given_back(
         connection.data_received(piece)
         if event == "commit":
             engine.flush()
+        elif event == "turn":
+            host.give_turns()
         elif event == "stop reading" and not transport.unsent:
             transport.unsent = 500
             connection.pause_writing()
         elif event == "read" and transport.unsent:
             transport.unsent = 0
             connection.resume_writing()
-        assert host.received.used == connection._body_size + sum(len(each.body) for each in connection._backlog)
+        backlog = sum(each.held_bytes for each in connection._backlog)
+        assert host.received.used == connection._body_size + backlog + len(connection._input)
         waiting = sum(len(each.response) for each in connection._queue)
         assert host.unsent.used in (waiting + transport.unsent, waiting + max(transport.unsent, connection._written))
     if leaves:
@@ -99,8 +111,7 @@ def test_what_a_connection_holds_is_counted_and_given_back(
         if transport.unsent:
             transport.unsent = 0
             connection.resume_writing()
-        while engine.open_commit is not None:
-            engine.flush()
+        finish(host, engine)
         answered = [int(number) for number in re.findall(rb'\{"n":(\d+)\}', transport.written)]
         assert answered == list(range(len(kinds)))
     assert (host.received.used, host.unsent.used) == (0, 0)
@@ -111,12 +122,11 @@ def test_what_a_connection_holds_is_counted_and_given_back(
     st.lists(st.tuples(st.integers(0, 600), st.binary(max_size=6)), min_size=1, max_size=4),
 )
 def test_damaged_requests_are_answered_or_refused(kinds: list[str], damage: list[tuple[int, bytes]]) -> None:
-    engine, connection, transport = connect()
+    host, engine, connection, transport = connect()
     stream = requests_of(kinds)
     for at, garbage in damage:
         stream = stream[:at] + garbage + stream[at + len(garbage) :]
     connection.data_received(stream)
-    while engine.open_commit is not None:
-        engine.flush()
+    finish(host, engine)
     for line in re.findall(rb"HTTP/1.1 (\d+) [A-Z]", transport.written):
         assert int(line) in (100, 200, 400, 404, 413, 417)

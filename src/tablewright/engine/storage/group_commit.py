@@ -353,10 +353,12 @@ class Storage:
             if self.open_commit is commit and not self._connection.in_transaction:
                 if self._log is None:
                     self.health.durable()
+                    # Those who are called back may write, and open another commit.
                     commit.finish(None)
                 else:
                     self._unsynced.append(commit)
-                self.open_commit = None
+                if self.open_commit is commit:
+                    self.open_commit = None
 
     def _commit_transaction(self) -> None:
         """COMMIT, and let SQLite make a checkpoint if the log is too long; not while the database is being copied.

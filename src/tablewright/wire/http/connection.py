@@ -2,11 +2,18 @@
 
 Parsing is llhttp's (through httptools), strict about framing. A request is processed as soon as it is complete, on the
 event loop; a response that waits for something (a commit) keeps its position in a queue, so pipelined requests get
-their responses in order. Requests that arrive while the client is not reading its responses, or beyond the limit of
-pending ones, wait until it does.
+their responses in order.
+
+Pipelined requests are executed in order, too: a request waits until the one before it has been. It also waits while the
+client is not reading its responses, or beyond the limit of pending ones. Of what is read at once, one request is
+processed at once, and the others in turn with those of other connections (``turn``), so no client can occupy the event
+loop. Input behind a waiting request is not parsed.
+
+    read ──▶ _input ──▶ parser ──▶ request ─┬───────────────────▶ respond
+                                            └▶ _backlog ──▶ turn ───▲
 
 The memory of a connection is limited twice: by its own limits, and by that of all connections (``memory_budget``).
-``_received`` is its account of bodies, unfinished or waiting, and ``_unsent`` that of responses. A body beyond the
+``_received`` is its account of input, unfinished or waiting, and ``_unsent`` that of responses. A body beyond the
 budget gets 503; while responses are beyond it, requests get 503 before they are processed, and a client that does not
 read at all is dropped.
 
@@ -28,13 +35,17 @@ import asyncio
 import math
 from abc import abstractmethod
 from collections import deque
-from typing import Protocol, cast
+from typing import Final, Protocol, cast
 
 import httptools
 
 from tablewright.wire.http.connection_limits import Limits
 from tablewright.wire.http.memory_budget import Account, MemoryBudget
 from tablewright.wire.http.messages import Request
+
+# Parsing takes a few microseconds for each request, and a short one is 20 bytes.
+_PARSED_AT_ONCE: Final = 8 * 1024
+_CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
 class ConnectionHost(Protocol):
@@ -49,6 +60,8 @@ class ConnectionHost(Protocol):
     def connection_opened(self, connection: Connection, /) -> bool: ...
 
     def connection_closed(self, connection: Connection, /) -> None: ...
+
+    def take_turn(self, connection: Connection, /) -> None: ...
 
 
 class _Refused(Exception):
@@ -85,13 +98,20 @@ class Connection(asyncio.Protocol):
         self._body: bytes | bytearray = b""
         self._pieces: list[bytes] = []  # of the body, from the last read
         self._body_size = 0
-        # Whether the host has a request that is neither answered nor in the queue.
+        # Whether the host has a request that is neither answered nor in the queue; and the number not yet executed.
         self.arrived = False
+        self._unfinished = 0
+        # Whether a request may be answered at once: one of each read may.
+        self._may_answer = False
+        self._has_turn = False
         self._queue: deque[PendingResponse] = deque()
         self._queued_bytes = 0
         self._written = 0  # the size of the last large response
         self._backlog: deque[Request] = deque()
         self._backlog_bytes = 0
+        self._input = b""  # behind the backlog, and not parsed yet
+        self._continues = False  # whether a client behind the backlog waits for 100 Continue
+        self._refusal = 0  # the status that ends the connection after the backlog
         self._allowance = host.limits.allowance_bytes
         self._received = Account(host.received)
         self._unsent = Account(host.unsent)
@@ -128,11 +148,31 @@ class Connection(asyncio.Protocol):
         self._host.connection_closed(self)
 
     def data_received(self, data: bytes) -> None:
+        self._may_answer = True
+        if self._backlog or len(data) > _PARSED_AT_ONCE:
+            self._input += data
+            self._parse_input()
+        else:
+            self._parse(data)
+
+    def _parse_input(self) -> None:
+        """Parses what was received, up to a request that has to wait."""
+        received, self._input = self._input, b""
+        start = 0
+        while start < len(received) and not (self._backlog or self._ending or self._refusal):
+            self._parse(received[start : start + _PARSED_AT_ONCE])
+            start += _PARSED_AT_ONCE
+        if self._backlog and not self._ending and not self._refusal:
+            self._input = received[start:]
+            if not self._account_received():
+                self._refuse(503)
+
+    def _parse(self, data: bytes) -> None:
         open_head = self._request if self._reading_head else None
         open_body = self._request if self._reading_body else None
         self._read_size = len(data)
         rest: bytes | memoryview = data
-        while not self._ending:
+        while not (self._ending or self._refusal):
             try:
                 self._parser.feed_data(rest)
                 break
@@ -193,7 +233,7 @@ class Connection(asyncio.Protocol):
     def eof_received(self) -> bool:
         self._client_done = True
         # The transport stays open for the remaining responses, and closes after the last of them.
-        return bool(self._queue or self._backlog or self.arrived)
+        return self._has_requests
 
     def pause_writing(self) -> None:
         self._writing_paused = True
@@ -257,10 +297,17 @@ class Connection(asyncio.Protocol):
         length = headers.get(b"content-length", b"0")
         if len(length) > 4 and int(length.lstrip(b"0") or b"0") > limits.body_bytes:
             raise _Refused(413)
-        if b"expect" in headers:
+        if b"host" not in headers and self._parser.get_http_version() == "1.1":
+            raise _Refused(400)
+        if b"transfer-encoding" in headers and headers[b"transfer-encoding"].strip().lower() != b"chunked":
+            raise _Refused(501)
+        if b"expect" in headers and self._parser.get_http_version() != "1.0":
             if headers[b"expect"].strip().lower() != b"100-continue":
                 raise _Refused(417)
-            self.send(b"HTTP/1.1 100 Continue\r\n\r\n", None)
+            if self._backlog:
+                self._continues = True
+            else:
+                self.send(_CONTINUE, None)
 
     def on_body(self, body: bytes) -> None:
         self._body_size += len(body)
@@ -280,16 +327,15 @@ class Connection(asyncio.Protocol):
             return  # the parser asks for another protocol next
         if b"upgrade" in request.headers and self._parser.should_upgrade():
             return
-        if self.arrived:
-            # One at a time: whether there is space for the next response is known after this one.
-            self.answer_arrived()
-        if self._backlog or self._writing_paused or self.arrived or len(self._queue) >= self._limits.pipelined:
+        if self._backlog or not self._may_answer or self._is_held:
             self._backlog.append(request)
-            self._backlog_bytes += len(request.body)
+            self._backlog_bytes += request.held_bytes
             if not self._account_received():
                 raise _Refused(503)
             self._pause_reading()
+            self._resume()
         else:
+            self._may_answer = False
             self._respond(request)
 
     def _join_pieces(self) -> None:
@@ -394,7 +440,7 @@ class Connection(asyncio.Protocol):
             transport.set_write_buffer_limits(0)
             self._written = len(response)
         transport.write(response)
-        done = self._client_done and not (self._queue or self._backlog or self.arrived)
+        done = self._client_done and not self._has_requests
         if last or done or (self._host.stopping and self.idle):
             self._close()
         elif self._refused:
@@ -407,27 +453,54 @@ class Connection(asyncio.Protocol):
         if self._transport is not None and not self._transport.is_closing():
             self._transport.pause_reading()
 
+    @property
+    def _is_held(self) -> bool:
+        """Whether another request has to wait: for one before it, or for the client."""
+        return (
+            self.arrived or self._unfinished > 0 or self._writing_paused or len(self._queue) >= self._limits.pipelined
+        )
+
     def _resume(self) -> None:
-        """Processes requests that had to wait, and continues reading once there are none."""
-        while self._backlog and not self._writing_paused and len(self._queue) < self._limits.pipelined:
-            if self.arrived:
-                self.answer_arrived()
-            if self.arrived:
-                return
+        """Continues with requests that had to wait, in turn with other connections; with reading, if there are none."""
+        if self._backlog or self._refusal:
+            if not self._has_turn and not self._is_held:
+                self._has_turn = True
+                self._host.take_turn(self)
+            return
+        if self._continues:
+            self._continues = False
+            self.send(_CONTINUE, None)
+        transport = self._transport
+        if transport is None or transport.is_closing() or self._writing_paused:
+            return
+        if self._reading_head:
+            self.deadline = self._host.now + self._limits.head_seconds
+        elif self._reading_body:
+            self.deadline = self._host.now + self._limits.body_seconds
+        transport.resume_reading()
+
+    def turn(self) -> None:
+        """Processes one of the requests that had to wait, or parses the input behind them."""
+        self._has_turn = False
+        if self._transport is None or self._is_held:
+            return
+        if self._backlog:
             request = self._backlog.popleft()
-            self._backlog_bytes -= len(request.body)
+            self._backlog_bytes -= request.held_bytes
             self._respond(request)
             if self._ending:
                 self._forget_requests()
-        transport = self._transport
-        if transport is None or transport.is_closing() or self._backlog or self._writing_paused:
-            return
-        transport.resume_reading()
+        if not self._backlog and self._input:
+            self._may_answer = False
+            self._parse_input()
+        if self._refusal and not self._backlog and not self._is_held:
+            self._end(self._refusal)
+        self._resume()
 
     # -- memory ------------------------------------------------------------------------------------------
 
     def _account_received(self) -> bool:
-        return self._received.set(self._body_size + self._backlog_bytes)
+        return self._received.set(self._body_size + self._backlog_bytes + len(self._input))
 
     def _account_unsent(self) -> None:
         buffered = 0
@@ -442,14 +515,28 @@ class Connection(asyncio.Protocol):
         self._request = Request()
         self._backlog.clear()
         self._backlog_bytes = 0
+        self._input = b""
+        self._continues = False
+        self._refusal = 0
         self._received.set(0)
 
     # -- endings -----------------------------------------------------------------------------------------
 
     def _refuse(self, status: int) -> None:
-        """Ends the connection with this status, after the remaining responses."""
-        if self._ending:
+        """Ends the connection with this status, after the requests before; at once if memory is short."""
+        if self._ending or self._refusal:
             return
+        if self._backlog and status != 503:
+            self._refusal = status
+            self._reading_head = self._reading_body = False
+            self._body, self._body_size = b"", 0
+            self._pieces.clear()
+            self._account_received()
+        else:
+            self._end(status)
+
+    def _end(self, status: int) -> None:
+        """Ends the connection with this status, after the remaining responses."""
         self._ending = self._refused = True
         self._reading_head = self._reading_body = False
         self._forget_requests()
@@ -457,8 +544,13 @@ class Connection(asyncio.Protocol):
         self.send(self.error_response(status), None)
 
     @property
+    def _has_requests(self) -> bool:
+        """Whether there are requests without a response."""
+        return bool(self._queue or self._backlog or self.arrived)
+
+    @property
     def idle(self) -> bool:
-        return not (self._queue or self._backlog or self.arrived or self._reading_head or self._reading_body)
+        return not (self._has_requests or self._reading_head or self._reading_body)
 
     def stop(self) -> None:
         """Closes a connection that waits for its next request; a busy one closes after its response."""
@@ -499,7 +591,7 @@ class Connection(asyncio.Protocol):
                 self.abort()
         elif self._ending and self.deadline < now:
             self.abort()
-        elif self.deadline >= now or self._writing_paused:
+        elif self.deadline >= now or self._writing_paused or self._backlog:
             return
         elif self.idle:
             self.stop()

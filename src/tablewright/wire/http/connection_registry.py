@@ -6,6 +6,8 @@ Connections have no timers of their own: while there are any, all are checked ev
 from __future__ import annotations
 
 import asyncio
+from collections import deque
+from time import perf_counter
 from typing import Final
 
 from tablewright.wire.http.connection import Connection
@@ -13,6 +15,8 @@ from tablewright.wire.http.connection_limits import Limits
 from tablewright.wire.http.memory_budget import MemoryBudget, release_free_memory
 
 _WORTH_RELEASING: Final = 16 * 1024 * 1024
+# How long pipelined requests take in an iteration of the event loop, all connections together.
+_TURNS_SECONDS: Final = 0.002
 
 
 class ConnectionRegistry:
@@ -27,6 +31,9 @@ class ConnectionRegistry:
         self._connections: set[Connection] = set()
         self._rejected: set[Connection] = set()
         self._timer: asyncio.TimerHandle | None = None
+        # Those with requests that wait for their turn.
+        self._turns: deque[Connection] = deque()
+        self._gives_turns = False
 
     def connection_opened(self, connection: Connection) -> bool:
         """Whether the connection is within the limit; one beyond it gets a 503, and far beyond it is dropped."""
@@ -43,6 +50,23 @@ class ConnectionRegistry:
     def connection_closed(self, connection: Connection) -> None:
         self._connections.discard(connection)
         self._rejected.discard(connection)
+
+    def take_turn(self, connection: Connection) -> None:
+        """Have a connection continue with a request that had to wait, in turn with others."""
+        self._turns.append(connection)
+        if not self._gives_turns:
+            self._gives_turns = True
+            asyncio.get_running_loop().call_soon(self._give_turns)
+
+    def _give_turns(self) -> None:
+        until = perf_counter() + _TURNS_SECONDS
+        while self._turns:
+            self._turns.popleft().turn()
+            if perf_counter() > until:
+                break
+        self._gives_turns = bool(self._turns)
+        if self._gives_turns:
+            asyncio.get_running_loop().call_soon(self._give_turns)
 
     def abort_all(self) -> None:
         """Closes all connections at once, without sending the rest."""

@@ -46,6 +46,11 @@ _RESPONSE: Final = (
 )
 
 
+# Of the objects of a request, and of each of its headers.
+_REQUEST_BYTES: Final = 600
+_HEADER_BYTES: Final = 120
+
+
 class Request:
     """One HTTP request: header names in lower case, repeated headers joined by commas."""
 
@@ -59,6 +64,13 @@ class Request:
         self.keep_alive: bool = True
         # Lines of the response's head that allow a web page to read it.
         self.cors: bytes = b""
+
+    @property
+    def held_bytes(self) -> int:
+        """About how much memory a request takes while it waits."""
+        headers = self.headers
+        text = sum(map(len, headers)) + sum(map(len, headers.values()))
+        return _REQUEST_BYTES + _HEADER_BYTES * len(headers) + text + len(self.body)
 
 
 class _RequestIds:
