@@ -16,9 +16,9 @@ no such crowd, or needs no slices, does not queue.
 
 ``LongRequest`` is a request at one of these stages; ``LongRequests`` moves it to the next.
 
-Their memory is limited: a parsed body takes up to thirty times its size, and a page is up to 1 MB. So few bodies are
-parsed at a time, of small requests that have begun as of large ones, slices are done for few requests in turn, and the
-others wait unparsed. Bodies beyond the limit are refused.
+Their memory is limited: a parsed body takes up to thirty times its size, and a page that has begun is up to 1 MB. So
+few bodies are parsed at a time, of small requests that have begun as of large ones, not all requests begin, slices are
+done for few of them in turn, and the others wait unparsed. Bodies beyond the limit are refused.
 """
 
 from __future__ import annotations
@@ -47,6 +47,11 @@ MAX_WAITING_BYTES = 64 * 1024 * 1024
 _MAX_PARSED_BYTES = 4 * 1024 * 1024
 # A body of this size is parsed whatever others there are: each connection has one at a time.
 _SMALL_BODY = 4 * 1024
+# The requests that may have begun: each may have a page.
+MAX_BEGUN = 96
+PAGE_BYTES = 1024 * 1024
+# What a parsed body takes, at least.
+_PARSED_TIMES = 8
 # The requests that slices are done for in turn.
 MAX_IN_TURN = 32
 _SLICES_IN_A_COMMIT = 4
@@ -81,6 +86,8 @@ class _Job:
     free: Callable[[], None] | None
     # Whether garbage collection waits for it.
     holds: bool = False
+    # Whether it is one of the small requests that have begun.
+    has_begun: bool = False
 
 
 class LongRequests:
@@ -101,8 +108,9 @@ class LongRequests:
         self._later: deque[_Job] = deque()
         # Of bodies: of large ones and of those in the line; and of parsed ones, large and small.
         self._waiting_bytes = self._parsed_bytes = self._begun_bytes = 0
-        # The most that was parsed since ``forget_most``.
-        self._most_parsed = 0
+        self._begun = 0
+        # The most memory that was used since ``forget_most``, about.
+        self.most = 0
         # Those in the thread, and those that garbage collection waits for.
         self._beside = self._held = 0
         # Whether the program had garbage collection on before a body was parsed.
@@ -115,10 +123,11 @@ class LongRequests:
 
     def may_begin(self, size: int) -> bool:
         """Whether a request that may take long, with a small body of this size, can have its first slice now."""
-        return self._first_slices < FIRST_SLICES and self._can_be_parsed(size)
+        return self._first_slices < FIRST_SLICES and self._has_space(size)
 
-    def _can_be_parsed(self, size: int) -> bool:
-        return size <= _SMALL_BODY or not self._begun_bytes or self._begun_bytes + size <= _MAX_PARSED_BYTES
+    def _has_space(self, size: int) -> bool:
+        is_small = size <= _SMALL_BODY or not self._begun_bytes or self._begun_bytes + size <= _MAX_PARSED_BYTES
+        return is_small and self._begun < MAX_BEGUN
 
     def accepts(self, request: LongRequest) -> bool:
         """Whether there is space for another body that has to wait."""
@@ -126,10 +135,10 @@ class LongRequests:
         return self._waiting_bytes + size <= MAX_WAITING_BYTES
 
     def forget_most(self) -> int:
-        """How many bytes of bodies were parsed at a time; 0 while there are any, or since the last call."""
-        if self._begun_bytes or self._parsed_bytes:
+        """About how much memory they had since the last call; 0 while there are any."""
+        if self._begun or self._parsed_bytes:
             return 0
-        most, self._most_parsed = self._most_parsed, 0
+        most, self.most = self.most, 0
         return most
 
     def add(self, request: LongRequest, callback: Callback, is_wanted: Callable[[], bool]) -> None:
@@ -150,8 +159,14 @@ class LongRequests:
         self._look_again()
 
     def _begin(self, job: _Job) -> None:
+        job.has_begun = True
+        self._begun += 1
         self._begun_bytes += job.small_size
-        self._most_parsed = max(self._most_parsed, self._begun_bytes + self._parsed_bytes)
+        self._note_most()
+
+    def _note_most(self) -> None:
+        parsed = (self._begun_bytes + self._parsed_bytes) * _PARSED_TIMES
+        self.most = max(self.most, self._begun * PAGE_BYTES + parsed)
 
     def _look_again(self) -> None:
         """In the next iteration: others may begin, and some of the queued ones do."""
@@ -165,7 +180,7 @@ class LongRequests:
         begun = 0
         for _ in range(len(self._line)):
             job = self._line.popleft()
-            if begun == FIRST_SLICES or not self._can_be_parsed(job.small_size):
+            if begun == FIRST_SLICES or not self._has_space(job.small_size):
                 self._line.append(job)
                 continue
             begun += 1
@@ -184,7 +199,7 @@ class LongRequests:
                 return
             self._bodies.popleft()
             self._parsed_bytes += job.size
-            self._most_parsed = max(self._most_parsed, self._begun_bytes + self._parsed_bytes)
+            self._note_most()
             self._hold(job)
 
             def parsed(future: Future[Reply | LongRequest], job: _Job = job) -> None:
@@ -260,7 +275,9 @@ class LongRequests:
             self._finish(job, outcome)
 
     def _finish(self, job: _Job, reply: Reply) -> None:
-        self._begun_bytes -= job.small_size
+        if job.has_begun:
+            self._begun -= 1
+            self._begun_bytes -= job.small_size
         if job.size:
             self._free(job)
         elif job.holds:

@@ -34,7 +34,7 @@ from tablewright.wire.engine_connection import DurableCallback, EngineConnection
 from tablewright.wire.http.connection import Connection
 from tablewright.wire.http.connection_limits import Limits
 from tablewright.wire.http.connection_registry import ConnectionRegistry
-from tablewright.wire.http.memory_budget import release_free_memory, resident_bytes
+from tablewright.wire.http.memory_budget import resident_bytes
 from tablewright.wire.http.messages import Request
 from tablewright.wire.long_requests import LongRequests
 from tablewright.wire.metrics_server import MetricsServer
@@ -43,8 +43,8 @@ from tablewright.wire.request_metrics import RequestMetrics, Sample, family
 
 # Seconds until the next check whether the disk has finished.
 _WHILE_FLUSHING = 0.001
-# Of parsed bodies, which take many times that.
-_WORTH_RELEASING = 1024 * 1024
+# Memory of long requests.
+_WORTH_RELEASING = 16 * 1024 * 1024
 
 _log = logging.getLogger("tablewright.wire")
 
@@ -160,10 +160,12 @@ class Server(ConnectionRegistry):
 
     # -- for connections ---------------------------------------------------------------------------------
 
-    def _release_memory(self) -> None:
-        super()._release_memory()
-        if self.long_requests.forget_most() > _WORTH_RELEASING:
-            release_free_memory()
+    def _will_free_much(self) -> bool:
+        return self.long_requests.most > _WORTH_RELEASING
+
+    def _has_freed_much(self) -> bool:
+        of_long_requests = self.long_requests.forget_most() > _WORTH_RELEASING
+        return super()._has_freed_much() or of_long_requests
 
     def connection_closed(self, connection: Connection) -> None:
         super().connection_closed(connection)

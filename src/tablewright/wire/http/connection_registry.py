@@ -15,6 +15,8 @@ from tablewright.wire.http.connection_limits import Limits
 from tablewright.wire.http.memory_budget import MemoryBudget, release_free_memory
 
 _WORTH_RELEASING: Final = 16 * 1024 * 1024
+# How often, as buffers of transports and what threads free follow later.
+_RELEASES: Final = 3
 # How long pipelined requests take in an iteration of the event loop, all connections together.
 _TURNS_SECONDS: Final = 0.002
 
@@ -31,6 +33,7 @@ class ConnectionRegistry:
         self._connections: set[Connection] = set()
         self._rejected: set[Connection] = set()
         self._timer: asyncio.TimerHandle | None = None
+        self._releases = 0
         # Those with requests that wait for their turn.
         self._turns: deque[Connection] = deque()
         self._gives_turns = False
@@ -74,18 +77,28 @@ class ConnectionRegistry:
             connection.abort()
 
     def _sweep(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Checks the deadlines again, as long as there are connections."""
+        """Checks the deadlines again, as long as there are connections, and releases memory."""
         self._timer = None
-        if self._connections or self._rejected:
+        if self._has_freed_much():
+            self._releases = _RELEASES
+        if self._releases:
+            self._releases -= 1
+            release_free_memory()
+        if self._connections or self._rejected or self._releases or self._will_free_much():
             self._tick(loop)
-        self._release_memory()
 
-    def _release_memory(self) -> None:
-        """Returns memory of connections to the system, if it was much and is free now."""
+    def _will_free_much(self) -> bool:
+        """Whether there is memory to release later, although there is no connection any more."""
+        return False
+
+    def _has_freed_much(self) -> bool:
+        """Whether connections had much memory, and have it no longer."""
+        freed = False
         for budget in (self.received, self.unsent):
             if budget.most > _WORTH_RELEASING and budget.used < budget.most // 4:
                 budget.most = budget.used
-                release_free_memory()
+                freed = True
+        return freed
 
     def _tick(self, loop: asyncio.AbstractEventLoop) -> None:
         self.now = loop.time()

@@ -12,7 +12,10 @@ used up the budget. Memory is reported as free at once; a connection that ends s
 from __future__ import annotations
 
 import ctypes
+import gc
 import os
+from collections.abc import Callable
+from functools import cache
 
 
 class MemoryBudget:
@@ -50,10 +53,19 @@ class Account:
 
 
 def release_free_memory() -> None:
-    """Returns free memory to the system, if the C library keeps it by default (glibc)."""
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    """Returns free memory to the system, if the C library keeps it by default (glibc).
+
+    A garbage collection first: it empties Python's lists of free objects, which are scattered over that memory.
+    """
+    gc.collect()
+    trim = _malloc_trim()
     if trim is not None:
         trim(0)
+
+
+@cache
+def _malloc_trim() -> Callable[[int], object] | None:
+    return getattr(ctypes.CDLL(None), "malloc_trim", None)
 
 
 def resident_bytes() -> int:
