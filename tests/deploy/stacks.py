@@ -23,8 +23,9 @@ def needs(name: str) -> SystemNeeds:
 
 
 @cache
-def stack(name: str, container: bool = False) -> BuiltStack:
-    return system_stack(needs(name), Deployment(environment="dev"), container=container)
+def stack(name: str, container: bool = False, internal_tables: bool = True) -> BuiltStack:
+    deployment = Deployment(environment="dev", internal_tables=internal_tables)
+    return system_stack(needs(name), deployment, container=container)
 
 
 @cache

@@ -40,6 +40,10 @@ def _endless(resources: Resources) -> None:
     resources["TasksMailConsumerSource"]["Properties"]["MaximumRecordAgeInSeconds"] = -1
 
 
+def _misname(resources: Resources) -> None:
+    resources["ApiFunction"]["Properties"]["Environment"]["Variables"]["TABLEWRIGHT_REGION"] = {"Fn::Sub": "${Regoin}"}
+
+
 def _public(resources: Resources) -> None:
     resources["BlobBucket"]["Properties"]["PublicAccessBlockConfiguration"]["BlockPublicPolicy"] = False
 
@@ -63,6 +67,9 @@ def _public(resources: Resources) -> None:
         (_without("MailNoticesSubscription", "RedrivePolicy"), "failures: MailNoticesSubscription drops"),
         (lambda resources: resources.pop("MailNoticesFailuresAlarm"), "failures: nothing reports"),
         (_public, "exposure: BlobBucket can be made public"),
+        (_misname, "references: ApiFunction names Regoin, which is not in the template"),
+        (lambda resources: resources["ApiFunction"].update(Condition="IsAny"), "references: ApiFunction names IsAny"),
+        (lambda resources: resources["ApiStage"].update(DependsOn=["Nobody"]), "references: ApiStage names Nobody"),
         (_share, "roles: AdminFunction has the role of ApiFunction"),
     ],
 )

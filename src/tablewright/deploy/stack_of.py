@@ -167,6 +167,7 @@ def _end(
     dashboard_resources.add_dashboard(stack, tables, plan, functions, has_api=has_api)
     if not any(each["Type"] == "AWS::Logs::LogGroup" for each in stack.resources.values()):
         del stack.parameters["LogDays"]
+    stack.parameters.update(tables.stream_parameters())
     template = stack.template(f"{stack.name}, by Tablewright")
     heading = (
         f"{stack.name}: all that it needs of an AWS account.\n"

@@ -7,12 +7,14 @@
     failures     what cannot be handled is kept: dead letters of streams, schedules and notices
     exposure     buckets are not public, and load balancers speak TLS
     roles        each function has a role of its own
+    references   whatever is named is there: parameters, resources, conditions
 
 Each gives sentences that say what is wrong, and where.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -45,12 +47,14 @@ _OUTLIVING = frozenset(
 )
 _PUBLIC = ("BlockPublicAcls", "BlockPublicPolicy", "IgnorePublicAcls", "RestrictPublicBuckets")
 _MAX_FUNCTION_SECONDS = 900
+# ${Name} and ${Name.Attribute} in a text; ${!Literal} is none.
+_IN_TEXT = re.compile(r"\$\{([A-Za-z0-9:]+)(?:\.[A-Za-z0-9.]+)?\}")
 
 
 def check_stack(template: Mapping[str, Any]) -> list[str]:
     """What is wrong with a template."""
     resources: Mapping[str, Resource] = template["Resources"]
-    return [finding for rule in _RULES for finding in rule(resources)]
+    return [*(finding for rule in _RULES for finding in rule(resources)), *_references(template)]
 
 
 def _of(resources: Mapping[str, Resource], kind: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -163,6 +167,42 @@ def _roles(resources: Mapping[str, Resource]) -> Iterator[str]:
         if role in seen:
             yield f"roles: {name} has the role of {seen[role]}; give it one of its own"
         seen[role] = name
+
+
+def _references(template: Mapping[str, Any]) -> Iterator[str]:
+    values = {*template["Resources"], *template.get("Parameters", ())}
+    conditions = {*template.get("Conditions", ())}
+    for section in ("Conditions", "Resources", "Outputs"):
+        for place, content in template.get(section, {}).items():
+            named = [*_named(content)]
+            unknown = {name for name, _ in named if not name.startswith("AWS::")} - values
+            unknown |= {condition for _, condition in named} - conditions
+            for name in sorted(unknown - {""}):
+                yield f"references: {place} names {name}, which is not in the template"
+
+
+def _named(content: Any) -> Iterator[tuple[str, str]]:
+    """What a part of a template refers to: a parameter or a resource and "", or "" and a condition."""
+    if isinstance(content, list | tuple):
+        for each in content:
+            yield from _named(each)
+    if not isinstance(content, Mapping):
+        return
+    for name, value in content.items():
+        if name == "Ref":
+            yield value, ""
+        elif name == "Fn::GetAtt":
+            yield (value.partition(".")[0] if isinstance(value, str) else value[0]), ""
+        elif name == "Fn::Sub":
+            text, given = (value, {}) if isinstance(value, str) else value
+            yield from ((found, "") for found in _IN_TEXT.findall(text) if found not in given)
+        elif name == "DependsOn":
+            yield from ((each, "") for each in ([value] if isinstance(value, str) else value))
+        elif name == "Condition" and isinstance(value, str):
+            yield "", value
+        elif name == "Fn::If":
+            yield "", value[0]
+        yield from _named(value)
 
 
 _RULES: tuple[Rule, ...] = (_wildcards, _encryption, _retention, _time_outs, _failures, _exposure, _roles)

@@ -46,7 +46,7 @@ def cloudformation_template(
     return {
         "AWSTemplateFormatVersion": _FORMAT,
         "Description": f"Tables of {design.name}",
-        "Parameters": {**builder.parameters(), **(builder.stream_parameters() if policies else {})},
+        "Parameters": {**builder.parameters(), **builder.stream_parameters()},
         "Conditions": builder.conditions(),
         "Resources": resources,
         "Outputs": outputs,
@@ -73,6 +73,8 @@ class TableTemplate:
         self.names = logical_names(self.tables)
         self.encrypted = any(table.encryption for table in self.tables)
         self.environment = design_environment(design)
+        # Those whose streams ``arn`` was asked for, by parameter.
+        self._others: dict[str, Table] = {}
 
     def logical_id(self, table: Table) -> str:
         return f"{self.names[table.name]}Table"
@@ -112,13 +114,14 @@ class TableTemplate:
         return found
 
     def stream_parameters(self) -> dict[str, Any]:
-        """The streams of other stacks that policies are about."""
-        granted = self._grants().values()
-        streams = [grant.resource.table for grants in granted for grant in grants if grant.resource.stream]
+        """The streams of other stacks that ``arn`` has referred to so far."""
         return {
-            _stream_parameter(table): {"Type": "String", "Description": f"ARN of the stream of {bare_name(table.name)}"}
-            for table in streams
-            if table.name not in self.names
+            name: {
+                "Type": "String",
+                "AllowedPattern": "^arn:.+/stream/.+$",
+                "Description": f"ARN of the stream of {bare_name(table.name)}, an output of the stack that has it",
+            }
+            for name, table in self._others.items()
         }
 
     def conditions(self) -> dict[str, Any]:
@@ -276,7 +279,9 @@ class TableTemplate:
     def arn(self, resource: iam.Resource) -> Mapping[str, Any]:
         if resource.table.name not in self.names:
             if resource.stream:
-                return {"Ref": _stream_parameter(resource.table)}
+                name = f"{logical_names([resource.table])[resource.table.name]}StreamArn"
+                self._others[name] = resource.table
+                return {"Ref": name}
             text = "arn:${AWS::Partition}:dynamodb:${AWS::Region}:${AWS::AccountId}:table/${Name}"
             if resource.index is not None:
                 text += f"/index/{resource.index}"
@@ -287,11 +292,6 @@ class TableTemplate:
         if resource.index is not None:
             return {"Fn::Sub": f"${{{owner}.Arn}}/index/{resource.index}"}
         return {"Fn::GetAtt": [owner, "Arn"]}
-
-
-def _stream_parameter(table: Table) -> str:
-    """The parameter with the ARN of the stream of a table that another stack has created."""
-    return f"{logical_names([table])[table.name]}StreamArn"
 
 
 def _is_own(environment: str) -> str:
