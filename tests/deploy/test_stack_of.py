@@ -8,11 +8,13 @@ from itertools import product
 
 import pytest
 
-from tablewright.deploy import BuiltStack, check_stack, design_stack, needs_of, system_stack
+from tablewright.deploy import BuiltStack, check_stack, design_stack, needs_of
+from tablewright.deploy.stack_template import logical
 from tablewright.design import DesignError
 from tablewright.design.infra import Deployment
 from tablewright.model import Design, Table
 from tablewright.runtime import Settings
+from tablewright.runtime.logs import FIELDS
 from tablewright.systems import NAMES, load
 from tests.deploy.stacks import actions, complaints, needs, of_type, read_yaml, stack, statements
 from tests.design.subjects import DESIGNS
@@ -105,6 +107,32 @@ def test_a_stream_s_records_come_as_the_consumer_wants_them_and_nothing_is_dropp
     assert source["DestinationConfig"]["OnFailure"]["Destination"] == {
         "Fn::GetAtt": ["SupportMetricsConsumerFailures", "Arn"]
     }
+
+
+@pytest.mark.parametrize("container", FORMS)
+@pytest.mark.parametrize("name", NAMES)
+def test_an_alarm_reports_dead_letters_and_consumers_that_are_late(name: str, container: bool) -> None:
+    template = stack(name, container).template
+    alarms = of_type(template, "AWS::CloudWatch::Alarm").values()
+    filters = [*of_type(template, "AWS::Logs::MetricFilter").values()]
+    functions = {each.function.name for each in needs(name).consumers}
+    groups = ["ContainerLogs"] if container else [f"{logical(function)}Logs" for function in functions]
+    wanted = {"DeadLetters": "dead_letters", **({"ConsumerLag": "behind_seconds"} if container else {})}
+    for metric, logged in wanted.items() if functions else ():
+        assert logged in FIELDS
+        watched = {}
+        for each in filters:
+            (transformed,) = each["MetricTransformations"]
+            if transformed["MetricName"] == metric:
+                assert each["FilterPattern"] == f"{{ $.{logged} > 0 }}"
+                assert transformed["MetricValue"] == f"$.{logged}"
+                watched[each["LogGroupName"]["Ref"]] = transformed["MetricNamespace"]
+        assert sorted(watched) == sorted(groups)
+        (alarm,) = [each for each in alarms if each["MetricName"] == metric]
+        assert {str(each) for each in watched.values()} == {str(alarm["Namespace"])}
+    if not container:
+        late = [each["Dimensions"][0]["Value"]["Ref"] for each in alarms if each["MetricName"] == "IteratorAge"]
+        assert sorted(late) == sorted(f"{logical(function)}Function" for function in functions)
 
 
 def test_each_function_may_do_what_it_does_and_no_more() -> None:

@@ -10,6 +10,7 @@ from dataclasses import replace
 import httpx
 import pytest
 
+from tablewright.runtime import consumer_threads
 from tablewright.runtime.consumer_threads import ConsumerSpec
 from tablewright.runtime.events.event_log import Event
 from tablewright.runtime.internal_tables import events_table, internal_table
@@ -137,7 +138,11 @@ def test_consumers_are_shown_to_admins_only() -> None:
         assert admin.get("/runtime/consumers/nobody/dead-letters").status_code == 404
 
 
-def test_a_consumer_that_waits_says_for_what_and_nothing_becomes_a_dead_letter() -> None:
+def test_a_consumer_that_waits_says_for_what_and_nothing_becomes_a_dead_letter(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(consumer_threads, "LATE", 0.1)
+    monkeypatch.setattr(consumer_threads, "_REPORT_EVERY", 0.1)
     done: list[str] = []
     shut = threading.Event()
     shut.set()
@@ -150,6 +155,10 @@ def test_a_consumer_that_waits_says_for_what_and_nothing_becomes_a_dead_letter()
     with consuming(handle) as (_, admin):
         write(admin, *(f"number {number}" for number in range(20)))
         assert wait_for(lambda: state(admin)["waiting"]) == "the gate is shut"
+        # An alarm counts these (tablewright.deploy).
+        late = wait_for(lambda: [each for each in caplog.records if "behind_seconds" in each.__dict__])
+        assert late[0].__dict__["consumer"] == "tests.titles"
+        assert late[0].__dict__["behind_seconds"] > 0
         shut.clear()
         wait_for(lambda: len(done) >= 20)
         assert done == [f"number {number}" for number in range(20)]

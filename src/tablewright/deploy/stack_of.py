@@ -116,6 +116,11 @@ def system_stack(needs: SystemNeeds, deployment: Deployment, *, container: bool 
     streams = {function_resources.function_name(each.function) for each in needs.consumers}
     for function in functions:
         alarm_resources.add_function_alarms(stack, function, reads_stream=function in streams)
+    if needs.consumers:
+        groups = [function_resources.log_group_name(each.function) for each in needs.consumers]
+        alarm_resources.add_dead_letter_alarm(stack, [container_resources.LOGS] if container else groups)
+        if container:
+            alarm_resources.add_lag_alarm(stack, container_resources.LOGS)
     return _end(stack, tables, plan, functions=functions, has_api=not container)
 
 

@@ -40,6 +40,7 @@ _UNTAGGED = frozenset(
         "AWS::KMS::Alias",
         "AWS::Lambda::EventSourceMapping",
         "AWS::Lambda::Permission",
+        "AWS::Logs::MetricFilter",
         "AWS::S3::BucketPolicy",
         "AWS::SES::ConfigurationSet",
         "AWS::SES::ConfigurationSetEventDestination",

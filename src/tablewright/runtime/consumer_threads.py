@@ -37,6 +37,9 @@ _RESTART_AFTER = 2.0
 _STOP_WITHIN = 20.0
 # How long a shard stays with a process that was killed. A batch may take longer, as long as no other worker comes.
 _LEASE = timedelta(seconds=20)
+# A consumer that is this far behind, in seconds, is logged so often.
+LATE = 60.0
+_REPORT_EVERY = 60.0
 
 _log = logging.getLogger(__name__)
 
@@ -92,6 +95,7 @@ class ConsumerThreads:
     def __init__(self, store: Store, specs: Sequence[ConsumerSpec], metrics: Metrics) -> None:
         self._stop = threading.Event()
         self._running = {each.name: _Running(store, each, metrics, self._stop) for each in specs}
+        self._watch = threading.Thread(target=self._report_late, name="late consumers", daemon=True)
 
     def start(self, *, alone: bool = False) -> None:
         """Start all threads; ``alone``: there is no other process, so its leases are taken over at once."""
@@ -100,6 +104,8 @@ class ConsumerThreads:
             if alone:
                 consumer.take_over()
             running.thread.start()
+        if self._running:
+            self._watch.start()
 
     def stop(self) -> None:
         """Let every consumer finish its batch and release its leases."""
@@ -126,6 +132,13 @@ class ConsumerThreads:
         ages = {name: now - running.caught_up for name, running in self._running.items()}
         # The stream is asked several times a second.
         return {name: 0.0 if age <= 1.0 else round(age, 1) for name, age in ages.items()}
+
+    def _report_late(self) -> None:
+        """Log who is late, from a thread of its own: a handler may be what takes so long."""
+        while not self._stop.wait(_REPORT_EVERY):
+            for name, seconds in self.behind().items():
+                if seconds > LATE:
+                    _log.warning("consumer is late", extra={"consumer": name, "behind_seconds": seconds})
 
     def elsewhere(self) -> dict[str, int]:
         """For each consumer, the number of shards that other processes read."""

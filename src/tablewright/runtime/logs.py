@@ -36,6 +36,7 @@ FIELDS = (
     "consumer",
     "event_id",
     "dead_letters",
+    "behind_seconds",
     "table",
     "count",
     "job",

@@ -49,7 +49,9 @@ def test_lambda_needs_a_time_to_live_for_its_marks(desk: Desk) -> None:
 
 
 @pytest.mark.requirement("SH3")
-def test_a_record_that_fails_becomes_a_dead_letter_on_demand_once_and_those_after_it_count(desk: Desk) -> None:
+def test_a_record_that_fails_becomes_a_dead_letter_on_demand_once_and_those_after_it_count(
+    desk: Desk, caplog: pytest.LogCaptureFixture
+) -> None:
     tried = []
 
     def choosy(changes: Sequence[AnyChange], effects: Effects) -> None:
@@ -64,7 +66,12 @@ def test_a_record_that_fails_becomes_a_dead_letter_on_demand_once_and_those_afte
     for _ in range(2):
         # Delivered again, the other records have been counted, and the failing one is set aside already.
         assert consumer.on_lambda(event, dead_letters=True) == {"batchItemFailures": []}
+    # Once: an alarm counts these.
+    (told,) = [each for each in caplog.records if each.name.startswith("tablewright")]
+    assert told.__dict__["dead_letters"] == 1
+    assert told.exc_info is not None and told.exc_info[0] is ValueError
     (letter,) = consumer.dead_letters()
+    assert told.__dict__["consumer"] == letter.consumer
     assert (letter.sequence, letter.stream) == (event["Records"][6]["dynamodb"]["SequenceNumber"], "label")
     assert letter.error == "ValueError: not this one"
     assert letter.attempts == 3

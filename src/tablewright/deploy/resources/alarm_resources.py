@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tablewright.deploy.resources.data_resources import KEY
-from tablewright.deploy.stack_template import Stack, allow, logical, policy, ref
+from tablewright.deploy.stack_template import Stack, allow, logical, policy, ref, sub
 from tablewright.design.cost import CostPlan
 from tablewright.design.infra import TableTemplate
 from tablewright.model import Table
 
-__all__ = ["ALARMS", "add_alarm", "add_alarms_topic", "add_budget", "add_function_alarms", "add_table_alarms"]
+__all__ = [
+    "ALARMS",
+    "add_alarm",
+    "add_alarms_topic",
+    "add_budget",
+    "add_dead_letter_alarm",
+    "add_function_alarms",
+    "add_lag_alarm",
+    "add_table_alarms",
+]
 
 ALARMS = "Alarms"
 _MINUTE = 60
-# A consumer that is this far behind needs attention, in milliseconds.
-_LATE = 5 * 60 * 1000
+# A consumer that is so far behind needs attention, in seconds.
+_LATE = 5 * 60
 # How far above the plan consumption may be for ten minutes.
 _ABOVE_PLAN = 1.2
 _BUDGET_FACTOR = 1.5
@@ -54,7 +63,7 @@ def add_alarm(
     stack: Stack,
     name: str,
     about: str,
-    namespace: str,
+    namespace: str | Mapping[str, str],
     metric: str,
     dimensions: Mapping[str, Any],
     *,
@@ -91,7 +100,45 @@ def add_function_alarms(stack: Stack, function: str, *, reads_stream: bool) -> N
     add_alarm(stack, f"{function}Throttles", about, "AWS/Lambda", "Throttles", where)
     if reads_stream:
         about = f"{function} is more than five minutes behind its stream"
-        add_alarm(stack, f"{function}Late", about, "AWS/Lambda", "IteratorAge", where, above=_LATE, statistic="Maximum")
+        add_alarm(
+            stack, f"{function}Late", about, "AWS/Lambda", "IteratorAge", where, above=_LATE * 1000, statistic="Maximum"
+        )
+
+
+def add_dead_letter_alarm(stack: Stack, groups: Sequence[str]) -> None:
+    """An alarm on the dead letters of consumers, whose functions or containers log them to these groups."""
+    _add_logged(stack, groups, "DeadLetters", "dead_letters")
+    about = (
+        "Changes became dead letters: the log has the consumer and the error; see /runtime/consumers, and replay them"
+    )
+    add_alarm(stack, "DeadLetters", about, _logged_namespace(), "DeadLetters", {})
+
+
+def add_lag_alarm(stack: Stack, group: str) -> None:
+    """An alarm on consumers in containers, which log how late they are."""
+    _add_logged(stack, [group], "ConsumerLag", "behind_seconds")
+    about = "A consumer is more than five minutes behind its stream: the log says which"
+    add_alarm(stack, "ConsumerLag", about, _logged_namespace(), "ConsumerLag", {}, above=_LATE, statistic="Maximum")
+
+
+def _logged_namespace() -> dict[str, str]:
+    return sub("Tablewright/${AWS::StackName}")
+
+
+def _add_logged(stack: Stack, groups: Sequence[str], metric: str, logged: str) -> None:
+    """A metric of a field that is logged, in lines of JSON."""
+    for group in groups:
+        stack.add(
+            f"{group}{metric}",
+            "AWS::Logs::MetricFilter",
+            {
+                "LogGroupName": ref(group),
+                "FilterPattern": f"{{ $.{logged} > 0 }}",
+                "MetricTransformations": [
+                    {"MetricNamespace": _logged_namespace(), "MetricName": metric, "MetricValue": f"$.{logged}"}
+                ],
+            },
+        )
 
 
 def add_table_alarms(stack: Stack, tables: TableTemplate, plan: CostPlan | None) -> None:

@@ -17,8 +17,9 @@ from tablewright.deploy.stack_template import NO_VALUE, Stack, allow, att, polic
 from tablewright.deploy.system_needs import SystemNeeds
 from tablewright.design.infra import TableTemplate
 
-__all__ = ["add_container"]
+__all__ = ["LOGS", "add_container"]
 
+LOGS = "ContainerLogs"
 _PORT = 8080
 _ARCHITECTURES = {"arm64": "ARM64", "x86_64": "X86_64"}
 _STOP_SECONDS = 60
@@ -133,7 +134,7 @@ def _balancer(stack: Stack) -> None:
 
 
 def _tasks(stack: Stack, tables: TableTemplate, needs: SystemNeeds, variables: dict[str, Any]) -> None:
-    group = add_log_group(stack, "ContainerLogs", "/aws/ecs/${AWS::StackName}")
+    group = add_log_group(stack, LOGS, "/aws/ecs/${AWS::StackName}")
     own, reasons = statements(
         tables,
         needs.all_grants,
@@ -162,7 +163,7 @@ def _tasks(stack: Stack, tables: TableTemplate, needs: SystemNeeds, variables: d
                         allow("SignInToRegistry", ["ecr:GetAuthorizationToken"], "*"),
                         allow("PullImage", ["ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer"], sub(repository)),
                         allow("ReadSecret", ["secretsmanager:GetSecretValue"], ref(SECRET)),
-                        allow("WriteLogs", ["logs:CreateLogStream", "logs:PutLogEvents"], att("ContainerLogs")),
+                        allow("WriteLogs", ["logs:CreateLogStream", "logs:PutLogEvents"], att(LOGS)),
                     ),
                 }
             ],

@@ -12,7 +12,15 @@ from tablewright.design import iam
 from tablewright.design.iam import Grant
 from tablewright.design.infra import TableTemplate
 
-__all__ = ["add_code_parameters", "add_function", "add_log_group", "environment", "function_name", "statements"]
+__all__ = [
+    "add_code_parameters",
+    "add_function",
+    "add_log_group",
+    "environment",
+    "function_name",
+    "log_group_name",
+    "statements",
+]
 
 PYTHON = "python3.13"
 _MEMORY = 1024
@@ -21,6 +29,10 @@ _TRUST = {"Principal": {"Service": "lambda.amazonaws.com"}}
 
 def function_name(needs: FunctionNeeds) -> str:
     return f"{logical(needs.name)}Function"
+
+
+def log_group_name(needs: FunctionNeeds) -> str:
+    return f"{logical(needs.name)}Logs"
 
 
 def add_code_parameters(stack: Stack) -> None:
@@ -109,7 +121,7 @@ def add_function(
     own, reasons = statements(
         tables, needs.grants, mail=needs.sends_mail, blobs=needs.uses_blobs, bus=needs.puts_events
     )
-    group = f"{logical(needs.name)}Logs"
+    group = log_group_name(needs)
     add_log_group(stack, group, f"/aws/lambda/${{AWS::StackName}}-{logical(needs.name)}")
     own.append(allow("WriteLogs", ["logs:CreateLogStream", "logs:PutLogEvents"], att(group)))
     if failures is not None:

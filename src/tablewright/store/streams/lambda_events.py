@@ -7,6 +7,7 @@ so each record with effects is marked as seen in the transaction of its effects,
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -25,6 +26,8 @@ from tablewright.store.write.put import Create
 _RECORDS_AT_ONCE = 50
 # Lambda does not say which shard a record is from.
 _SHARD = "lambda"
+
+_log = logging.getLogger(__name__)
 
 
 def on_lambda(worker: StreamWorker, event: Mapping[str, Any], *, dead_letters: bool = False) -> Flow[dict[str, Any]]:
@@ -104,6 +107,10 @@ def _give_up(worker: StreamWorker, record: Record, error: Exception, attempts: i
     except Cancelled as cancelled:
         if not any(isinstance(reason, AlreadyExists) for reason in cancelled.reasons):
             raise
+        return
+    # Lambda is not told of it, so this is what an alarm counts.
+    extra = {"consumer": worker.name, "dead_letters": 1}
+    _log.error("a record became a dead letter", exc_info=error, extra=extra)
 
 
 def _mark(worker: StreamWorker, record: Record) -> Seen:
