@@ -205,6 +205,24 @@ def test_schedules_have_the_period_of_the_work_in_whole_minutes() -> None:
     }
 
 
+def test_a_call_of_a_schedule_that_cannot_be_made_is_given_up_when_the_next_one_is_due() -> None:
+    given_up = {
+        name: (each["FunctionName"]["Ref"], each["MaximumRetryAttempts"], each["MaximumEventAgeInSeconds"])
+        for system in ("support", "tasks")
+        for name, each in of_type(stack(system).template, "AWS::Lambda::EventInvokeConfig").items()
+    }
+    assert given_up == {
+        "SupportOrphansScheduleCalls": ("SupportOrphansScheduleFunction", 2, 6 * 3600),
+        "TasksMailRetriesScheduleCalls": ("TasksMailRetriesScheduleFunction", 0, 60),
+    }
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_function_reserves_concurrency_which_a_new_account_does_not_have(name: str) -> None:
+    functions = of_type(stack(name).template, "AWS::Lambda::Function")
+    assert [each for each, about in functions.items() if "ReservedConcurrentExecutions" in about] == []
+
+
 def test_consumption_is_compared_with_the_plan() -> None:
     alarms = of_type(stack("tasks").template, "AWS::CloudWatch::Alarm")
     # 260 units a second at the peak, for a minute, and a fifth more.

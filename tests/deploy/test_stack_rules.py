@@ -62,6 +62,10 @@ def _public(resources: Resources) -> None:
         (_without("ApiFunction", "Timeout"), "time-outs: ApiFunction"),
         (_without("ApiFunction", "LoggingConfig"), "retention: ApiFunction makes a log group"),
         (_without("ApiIntegration", "TimeoutInMillis"), "time-outs: ApiIntegration"),
+        (
+            _without("TasksMailRetriesScheduleCalls", "MaximumEventAgeInSeconds"),
+            "time-outs: calls of TasksMailRetriesScheduleTimer wait",
+        ),
         (_endless, "time-outs: TasksMailConsumerSource retries forever"),
         (_without("TasksMailConsumerSource", "DestinationConfig"), "failures: TasksMailConsumerSource drops"),
         (_without("MailNoticesSubscription", "RedrivePolicy"), "failures: MailNoticesSubscription drops"),

@@ -131,6 +131,15 @@ def _time_outs(resources: Mapping[str, Resource]) -> Iterator[str]:
         is_endless = properties.get("MaximumRecordAgeInSeconds", -1) == -1
         if is_endless and properties.get("MaximumRetryAttempts", -1) == -1:
             yield f"time-outs: {name} retries forever; set MaximumRecordAgeInSeconds"
+    limited = {
+        str(properties.get("FunctionName"))
+        for _, properties in _of(resources, "AWS::Lambda::EventInvokeConfig")
+        if properties.get("MaximumEventAgeInSeconds")
+    }
+    for name, properties in _of(resources, "AWS::Scheduler::Schedule"):
+        (function,) = (_at(properties, ("Target", "Arn", "Fn::GetAtt")) or [""])[:1]
+        if str({"Ref": function}) not in limited:
+            yield f"time-outs: calls of {name} wait and are retried for hours; limit their age by an EventInvokeConfig"
 
 
 def _failures(resources: Mapping[str, Resource]) -> Iterator[str]:

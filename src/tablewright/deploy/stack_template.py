@@ -38,6 +38,7 @@ _UNTAGGED = frozenset(
         "AWS::Cognito::UserPoolGroup",
         "AWS::IAM::ManagedPolicy",
         "AWS::KMS::Alias",
+        "AWS::Lambda::EventInvokeConfig",
         "AWS::Lambda::EventSourceMapping",
         "AWS::Lambda::Permission",
         "AWS::Logs::MetricFilter",

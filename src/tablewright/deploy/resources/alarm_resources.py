@@ -96,7 +96,7 @@ def add_alarm(
 def add_function_alarms(stack: Stack, function: str, *, reads_stream: bool) -> None:
     where = {"FunctionName": ref(function)}
     add_alarm(stack, f"{function}Errors", f"{function} fails: see its log", "AWS/Lambda", "Errors", where)
-    about = f"{function} is throttled: request more concurrency for the account"
+    about = f"{function} is throttled: the account's functions use all of its concurrency; request more"
     add_alarm(stack, f"{function}Throttles", about, "AWS/Lambda", "Throttles", where)
     if reads_stream:
         about = f"{function} is more than five minutes behind its stream"

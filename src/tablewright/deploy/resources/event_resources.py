@@ -18,8 +18,11 @@ __all__ = ["add_bus", "add_consumer", "add_schedule"]
 _MAX_WINDOW = 300
 # A stream keeps records for a day, and so long Lambda tries.
 _MAX_AGE = 24 * 3600
-# A schedule that a run was missed of is caught up with by the next.
+# A call that could not be made is tried again, unless the next one does the same work soon.
 _SCHEDULE_RETRIES = 2
+_SOON_MINUTES = 5
+# As long as Lambda keeps a call.
+_MAX_CALL_AGE = 6 * 3600
 _SCHEDULE_AGE = 300
 
 
@@ -66,10 +69,14 @@ def add_consumer(
 def add_schedule(
     stack: Stack, tables: TableTemplate, system: SystemNeeds, schedule: ScheduleNeeds, variables: dict[str, Any]
 ) -> str:
-    """A function that is called every few minutes, one call at a time; its name."""
+    """A function that is called every few minutes; its name.
+
+    A call may take longer than that, and the next one comes meanwhile: as in several processes, they share the work by
+    claims in the tables. One that Lambda could not make is not kept until after the next.
+    """
     name = logical(schedule.function.name)
     failures = add_failures(stack, name, f"Calls of {schedule.function.work} that could not be made.")
-    function = add_function(stack, tables, system, schedule.function, variables, failures=failures, concurrency=1)
+    function = add_function(stack, tables, system, schedule.function, variables, failures=failures)
     role = stack.add(
         f"{name}CallerRole",
         "AWS::IAM::Role",
@@ -94,6 +101,16 @@ def add_schedule(
         },
     )
     minutes = schedule.minutes
+    stack.add(
+        f"{name}Calls",
+        "AWS::Lambda::EventInvokeConfig",
+        {
+            "FunctionName": ref(function),
+            "Qualifier": "$LATEST",
+            "MaximumEventAgeInSeconds": min(minutes * 60, _MAX_CALL_AGE),
+            "MaximumRetryAttempts": 0 if minutes <= _SOON_MINUTES else _SCHEDULE_RETRIES,
+        },
+    )
     stack.add(
         f"{name}Timer",
         "AWS::Scheduler::Schedule",

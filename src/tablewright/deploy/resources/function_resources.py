@@ -113,7 +113,6 @@ def add_function(
     variables: dict[str, Any],
     *,
     failures: str | None = None,
-    concurrency: int | None = None,
 ) -> str:
     """Add a function, its role and its log group; its name. ``failures`` is the queue of what it could not handle."""
     name = function_name(needs)
@@ -158,7 +157,6 @@ def add_function(
             "Environment": {"Variables": variables},
             "LoggingConfig": {"LogFormat": "Text", "LogGroup": ref(group)},
             **({} if failures is None else {"DeadLetterConfig": {"TargetArn": att(failures)}}),
-            **({} if concurrency is None else {"ReservedConcurrentExecutions": concurrency}),
         },
         needs.about,
     )
