@@ -75,3 +75,14 @@ def statements(template: dict[str, Any], role: str) -> list[dict[str, Any]]:
 
 def actions(template: dict[str, Any], role: str) -> set[str]:
     return {action for each in statements(template, role) for action in each["Action"]}
+
+
+def variables(template: dict[str, Any]) -> dict[str, Any]:
+    """The variables of the container, or of the API's function, as if every condition held."""
+    tasks = of_type(template, "AWS::ECS::TaskDefinition")
+    if not tasks:
+        found: dict[str, Any] = template["Resources"]["ApiFunction"]["Properties"]["Environment"]["Variables"]
+        return found
+    listed = tasks["ContainerTask"]["ContainerDefinitions"][0]["Environment"]
+    chosen = [each["Fn::If"][1] if "Fn::If" in each else each for each in listed]
+    return {each["Name"]: each["Value"] for each in chosen}

@@ -16,7 +16,7 @@ from tablewright.model import Design, Table
 from tablewright.runtime import Settings
 from tablewright.runtime.logs import FIELDS
 from tablewright.systems import NAMES, load
-from tests.deploy.stacks import actions, complaints, needs, of_type, read_yaml, stack, statements
+from tests.deploy.stacks import actions, complaints, needs, of_type, read_yaml, stack, statements, variables
 from tests.design.subjects import DESIGNS
 
 pytestmark = pytest.mark.requirement("SH1")
@@ -188,6 +188,18 @@ def test_only_who_sends_mail_publishes_events_or_has_large_values_gets_what_that
         "calls",
         "tasks",
     ]
+
+
+@pytest.mark.parametrize("container", FORMS)
+def test_several_stacks_can_send_from_one_mail_identity(container: bool) -> None:
+    template = stack("tasks", container).template
+    identity = template["Resources"]["MailSender"]
+    assert identity["DeletionPolicy"] == "Retain"
+    assert template["Conditions"][identity["Condition"]] == {"Fn::Equals": [{"Ref": "CreateMailIdentity"}, "yes"]}
+    assert template["Parameters"]["CreateMailIdentity"]["Default"] == "yes"
+    # Each names its own configuration set: one of the identity would be that of another stack.
+    assert "ConfigurationSetAttributes" not in identity["Properties"]
+    assert variables(template)["TABLEWRIGHT_SES_CONFIGURATION_SET"] == {"Ref": "MailConfiguration"}
 
 
 def test_schedules_have_the_period_of_the_work_in_whole_minutes() -> None:

@@ -216,6 +216,27 @@ def test_a_recipient_that_ses_does_not_take_is_refused(told: str, outcome: type[
             carrier.send(message)
 
 
+@pytest.mark.requirement("TM8")
+def test_a_message_names_its_configuration_set_and_waits_if_there_is_none() -> None:
+    carrier = SesTransport(REGION, configuration_set="of-tasks")
+    message = EmailMessage(policy=SMTP)
+    message["From"], message["To"] = Address(addr_spec="t@example.org"), Address(addr_spec="to@example.org")
+    message.set_content("Text\n")
+    asked = {
+        "Source": "t@example.org",
+        "Destinations": ["to@example.org"],
+        "RawMessage": {"Data": message.as_bytes()},
+        "Tags": [],
+        "ConfigurationSetName": "of-tasks",
+    }
+    with Stubber(carrier._client) as stub:
+        stub.add_response("send_raw_email", {"MessageId": "m-1"}, asked)
+        carrier.send(message)
+        stub.add_client_error("send_raw_email", "ConfigurationSetDoesNotExist", "Configuration set does not exist")
+        with pytest.raises(Unavailable, match="ConfigurationSetDoesNotExist"):
+            carrier.send(message)
+
+
 # -- Cognito --------------------------------------------------------------------------------------------------------
 
 

@@ -43,6 +43,7 @@ _OUTLIVING = frozenset(
         "AWS::SecretsManager::Secret",
         "AWS::KMS::Key",
         "AWS::Cognito::UserPool",
+        "AWS::SES::EmailIdentity",
     }
 )
 _PUBLIC = ("BlockPublicAcls", "BlockPublicPolicy", "IgnorePublicAcls", "RestrictPublicBuckets")
@@ -112,7 +113,7 @@ def _retention(resources: Mapping[str, Resource]) -> Iterator[str]:
         if resource["Type"] in _OUTLIVING:
             for member in ("DeletionPolicy", "UpdateReplacePolicy"):
                 if resource.get(member) != "Retain":
-                    yield f"retention: {name} would be deleted with its data; set {member}: Retain"
+                    yield f"retention: {name} would be deleted with the stack; set {member}: Retain"
     for name, properties in _of(resources, "AWS::DynamoDB::Table"):
         if _at(properties, ("PointInTimeRecoverySpecification", "PointInTimeRecoveryEnabled")) is not True:
             yield f"retention: {name} cannot be restored; enable point-in-time recovery"

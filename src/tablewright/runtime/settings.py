@@ -162,6 +162,9 @@ class Settings(BaseModel):
     )
     smtp_verify: bool = Field(True, description="verify the certificate of the mail server")
     ses: bool = Field(False, description="send mail through Amazon SES")
+    ses_configuration_set: str | None = Field(
+        None, max_length=64, pattern=r"^[A-Za-z0-9_-]+$", description="configuration set of SES that mail is sent with"
+    )
     mail_from: str = Field("tablewright@localhost", max_length=320, description="sender of mail")
     mail_language: Literal["en", "it"] = Field("en", description="default language of invitations: `en` or `it`")
     mail_folder: Path | None = Field(None, description="folder of .eml files (default: mail in the data folder)")

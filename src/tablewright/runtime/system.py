@@ -456,7 +456,9 @@ def _transport(settings: Settings) -> mail_transport.Transport:
         if problem is not None:
             raise SettingsError(problem)
     if settings.ses:
-        return mail_transport.SesTransport(settings.region, settings.aws_endpoint)
+        return mail_transport.SesTransport(
+            settings.region, settings.aws_endpoint, configuration_set=settings.ses_configuration_set
+        )
     if settings.smtp_url is not None:
         try:
             return mail_transport.SmtpTransport(settings.smtp_url.get_secret_value(), verify=settings.smtp_verify)

@@ -69,7 +69,8 @@ def test_a_record_that_fails_becomes_a_dead_letter_on_demand_once_and_those_afte
     # Once: an alarm counts these.
     (told,) = [each for each in caplog.records if each.name.startswith("tablewright")]
     assert told.__dict__["dead_letters"] == 1
-    assert told.exc_info is not None and told.exc_info[0] is ValueError
+    assert told.exc_info is not None
+    assert told.exc_info[0] is ValueError
     (letter,) = consumer.dead_letters()
     assert told.__dict__["consumer"] == letter.consumer
     assert (letter.sequence, letter.stream) == (event["Records"][6]["dynamodb"]["SequenceNumber"], "label")

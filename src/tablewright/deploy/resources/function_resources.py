@@ -61,7 +61,15 @@ def environment(stack: Stack, needs: SystemNeeds, public_url: Any) -> dict[str, 
         "TABLEWRIGHT_RELOCATE_TO": {"Fn::If": ["IsRelocated", target, NO_VALUE]},
         **({"TABLEWRIGHT_BLOB_BUCKET": ref(BUCKET)} if needs.uses_blobs else {}),
         **({"TABLEWRIGHT_EVENT_BUS": ref("EventBus")} if needs.publishes_events else {}),
-        **({"TABLEWRIGHT_SES": "true", "TABLEWRIGHT_MAIL_FROM": ref("MailFrom")} if needs.sends_mail else {}),
+        **(_mail_settings() if needs.sends_mail else {}),
+    }
+
+
+def _mail_settings() -> dict[str, Any]:
+    return {
+        "TABLEWRIGHT_SES": "true",
+        "TABLEWRIGHT_SES_CONFIGURATION_SET": ref("MailConfiguration"),
+        "TABLEWRIGHT_MAIL_FROM": ref("MailFrom"),
     }
 
 

@@ -2,7 +2,9 @@
 
     SES ──▶ MailNotices (SNS) ──▶ BouncesFunction ──▶ the record of the message, and dead letters
 
-An address that bounces for good, or complains, is on the account's suppression list as well: SES sends it nothing more.
+Messages name the configuration set of their stack, so that several stacks can send from one identity, and each gets
+its own bounces. An address that bounces for good, or complains, is on the account's suppression list as well: SES sends
+it nothing more.
 """
 
 from __future__ import annotations
@@ -19,6 +21,13 @@ _TOPIC = "MailNotices"
 def add_mail(stack: Stack) -> None:
     stack.parameter("MailIdentity", "Domain or address that SES may send from, such as example.org", MinLength=3)
     stack.parameter("MailFrom", "Sender of mail, at that identity, such as Tasks <tasks@example.org>", MinLength=3)
+    creates = stack.parameter(
+        "CreateMailIdentity",
+        "no, if this account has MailIdentity already in this region, which another stack may have created",
+        "yes",
+        AllowedValues=["yes", "no"],
+    )
+    stack.conditions["CreatesMailIdentity"] = {"Fn::Equals": [creates, "yes"]}
     stack.add(
         "MailConfiguration",
         "AWS::SES::ConfigurationSet",
@@ -32,11 +41,10 @@ def add_mail(stack: Stack) -> None:
     stack.add(
         "MailSender",
         "AWS::SES::EmailIdentity",
-        {
-            "EmailIdentity": ref("MailIdentity"),
-            "ConfigurationSetAttributes": {"ConfigurationSetName": ref("MailConfiguration")},
-        },
-        "The sender identity. A domain needs the three DNS records that the SES console shows.",
+        {"EmailIdentity": ref("MailIdentity")},
+        "The sender identity. A domain needs the three DNS records that the SES console shows. Other stacks may send as well.",
+        retain=True,
+        Condition="CreatesMailIdentity",
     )
 
 

@@ -217,8 +217,12 @@ class FolderTransport:
 class SesTransport:
     """Amazon SES, which replaces our Message-ID with its own; its parts are also in a tag, which bounces include."""
 
-    def __init__(self, region: str | None, endpoint: str | None = None) -> None:
+    def __init__(
+        self, region: str | None, endpoint: str | None = None, *, configuration_set: str | None = None
+    ) -> None:
+        """``configuration_set`` is SES's: how mail is sent, and where bounces go; by default that of the sender."""
         self._place = region, endpoint
+        self._more = {} if configuration_set is None else {"ConfigurationSetName": configuration_set}
 
     @cached_property
     def _client(self) -> Any:
@@ -235,6 +239,7 @@ class SesTransport:
                     Destinations=[recipient],
                     RawMessage={"Data": message.as_bytes()},
                     Tags=[{"Name": RECORD_TAG, "Value": name}] if _TAG.fullmatch(name := _record_of(message)) else [],
+                    **self._more,
                 )
         except ClientError as error:
             code = str(error.response["Error"]["Code"])
