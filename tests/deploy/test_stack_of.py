@@ -135,6 +135,19 @@ def test_an_alarm_reports_dead_letters_and_consumers_that_are_late(name: str, co
         assert sorted(late) == sorted(f"{logical(function)}Function" for function in functions)
 
 
+def test_a_container_keeps_connections_for_longer_than_the_load_balancer() -> None:
+    template = stack("servicedesk", True).template
+    balancer = of_type(template, "AWS::ElasticLoadBalancingV2::LoadBalancer")["Balancer"]
+    attributes = {each["Key"]: each["Value"] for each in balancer["LoadBalancerAttributes"]}
+    kept = Settings.model_validate({"keep_alive": variables(template)["TABLEWRIGHT_KEEP_ALIVE"]}).keep_alive
+    assert kept > int(attributes["idle_timeout.timeout_seconds"])
+
+
+def test_a_failing_consumer_is_no_reason_to_replace_all_containers() -> None:
+    target = of_type(stack("servicedesk", True).template, "AWS::ElasticLoadBalancingV2::TargetGroup")["BalancerTarget"]
+    assert target["HealthCheckPath"] == "/healthz"
+
+
 def test_each_function_may_do_what_it_does_and_no_more() -> None:
     template = stack("tasks").template
     roles = {each["Role"]["Fn::GetAtt"][0] for each in of_type(template, "AWS::Lambda::Function").values()}

@@ -108,7 +108,7 @@ def system_stack(needs: SystemNeeds, deployment: Deployment, *, container: bool 
         alarm_resources.add_alarm(
             stack, "ContainerErrors", about, "AWS/ApplicationELB", "HTTPCode_Target_5XX_Count", where
         )
-        about = "Containers are not ready"
+        about = "Containers do not respond: see their log"
         where = {**where, "TargetGroup": att("BalancerTarget", "TargetGroupFullName")}
         alarm_resources.add_alarm(
             stack, "ContainerHealth", about, "AWS/ApplicationELB", "UnHealthyHostCount", where, statistic="Maximum"

@@ -125,6 +125,12 @@ class Settings(BaseModel):
         default_factory=list, description="origins that browsers may call from (CORS), separated by commas"
     )
     max_body: int = Field(1_000_000, ge=1_000, le=50_000_000, description="largest request body, in bytes")
+    keep_alive: int = Field(
+        5,
+        ge=1,
+        le=4000,
+        description="seconds that a connection is kept open between requests; more than a load balancer keeps it",
+    )
     rate_limit: float = Field(200.0, gt=0, description="requests per second that a caller may send on average")
     rate_burst: int = Field(400, ge=1, description="requests that a caller may send at once")
     # -- identity

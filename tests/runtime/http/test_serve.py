@@ -9,6 +9,7 @@ import signal
 import socket
 import tomllib
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import boto3
 import httpx
@@ -161,6 +162,19 @@ def test_one_system_can_run_alone(tmp_path: Path) -> None:
     refused = called("up", "--system", "desk", cwd=tmp_path)
     assert refused.returncode == 2
     assert "unknown system desk; choose from servicedesk" in refused.stderr
+
+
+def test_a_connection_is_kept_as_long_as_the_setting_says(tmp_path: Path) -> None:
+    """A load balancer that keeps it for longer would send requests on a connection that is being closed."""
+    with up("--memory", "--system", "servicedesk", cwd=tmp_path, TABLEWRIGHT_KEEP_ALIVE="1") as (_, url):
+        parts = urlsplit(url)
+        with socket.create_connection((parts.hostname or "", parts.port or 0), timeout=4) as connection:
+            connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: " + parts.netloc.encode() + b"\r\n\r\n")
+            received = b""
+            # Until the end, which by default takes five seconds: that would be too late.
+            while part := connection.recv(4096):
+                received += part
+            assert received.startswith(b"HTTP/1.1 200")
 
 
 def test_tokens_are_shown_in_development_to_this_machine_only(tmp_path: Path) -> None:

@@ -23,7 +23,9 @@ LOGS = "ContainerLogs"
 _PORT = 8080
 _ARCHITECTURES = {"arm64": "ARM64", "x86_64": "X86_64"}
 _STOP_SECONDS = 60
+# The load balancer closes idle connections first: it would send a request on one that a container is just closing.
 _IDLE_SECONDS = 300
+_KEEP_ALIVE_SECONDS = _IDLE_SECONDS + 30
 _COOKIE_SECONDS = 24 * 3600
 
 
@@ -103,7 +105,8 @@ def _balancer(stack: Stack) -> None:
             "TargetType": "ip",
             "Protocol": "HTTP",
             "Port": _PORT,
-            "HealthCheckPath": "/readyz",
+            # Not /readyz, which fails with any consumer: other containers would fail as well, and requests would too.
+            "HealthCheckPath": "/healthz",
             "HealthCheckIntervalSeconds": 15,
             "HealthCheckTimeoutSeconds": 5,
             "TargetGroupAttributes": [
@@ -171,7 +174,7 @@ def _tasks(stack: Stack, tables: TableTemplate, needs: SystemNeeds, variables: d
         "The execution role of the containers.",
         reasons={"SignInToRegistry": "IAM cannot limit GetAuthorizationToken to a repository"},
     )
-    settings = {**variables, "TABLEWRIGHT_PORT": str(_PORT)}
+    settings = {**variables, "TABLEWRIGHT_PORT": str(_PORT), "TABLEWRIGHT_KEEP_ALIVE": str(_KEEP_ALIVE_SECONDS)}
     stack.add(
         "ContainerTask",
         "AWS::ECS::TaskDefinition",

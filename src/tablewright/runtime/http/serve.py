@@ -94,6 +94,7 @@ async def _serve(
             lifespan="on",
             server_header=False,
             proxy_headers=False,
+            timeout_keep_alive=settings.keep_alive,
             timeout_graceful_shutdown=_GRACE,
         )
         server = Server(config, lambda url: _greet(runtime, url, steps), runtime.stopping)
