@@ -147,6 +147,34 @@ def test_what_cloudformation_would_replace_or_cannot_change_is_refused_whatever_
         stack_steps(old, other)
 
 
+@pytest.mark.parametrize("form", [(), ("--container",)], ids=["functions", "container"])
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        (
+            [],
+            ["--no-internal-tables"],
+            "TablewrightEventsTable and TablewrightInternalTable, which no stack would manage",
+        ),
+        (["--no-internal-tables"], [], "another stack; add --no-internal-tables"),
+    ],
+    ids=["dropped", "added"],
+)
+def test_an_upgrade_neither_drops_the_internal_tables_nor_adds_those_of_another_stack(
+    form: tuple[str, ...],
+    before: list[str],
+    after: list[str],
+    message: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert deploy("tasks", tmp_path / "one", *form, *before) == 0
+    assert deploy("tasks", tmp_path / "two", *form, *after, "--after", str(tmp_path / "one")) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "two").exists()
+    assert deploy("tasks", tmp_path / "two", *form, *before, "--after", str(tmp_path / "one")) == 0
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

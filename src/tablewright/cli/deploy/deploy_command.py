@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 TEMPLATE = "template.yaml"
 _DEPLOYED = "design.json"
+# What systems have at least one of.
+_PROGRAMS = ("AWS::Lambda::Function", "AWS::ECS::TaskDefinition")
 _HEADING = "A step to template.yaml, by `tablewright deploy`: one index of a table at a time."
 
 
@@ -142,6 +144,7 @@ def _steps(options: argparse.Namespace, built: BuiltStack, design: Design) -> St
                 f"the data of {options.after} is not ready for this version: {listed}. `tablewright diff {path} "
                 f"{options.path}` prints what to do; add --accept PLACE for what you have done"
             )
+        _check_internal_tables(options, template, design)
         return stack_steps(template, built.template)
     except DesignError as error:
         raise UsageError(str(error)) from None
@@ -149,6 +152,25 @@ def _steps(options: argparse.Namespace, built: BuiltStack, design: Design) -> St
         raise UsageError(
             f"{path} was not written by tablewright deploy; write the stack of the previous version to a folder again"
         ) from None
+
+
+def _check_internal_tables(options: argparse.Namespace, deployed: dict[str, Any], design: Design) -> None:
+    """Refuse to leave out the internal tables of the stack that is deployed, or to add those of another one."""
+    from tablewright.design.table_names import logical_names
+
+    wanted = {f"{name}Table" for name in logical_names(design.internal_tables).values()}
+    had = sorted(wanted & deployed["Resources"].keys())
+    if had and not options.internal_tables:
+        raise UsageError(
+            f"the stack in {options.after} has {' and '.join(had)}, which no stack would manage any more; leave out "
+            "--no-internal-tables"
+        )
+    is_system = any(each["Type"] in _PROGRAMS for each in deployed["Resources"].values())
+    if wanted and not had and is_system and options.internal_tables:
+        raise UsageError(
+            f"the stack in {options.after} was written with --no-internal-tables, as the internal tables are in "
+            "another stack; add --no-internal-tables"
+        )
 
 
 def _stack_name(name: str) -> str:
