@@ -8,7 +8,7 @@ import pytest
 
 from tablewright.cli import main
 from tablewright.deploy.package.building import BuiltPackage
-from tests.deploy.stacks import read_yaml
+from tests.deploy.stacks import read_yaml, stack
 
 pytestmark = pytest.mark.requirement("SH1")
 
@@ -30,6 +30,29 @@ def test_the_stack_of_a_design_in_a_file_is_written(tmp_path: Path) -> None:
     assert main(["deploy", str(design), "--out", str(tmp_path)]) == 0
     template = read_yaml((tmp_path / "template.yaml").read_text("utf-8"))
     assert not [each for each in template["Resources"].values() if each["Type"] == "AWS::Lambda::Function"]
+
+
+@pytest.mark.parametrize("name", ["--python", "--architecture"])
+def test_a_stack_runs_each_package_that_can_be_built(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parameter = stack("tasks").template["Parameters"][name.removeprefix("--").capitalize()]
+    made = []
+
+    def built(place: str, architecture: str, python: str, folder: Path) -> BuiltPackage:
+        made.append({"--python": python, "--architecture": architecture}[name])
+        return BuiltPackage(folder / "functions.zip", 1, 1, ())
+
+    monkeypatch.setattr("tablewright.deploy.package.building.build_zip", built)
+    for value in parameter["AllowedValues"]:
+        assert main(["package", "tasks", name, value, "--out", str(tmp_path)]) == 0
+    assert main(["package", "tasks", "--out", str(tmp_path)]) == 0
+    assert made == [*parameter["AllowedValues"], parameter["Default"]]
+    capsys.readouterr()
+    assert main(["package", "tasks", "--python", "3.10", "--out", str(tmp_path)]) == 2
+    assert (
+        f"on {', '.join(stack('tasks').template['Parameters']['Python']['AllowedValues'])}" in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize(

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 from pathlib import Path
 
 from tablewright.cli.argument_parser import Commands, UsageError, unwritable
 from tablewright.cli.deploy.deploy_command import system_at
 
-# The Python of a stack's functions.
+# The Python of a stack's functions: the parameter Python.
+_PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 _PYTHON = "3.13"
 _ARCHITECTURES = ("arm64", "x86_64")
 
@@ -33,7 +33,10 @@ def register(commands: Commands) -> None:
         help="processor of the functions; may be repeated (default: arm64)",
     )
     package.add_argument(
-        "--python", default=_PYTHON, metavar="VERSION", help=f"Python of the functions (default: {_PYTHON})"
+        "--python",
+        default=_PYTHON,
+        metavar="VERSION",
+        help=f"Python of the functions, and of the stack's parameter Python (default: {_PYTHON})",
     )
     package.add_argument(
         "--image",
@@ -55,8 +58,8 @@ def _package(options: argparse.Namespace) -> int:
         raise UsageError(
             f"{options.path} is not a system; give {', '.join(NAMES)}, or the module of a System of your own"
         )
-    if not re.fullmatch(r"3\.\d{2}", options.python):
-        raise UsageError(f"--python {options.python}: give a version such as {_PYTHON}")
+    if options.python not in _PYTHONS:
+        raise UsageError(f"--python {options.python}: Lambda runs Tablewright on {', '.join(_PYTHONS)}")
     folder = Path(options.out)
     try:
         folder.mkdir(parents=True, exist_ok=True)

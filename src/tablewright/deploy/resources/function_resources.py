@@ -22,7 +22,9 @@ __all__ = [
     "statements",
 ]
 
-PYTHON = "python3.13"
+# Those of Lambda that Tablewright runs on.
+_PYTHONS = ("3.11", "3.12", "3.13", "3.14")
+_PYTHON = "3.13"
 _MEMORY = 1024
 _TRUST = {"Principal": {"Service": "lambda.amazonaws.com"}}
 
@@ -40,6 +42,7 @@ def add_code_parameters(stack: Stack) -> None:
     stack.parameter("CodeKey", "Key of the package in that bucket; another one for each version")
     architectures = ["arm64", "x86_64"]
     stack.parameter("Architecture", "Processor that the package was built for", "arm64", AllowedValues=architectures)
+    stack.parameter("Python", "Python that the package was built for", _PYTHON, AllowedValues=[*_PYTHONS])
 
 
 def environment(stack: Stack, needs: SystemNeeds, public_url: Any) -> dict[str, Any]:
@@ -155,7 +158,7 @@ def add_function(
         {
             "FunctionName": sub(f"${{AWS::StackName}}-{logical(needs.name)}"),
             "Description": needs.about,
-            "Runtime": PYTHON,
+            "Runtime": sub("python${Python}"),
             "Handler": needs.handler,
             "Architectures": [ref("Architecture")],
             "Code": {"S3Bucket": ref("CodeBucket"), "S3Key": ref("CodeKey")},
