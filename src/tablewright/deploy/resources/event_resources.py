@@ -16,8 +16,8 @@ __all__ = ["add_bus", "add_consumer", "add_schedule"]
 
 # Lambda waits up to so long for a batch to fill, in seconds.
 _MAX_WINDOW = 300
-# A stream keeps records for a day, and so long Lambda tries.
-_MAX_AGE = 24 * 3600
+# A stream keeps records for a day. Lambda gives up before that, and notes where they are while they are still there.
+_MAX_AGE = 20 * 3600
 # A call that could not be made is tried again, unless the next one does the same work soon.
 _SCHEDULE_RETRIES = 2
 _SOON_MINUTES = 5
