@@ -101,9 +101,7 @@ def _arn(template: Mapping[str, Any], resource: Any) -> str:
 
 
 def _table_arn(template: Mapping[str, Any], name: str) -> str:
-    _, own, other = template["Resources"][name]["Properties"]["TableName"]["Fn::If"]
-    bare = other["Fn::Sub"].replace("${Environment}", ENVIRONMENT)
-    assert bare != own
+    bare = template["Resources"][name]["Properties"]["TableName"]["Fn::Sub"].replace("${Environment}", ENVIRONMENT)
     return f"arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/{bare}"
 
 

@@ -257,6 +257,18 @@ def test_consumption_is_compared_with_the_plan() -> None:
     assert "planned peak" in body
 
 
+@pytest.mark.parametrize("container", FORMS)
+@pytest.mark.parametrize("name", NAMES)
+def test_names_begin_with_the_environment_and_no_condition_is_always_the_same(name: str, container: bool) -> None:
+    template = stack(name, container).template
+    for table in of_type(template, "AWS::DynamoDB::Table").values():
+        assert table["TableName"]["Fn::Sub"].startswith("${Environment}-")
+    assert not re.match(template["Parameters"]["Environment"]["AllowedPattern"], "")
+    assert not [
+        each for each in template["Conditions"].values() if {"Ref": "Environment"} in each.get("Fn::Equals", ())
+    ]
+
+
 def test_every_table_is_encrypted_restorable_and_outlives_its_stack() -> None:
     template = stack("engagement").template
     for name, each in of_type(template, "AWS::DynamoDB::Table").items():

@@ -144,7 +144,7 @@ def _functions(
 
 def _begin(design: Design, deployment: Deployment) -> tuple[Stack, TableTemplate, CostPlan | None]:
     stack = Stack(design.name)
-    tables = TableTemplate(design, deployment, None)
+    tables = TableTemplate(design, deployment, None, is_named=True)
     data_resources.add_key(stack)
     data_resources.add_tables(stack, tables)
     stack.parameters["Environment"] = {

@@ -65,7 +65,10 @@ def _check_limits(design: Design, resources: int, outputs: int) -> None:
 class TableTemplate:
     """The parts of a template that are about tables, and how others refer to them."""
 
-    def __init__(self, design: Design, deployment: Deployment, checkpoints_in: Table | None) -> None:
+    def __init__(
+        self, design: Design, deployment: Deployment, checkpoints_in: Table | None, *, is_named: bool = False
+    ) -> None:
+        """``is_named``: the parameter Environment is never empty, so every name begins with it."""
         self.design = design
         self.checkpoints_in = checkpoints_in
         self.deployment = deployment
@@ -73,6 +76,7 @@ class TableTemplate:
         self.names = logical_names(self.tables)
         self.encrypted = any(table.encryption for table in self.tables)
         self.environment = design_environment(design)
+        self._is_named = is_named
         # Those whose streams ``arn`` was asked for, by parameter.
         self._others: dict[str, Table] = {}
 
@@ -128,6 +132,8 @@ class TableTemplate:
         found: dict[str, Any] = {}
         unnamed = {"Fn::Equals": [{"Ref": "Environment"}, ""]}
         tables = [*self.design.all_tables, *([] if self.checkpoints_in is None else [self.checkpoints_in])]
+        if self._is_named:
+            tables = []
         for prefix in dict.fromkeys(environment_of(table.name) for table in tables):
             same = {"Fn::Equals": [{"Ref": "Environment"}, prefix]}
             found[_is_own(prefix)] = {"Fn::Or": [same, unnamed]} if prefix else unnamed
@@ -139,7 +145,7 @@ class TableTemplate:
         return self._in_environment(table, table.name, {"Fn::Sub": f"${{Environment}}-{bare_name(table.name)}"})
 
     def _in_environment(self, table: Table, own: Any, other: Any) -> dict[str, Any]:
-        return {"Fn::If": [_is_own(environment_of(table.name)), own, other]}
+        return other if self._is_named else {"Fn::If": [_is_own(environment_of(table.name)), own, other]}
 
     # -- tables -------------------------------------------------------------------------------------------------
 
