@@ -258,6 +258,16 @@ def test_consumption_is_compared_with_the_plan() -> None:
 
 
 @pytest.mark.parametrize("container", FORMS)
+def test_the_budget_counts_its_own_stack_and_no_other_environment(container: bool) -> None:
+    template = stack("tasks", container).template
+    budget = of_type(template, "AWS::Budgets::Budget")["Budget"]["Budget"]
+    own = {"Ref": "AWS::StackName"}
+    assert budget["CostFilters"] == {"TagKeyValue": [{"Fn::Join": ["$", ["user:Stack", own]]}]}
+    for table in of_type(template, "AWS::DynamoDB::Table").values():
+        assert {"Key": "Stack", "Value": own} in table["Tags"]
+
+
+@pytest.mark.parametrize("container", FORMS)
 @pytest.mark.parametrize("name", NAMES)
 def test_names_begin_with_the_environment_and_no_condition_is_always_the_same(name: str, container: bool) -> None:
     template = stack(name, container).template

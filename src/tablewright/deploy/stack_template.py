@@ -113,7 +113,12 @@ class Stack:
         return {name: part for name, part in parts.items() if part}
 
     def tags(self) -> dict[str, Any]:
-        return {"Application": self.name, "Environment": ref("Environment"), "ManagedBy": "tablewright"}
+        return {
+            "Application": self.name,
+            "Environment": ref("Environment"),
+            "ManagedBy": "tablewright",
+            "Stack": ref("AWS::StackName"),
+        }
 
     def _tags(self, kind: str, properties: Mapping[str, Any]) -> dict[str, Any]:
         member = _TAGS_NAMED.get(kind, "Tags")

@@ -191,8 +191,8 @@ def add_budget(stack: Stack, plan: CostPlan | None) -> None:
                 "BudgetType": "COST",
                 "TimeUnit": "MONTHLY",
                 "BudgetLimit": {"Amount": ref("MonthlyBudget"), "Unit": "USD"},
-                # Effective once Application is activated as a cost allocation tag.
-                "CostFilters": {"TagKeyValue": [f"user:Application${stack.name}"]},
+                # Effective once Stack is activated as a cost allocation tag. Several tags would be alternatives.
+                "CostFilters": {"TagKeyValue": [{"Fn::Join": ["$", ["user:Stack", ref("AWS::StackName")]]}]},
             },
             "NotificationsWithSubscribers": [
                 {
