@@ -9,6 +9,7 @@ from itertools import product
 import pytest
 
 from tablewright.deploy import BuiltStack, check_stack, design_stack, needs_of
+from tablewright.deploy.stack_settings import setting_variables
 from tablewright.deploy.stack_template import logical
 from tablewright.design import DesignError
 from tablewright.design.infra import Deployment
@@ -214,6 +215,16 @@ def test_several_stacks_can_send_from_one_mail_identity(container: bool) -> None
     # Each names its own configuration set: one of the identity would be that of another stack.
     assert "ConfigurationSetAttributes" not in identity["Properties"]
     assert variables(template)["TABLEWRIGHT_SES_CONFIGURATION_SET"] == {"Ref": "MailConfiguration"}
+
+
+@pytest.mark.parametrize("container", FORMS)
+@pytest.mark.parametrize("name", NAMES)
+def test_what_the_stack_sets_cannot_be_given_as_a_setting(name: str, container: bool) -> None:
+    for variable, value in variables(stack(name, container).template).items():
+        setting = variable.removeprefix("TABLEWRIGHT_").lower()
+        if setting in Settings.model_fields:
+            with pytest.raises(DesignError, match=f"the setting {setting} follows from the stack"):
+                setting_variables({setting: str(value)})
 
 
 def test_schedules_have_the_period_of_the_work_in_whole_minutes() -> None:

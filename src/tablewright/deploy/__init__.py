@@ -7,6 +7,7 @@
     system_needs     what a system needs: functions, streams, schedules, mail, people, and permissions of each
     stack_of         the stack, from the parts in resources/
     stack_template   a template that grows, with comments
+    stack_settings   settings that a deployer gives to the programs of a stack
     stack_rules      rules that every stack keeps
     stack_steps      the updates from one template to another, one index at a time
     yaml_text        a template as YAML that people read

@@ -8,6 +8,7 @@ Everything follows from the design and the system. There is one way to a templat
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +24,7 @@ from tablewright.deploy.resources import (
     mail_resources,
     queue_resources,
 )
+from tablewright.deploy.stack_settings import setting_variables
 from tablewright.deploy.stack_template import Stack, att, logical, ref, sub
 from tablewright.deploy.system_needs import SystemNeeds
 from tablewright.deploy.yaml_text import to_yaml
@@ -68,8 +70,11 @@ def design_stack(design: Design, deployment: Deployment) -> BuiltStack:
     return _end(stack, tables, plan, functions=[], has_api=False)
 
 
-def system_stack(needs: SystemNeeds, deployment: Deployment, *, container: bool = False) -> BuiltStack:
-    """The stack of a system."""
+def system_stack(
+    needs: SystemNeeds, deployment: Deployment, *, container: bool = False, settings: Mapping[str, str] | None = None
+) -> BuiltStack:
+    """The stack of a system; ``settings`` are further settings of its programs, as text (``--setting``)."""
+    further = setting_variables(settings or {})
     stack, tables, plan = _begin(needs.design, deployment)
     data_resources.add_secret(stack)
     if needs.uses_blobs:
@@ -87,14 +92,14 @@ def system_stack(needs: SystemNeeds, deployment: Deployment, *, container: bool 
         identity_resources.add_identity(
             stack, needs.system.roles, sub("${PublicUrl}/app/sign-in/callback"), sub("${PublicUrl}/app")
         )
-        variables = function_resources.environment(stack, needs, public)
+        variables = {**function_resources.environment(stack, needs, public), **further}
         container_resources.add_container(stack, tables, needs, variables)
         if needs.bounces is not None:
             function_resources.add_code_parameters(stack)
     else:
         public = api_resources.public_url()
         identity_resources.add_identity(stack, needs.system.roles, public, public)
-        variables = function_resources.environment(stack, needs, public)
+        variables = {**function_resources.environment(stack, needs, public), **further}
         function_resources.add_code_parameters(stack)
     functions = _functions(stack, tables, needs, variables, container)
     if not container:

@@ -212,7 +212,14 @@ class Settings(BaseModel):
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="minimum level that is logged")
 
     def __init__(self, **given: Any) -> None:
-        super().__init__(**_merged(_merged(_from_file(), _from_environment(type(self))), given))
+        super().__init__(**_merged(_merged(_from_file(), _from_variables(type(self), os.environ)), given))
+
+    @classmethod
+    def of_variables(cls, variables: Mapping[str, str]) -> Settings:
+        """The settings of another process, which has these variables; nothing is read from this one."""
+        made = cls.__new__(cls)
+        BaseModel.__init__(made, **_from_variables(cls, variables))
+        return made
 
     @field_validator("cors_origins", "outbound_hosts", "extensions", mode="before")
     @classmethod
@@ -271,10 +278,10 @@ def _from_file() -> dict[str, Any]:
     return tomllib.loads(file.read_text("utf-8"))
 
 
-def _from_environment(settings: type[Settings]) -> dict[str, Any]:
+def _from_variables(settings: type[Settings], variables: Mapping[str, str]) -> dict[str, Any]:
     """Variables, read without regard to case. A setting that is a dictionary is written as JSON."""
     found: dict[str, Any] = {}
-    for variable, text in os.environ.items():
+    for variable, text in variables.items():
         if not variable.upper().startswith(PREFIX) or variable.upper() in _OTHER_VARIABLES:
             continue
         name = variable.upper().removeprefix(PREFIX).lower()

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tablewright.cli import main
 from tablewright.deploy.package.building import BuiltPackage
-from tests.deploy.stacks import read_yaml, stack
+from tests.deploy.stacks import read_yaml, stack, variables
 
 pytestmark = pytest.mark.requirement("SH1")
 
@@ -30,6 +32,38 @@ def test_the_stack_of_a_design_in_a_file_is_written(tmp_path: Path) -> None:
     assert main(["deploy", str(design), "--out", str(tmp_path)]) == 0
     template = read_yaml((tmp_path / "template.yaml").read_text("utf-8"))
     assert not [each for each in template["Resources"].values() if each["Type"] == "AWS::Lambda::Function"]
+
+
+SECRET = "{{resolve:secretsmanager:models:SecretString:scores}}"
+CREDENTIALS = json.dumps({"scores": {"host": "models.example.org", "value": SECRET}})
+
+
+@pytest.mark.parametrize("form", [(), ("--container",)], ids=["functions", "container"])
+def test_settings_reach_the_programs_and_are_kept_by_upgrades(
+    form: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def written(folder: str, *options: str) -> dict[str, Any]:
+        assert main(["deploy", "engagement", *form, "--out", str(tmp_path / folder), *options]) == 0
+        found = variables(read_yaml((tmp_path / folder / "template.yaml").read_text("utf-8")))
+        return {name: found[name] for name in sorted(found.keys() & asked)}
+
+    asked = {"TABLEWRIGHT_CORS_ORIGINS", "TABLEWRIGHT_LOG_LEVEL", "TABLEWRIGHT_OUTBOUND_CREDENTIALS"}
+    # Those of whoever runs this are no concern of the stack.
+    monkeypatch.setenv("TABLEWRIGHT_LOG_LEVEL", "NONE")
+    origins = "https://a.example.org,https://b.example.org"
+    first = ["--setting", f"cors_origins={origins}", "--setting", "LOG_LEVEL=WARNING"]
+    assert written("one", *first) == {"TABLEWRIGHT_CORS_ORIGINS": origins, "TABLEWRIGHT_LOG_LEVEL": "WARNING"}
+    then = [
+        "--after",
+        str(tmp_path / "one"),
+        "--setting",
+        "log_level=",
+        "--setting",
+        f"outbound_credentials={CREDENTIALS}",
+    ]
+    kept = {"TABLEWRIGHT_CORS_ORIGINS": origins, "TABLEWRIGHT_OUTBOUND_CREDENTIALS": CREDENTIALS}
+    assert written("two", *then) == kept
+    assert written("three", "--after", str(tmp_path / "two")) == kept
 
 
 @pytest.mark.parametrize("name", ["--python", "--architecture"])
@@ -63,6 +97,14 @@ def test_a_stack_runs_each_package_that_can_be_built(
         (["calls", "--environment", "a b"], "is not an environment"),
         (["calls", "--region", "nowhere"], "is not an AWS region"),
         (["tablewright.systems.calls.model", "--container"], "remove --container"),
+        (["tablewright.systems.calls.model", "--setting", "log_level=DEBUG"], "remove --setting"),
+        (["calls", "--setting", "log_level"], "give a name and a value"),
+        (["calls", "--setting", "cors_origin=*"], "did you mean TABLEWRIGHT_CORS_ORIGINS?"),
+        (["calls", "--setting", "caller_country=Italy"], "the setting caller_country: String should match"),
+        (["calls", "--setting", "roles=admins"], "is not valid JSON"),
+        (["calls", "--setting", "memory=true"], "follows from the stack"),
+        (["calls", "--setting", "smtp_url=smtp://u:p@mail.example.org"], "smtp_url is secret"),
+        (["engagement", "--setting", 'outbound_credentials={"a": {"host": "b.c", "value": "d"}}'], "is secret"),
     ],
 )
 def test_what_cannot_be_deployed_is_refused(

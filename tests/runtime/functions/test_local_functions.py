@@ -142,6 +142,17 @@ def test_an_api_function_answers_and_says_what_it_lacks(functions: LocalFunction
         functions.call("lost", event)
 
 
+@pytest.mark.parametrize("path", ["/calls/calls", "/runtime/consumers"])
+def test_a_function_answers_browsers_of_other_origins_itself(path: str, functions: LocalFunctions) -> None:
+    """The HTTP API hands on what a browser asks before its request."""
+    functions.add("api", API, {**CALLS, "TABLEWRIGHT_CORS_ORIGINS": "https://a.example.org,https://b.example.org"})
+    asked = [("host", "localhost"), ("access-control-request-method", "GET")]
+    for origin, told in (("https://b.example.org", "https://b.example.org"), ("https://c.example.org", None)):
+        event = http_event("OPTIONS", path, "", [*asked, ("origin", origin)], b"")
+        _, headers, _ = http_response(functions.call("api", event))
+        assert dict(headers).get("access-control-allow-origin") == told
+
+
 @pytest.mark.requirement("SH2")
 def test_a_function_imports_nothing_that_it_has_no_use_for(functions: LocalFunctions) -> None:
     functions.add("loaded", "handlers.loaded", CALLS)

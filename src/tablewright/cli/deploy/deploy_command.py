@@ -51,6 +51,15 @@ def register(commands: Commands) -> None:
         dest="internal_tables",
         help="leave out the internal tables, which another system has created already",
     )
+    deploy.add_argument(
+        "--setting",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        dest="settings",
+        help="a setting of the functions or containers, such as cors_origins=https://desk.example.org; may be "
+        "repeated. With --after, those of the deployed version are kept; NAME= removes one",
+    )
     deploy.add_argument("--out", required=True, metavar="FOLDER", help="folder that the stack is written to")
     deploy.add_argument(
         "--after",
@@ -81,7 +90,8 @@ def _deploy(options: argparse.Namespace) -> int:
 
     if options.accept and options.after is None:
         raise UsageError("--accept is for changes since the previous version: add --after FOLDER")
-    built, design = _built(options)
+    settings = _settings(options)
+    built, design = _built(options, settings)
     folder = Path(options.out)
     wanted = _steps(options, built, design)
     steps = {f"step-{number}.yaml": each for number, each in enumerate([*wanted.first, *wanted.then], 1)}
@@ -91,7 +101,7 @@ def _deploy(options: argparse.Namespace) -> int:
         for old in folder.glob("step-*.yaml"):
             old.unlink()
         (folder / TEMPLATE).write_text(built.yaml, "utf-8")
-        (folder / _DEPLOYED).write_text(_deployed_text(built, design), "utf-8")
+        (folder / _DEPLOYED).write_text(_deployed_text(built, design, settings), "utf-8")
         for name, template in steps.items():
             (folder / name).write_text(to_yaml(template, {}, _HEADING), "utf-8")
     except OSError as error:
@@ -108,10 +118,35 @@ def _deploy(options: argparse.Namespace) -> int:
     return 0
 
 
-def _deployed_text(built: BuiltStack, design: Design) -> str:
+def _deployed_text(built: BuiltStack, design: Design, settings: dict[str, str]) -> str:
     from tablewright.design.diff import snapshot_text
 
-    return json.dumps({**json.loads(snapshot_text([design])), "template": built.template}, indent=1) + "\n"
+    made = {**json.loads(snapshot_text([design])), "settings": settings, "template": built.template}
+    return json.dumps(made, indent=1) + "\n"
+
+
+def _settings(options: argparse.Namespace) -> dict[str, str]:
+    """Those of the deployed version, with what the options change."""
+    found: dict[str, str] = {}
+    if options.after is not None:
+        try:
+            kept = json.loads((Path(options.after) / _DEPLOYED).read_text("utf-8")).get("settings", {})
+            found = {str(name): str(value) for name, value in kept.items()}
+        except (OSError, ValueError, AttributeError):
+            # ``_steps`` says what is wrong with the file.
+            found = {}
+    for each in options.settings:
+        name, is_given, value = each.partition("=")
+        if not is_given:
+            raise UsageError(
+                f"--setting {each}: give a name and a value, such as cors_origins=https://desk.example.org"
+            )
+        name = name.strip().lower()
+        if value:
+            found[name] = value
+        else:
+            found.pop(name, None)
+    return found
 
 
 def _steps(options: argparse.Namespace, built: BuiltStack, design: Design) -> StackSteps:
@@ -177,7 +212,7 @@ def _stack_name(name: str) -> str:
     return "-".join(name.lower().split())
 
 
-def _built(options: argparse.Namespace) -> tuple[BuiltStack, Design]:
+def _built(options: argparse.Namespace, settings: dict[str, str]) -> tuple[BuiltStack, Design]:
     from tablewright.cli.infrastructure_commands import chosen
     from tablewright.deploy import check_stack, design_stack, needs_of, system_stack
     from tablewright.design import DesignError, NoModuleError, module_at
@@ -190,13 +225,15 @@ def _built(options: argparse.Namespace) -> tuple[BuiltStack, Design]:
         if found is None:
             if options.container:
                 raise UsageError(f"{options.path} has no System for containers to run; remove --container")
+            if settings:
+                raise UsageError(f"{options.path} has no System that settings would be for; remove --setting")
             module_at(options.path)
             design = chosen(options)
             built = design_stack(design, deployment)
         else:
             system, place = found
             design = system.design
-            built = system_stack(needs_of(system, place), deployment, container=options.container)
+            built = system_stack(needs_of(system, place), deployment, container=options.container, settings=settings)
     except NoModuleError as error:
         near = get_close_matches(options.path, NAMES, 1)
         said = f"there is no system or module {options.path!r}; did you mean {near[0]}?" if near else str(error)
