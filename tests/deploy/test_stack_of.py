@@ -192,6 +192,22 @@ def test_each_role_of_the_system_is_a_group_of_the_pool() -> None:
         assert groups == {*(role.name for role in system.roles), "runtime:Admins"}
 
 
+def test_people_get_tokens_by_the_sign_in_page_or_from_who_may_ask_for_them() -> None:
+    functions = of_type(stack("tasks").template, "AWS::Cognito::UserPoolClient")["UserPoolClient"]
+    container = of_type(stack("tasks", True).template, "AWS::Cognito::UserPoolClient")["UserPoolClient"]
+    for each in (functions, container):
+        assert each["AllowedOAuthFlows"] == ["code"]
+        # With a password only with credentials of AWS: USER_PASSWORD_AUTH would be open to everybody who guesses.
+        assert {flow for flow in each["ExplicitAuthFlows"] if "PASSWORD" in flow} == {"ALLOW_ADMIN_USER_PASSWORD_AUTH"}
+    assert container["CallbackURLs"] == [{"Fn::Sub": "${PublicUrl}/app/sign-in/callback"}]
+    (callback,) = functions["CallbackURLs"]
+    assert callback["Fn::If"][:2] == ["HasSignInCallback", {"Ref": "SignInCallback"}]
+    pattern = stack("tasks").template["Parameters"]["SignInCallback"]["AllowedPattern"]
+    for address in ("", "https://board.example.org/back", "http://localhost:3000/back"):
+        assert re.match(pattern, address)
+    assert not re.match(pattern, "http://board.example.org")
+
+
 def test_only_who_sends_mail_publishes_events_or_has_large_values_gets_what_that_takes() -> None:
     kinds = {name: {each["Type"] for each in stack(name).template["Resources"].values()} for name in NAMES}
     assert [name for name in NAMES if "AWS::SES::EmailIdentity" in kinds[name]] == ["engagement", "calls", "tasks"]

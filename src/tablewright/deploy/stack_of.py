@@ -98,7 +98,8 @@ def system_stack(
             function_resources.add_code_parameters(stack)
     else:
         public = api_resources.public_url()
-        identity_resources.add_identity(stack, needs.system.roles, public, public)
+        callback = identity_resources.sign_in_callback(stack, public)
+        identity_resources.add_identity(stack, needs.system.roles, callback, callback)
         variables = {**function_resources.environment(stack, needs, public), **further}
         function_resources.add_code_parameters(stack)
     functions = _functions(stack, tables, needs, variables, container)

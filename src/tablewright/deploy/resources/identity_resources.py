@@ -8,9 +8,23 @@ from typing import Any
 from tablewright.deploy.stack_template import Stack, logical, ref, sub
 from tablewright.runtime.identity.access import RUNTIME_ADMINS, Role
 
-__all__ = ["add_identity"]
+__all__ = ["add_identity", "sign_in_callback"]
 
 _MIN_PASSWORD = 12
+# Those of the sign-in page are "code", below. With a password, only who may call AdminInitiateAuth gets a token.
+_FLOWS = ["ALLOW_ADMIN_USER_PASSWORD_AUTH", "ALLOW_REFRESH_TOKEN_AUTH", "ALLOW_USER_SRP_AUTH"]
+
+
+def sign_in_callback(stack: Stack, api: Any) -> Any:
+    """Where the sign-in page of functions returns to: a program of the deployer, which gets a token for the code."""
+    program = stack.parameter(
+        "SignInCallback",
+        "Address of your program that the sign-in page returns to with a code; if empty, the API, which ignores it",
+        "",
+        AllowedPattern=r"^(https://\S+|http://localhost(:\d+)?(/\S*)?)?$",
+    )
+    stack.conditions["HasSignInCallback"] = {"Fn::Not": [{"Fn::Equals": [program, ""]}]}
+    return {"Fn::If": ["HasSignInCallback", program, api]}
 
 
 def add_identity(stack: Stack, roles: Sequence[Role], callback: Any, signed_out: Any) -> None:
@@ -52,6 +66,7 @@ def add_identity(stack: Stack, roles: Sequence[Role], callback: Any, signed_out:
             "CallbackURLs": [callback],
             "LogoutURLs": [signed_out],
             "EnableTokenRevocation": True,
+            "ExplicitAuthFlows": _FLOWS,
             "PreventUserExistenceErrors": "ENABLED",
             "SupportedIdentityProviders": ["COGNITO"],
         },
