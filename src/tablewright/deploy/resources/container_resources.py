@@ -31,7 +31,12 @@ _COOKIE_SECONDS = 24 * 3600
 
 def add_container(stack: Stack, tables: TableTemplate, needs: SystemNeeds, variables: dict[str, Any]) -> None:
     stack.parameter("Image", "Image that `tablewright package --image` built, by its digest in a registry")
-    stack.parameter("Architecture", "Processor that the image was built for", "arm64", AllowedValues=[*_ARCHITECTURES])
+    stack.parameter(
+        "ImageArchitecture",
+        "Processor that the image was built for, as in the name of its file",
+        "x86_64",
+        AllowedValues=[*_ARCHITECTURES],
+    )
     stack.parameter("Vpc", "Network that the containers run in", Type="AWS::EC2::VPC::Id")
     stack.parameter("PublicSubnets", "Subnets of the load balancer", Type="List<AWS::EC2::Subnet::Id>")
     stack.parameter(
@@ -39,7 +44,7 @@ def add_container(stack: Stack, tables: TableTemplate, needs: SystemNeeds, varia
     )
     stack.parameter("Certificate", "ARN of the certificate of the public address", AllowedPattern="^arn:.+$")
     stack.parameter("Containers", "Number of containers", 2, MinValue=1)
-    stack.conditions["IsArm"] = {"Fn::Equals": [ref("Architecture"), "arm64"]}
+    stack.conditions["IsArm"] = {"Fn::Equals": [ref("ImageArchitecture"), "arm64"]}
     _network(stack)
     _balancer(stack)
     _tasks(stack, tables, needs, variables)
