@@ -109,7 +109,9 @@ def guard(proxy: PolicyProxy, name: str, environment: str, target: PolicyProxy |
     policies = {**printed(*command), **printed(*command, "--role", "maintenance")}
     if target is None:
         of_people = [each for each in command if not each.startswith("--stream-label")]
-        policies |= printed(*["tablewright.runtime.administration" if each == module else each for each in of_people])
+        policies |= printed(
+            *["tablewright.runtime.identity.administration" if each == module else each for each in of_people]
+        )
     guarded = Guarded(name, environment, proxy, policies)
     for guarding in (proxy, *([] if target is None else [target])):
         for access_key in (REQUESTS, CONSUMERS, MAINTENANCE, RELOCATION):

@@ -100,6 +100,7 @@ def test_a_system_runs_with_the_policies_that_are_printed_and_needs_all_of_them(
         assert client.get("/readyz").json() == {"status": "ready", "failing": {}}
         proxy.forget(REQUESTS)
         STORIES[name](served)
+        administration(served)
         if name == "support":
             # A change that cannot be read becomes a dead letter, and the whole table has been exported.
             place = guarded.table_name(tickets)

@@ -17,9 +17,10 @@ from typing import Any
 from tablewright.design import DesignError, iam
 from tablewright.design.iam import Grant
 from tablewright.model import Design
-from tablewright.runtime import ConsumerSpec, Periodic, Runtime, Settings, System, administration
+from tablewright.runtime import ConsumerSpec, Periodic, Runtime, Settings, System
 from tablewright.runtime.events.event_bridge import BRIDGE
 from tablewright.runtime.http.application import services_of
+from tablewright.runtime.identity import administration
 from tablewright.runtime.internal_tables import events_table, internal_table
 from tablewright.runtime.mail.mail_records import MailRecord
 

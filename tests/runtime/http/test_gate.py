@@ -221,7 +221,7 @@ def test_the_start_tells_how_many_things_about_tables_it_changed(caplog: pytest.
     """And not of those that the endpoint does not support, which are there after every start."""
 
     def told() -> list[int]:
-        found = [record for record in caplog.records if "brought in line" in record.message]
+        found = [record for record in caplog.records if "tables were updated" in record.message]
         caplog.clear()
         return [record.__dict__["count"] for record in found]
 

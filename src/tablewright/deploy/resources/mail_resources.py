@@ -42,7 +42,7 @@ def add_mail(stack: Stack) -> None:
         "MailSender",
         "AWS::SES::EmailIdentity",
         {"EmailIdentity": ref("MailIdentity")},
-        "The sender identity. A domain needs the three DNS records that the SES console shows. Other stacks may send as well.",
+        "The sender identity, of other stacks, too. A domain needs the three DNS records that the SES console shows.",
         retain=True,
         Condition="CreatesMailIdentity",
     )

@@ -1,6 +1,6 @@
 """The work of administrators, as a design: its policy is what the routes for people need, whatever the system.
 
-    tablewright iam tablewright.runtime.administration        for processes; a stack has it for its function Admin
+    tablewright iam tablewright.runtime.identity.administration       for processes; in stacks: the function Admin
 
 Finding and erasing personal data reads and changes every table, so it is part of maintenance (``design.iam``).
 """
