@@ -5,7 +5,7 @@
     check_stack(template)                 what our own rules find; nothing, for what is made here
 
     system_needs     what a system needs: functions, streams, schedules, mail, people, and permissions of each
-    stack_of         the stack, from the parts in resources/
+    stack_building   the stack, from the parts in resources/
     stack_template   a template that grows, with comments
     stack_settings   settings that a deployer gives to the programs of a stack
     stack_rules      rules that every stack keeps
@@ -15,7 +15,7 @@
 Nothing here connects to an account.
 """
 
-from tablewright.deploy.stack_of import BuiltStack, design_stack, system_stack
+from tablewright.deploy.stack_building import BuiltStack, design_stack, system_stack
 from tablewright.deploy.stack_rules import check_stack
 from tablewright.deploy.stack_steps import StackSteps, stack_steps
 from tablewright.deploy.system_needs import SystemNeeds, needs_of

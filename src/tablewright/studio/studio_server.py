@@ -34,9 +34,9 @@ from tablewright.studio.studio_texts import texts
 from tablewright.studio.studio_views import HIDDEN_VIEWS, VIEWS
 from tablewright.ui.applications import Application, Calls
 from tablewright.ui.browser_pages import BrowserPages
+from tablewright.ui.cached_files import CachedFiles
 from tablewright.ui.identity.browser_guard import session_in
 from tablewright.ui.identity.session_cookie import Sessions
-from tablewright.ui.kept_files import KeptFiles
 from tablewright.ui.live_changes import LiveChanges
 from tablewright.ui.screen_page import Shell
 from tablewright.ui.screens import Screens
@@ -89,7 +89,7 @@ class Studio:
             live=LiveChanges(database.store),
             api=outer,
         )
-        self.app = sign_in.access = StudioAccess(KeptFiles(outer), sessions, self.token, user=_user(), hosts=hosts)
+        self.app = sign_in.access = StudioAccess(CachedFiles(outer), sessions, self.token, user=_user(), hosts=hosts)
 
     def address(self, url: str) -> str:
         """The address to open, with the token, for a studio that is served at a URL."""

@@ -10,7 +10,7 @@
     identity/       signing in and out, sessions, which origins may use the screens
     frame_views/    the start page, results of a search, the gallery
     admin/          the screens for administrators
-    kept_files      scripts and styles, compressed once
+    cached_files    scripts and styles, compressed once
     screens         everything, as an application under /app
 
 docs/applications.md explains how to write a screen. It needs the extra ``tablewright[apps]``; nothing else imports it.

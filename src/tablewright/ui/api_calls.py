@@ -26,13 +26,13 @@ from tablewright.runtime.http.dependencies import SIGNED_IN
 from tablewright.ui.applications import Calls
 from tablewright.ui.identity.session_cookie import Session, Sessions
 
-__all__ = ["Answer", "Api", "Refused", "SignedOut"]
+__all__ = ["Api", "ApiResponse", "Refused", "SignedOut"]
 
 _PARAMETER = re.compile(r"\{(\w+)\}")
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ApiResponse:
     """The response to a call: its JSON (or bytes), and its entity tag."""
 
     status: int
@@ -86,7 +86,7 @@ class Api:
         seen: str | None = None,
         key: str | None = None,
         **parameters: Any,
-    ) -> Answer:
+    ) -> ApiResponse:
         """Make a call; its parameters go into the path or the query, by their names in the API.
 
         ``seen`` is the entity tag of what is to be changed, ``key`` an idempotency key. Raises Refused or SignedOut.
@@ -154,7 +154,7 @@ async def _exchange(app: ASGIApp, scope: Scope, content: bytes) -> tuple[int, Ma
     return status, headers, b"".join(parts)
 
 
-def _answer(status: int, headers: Mapping[bytes, bytes], content: bytes) -> Answer:
+def _answer(status: int, headers: Mapping[bytes, bytes], content: bytes) -> ApiResponse:
     kind = headers.get(b"content-type", b"").decode("latin-1")
     body = orjson.loads(content) if content and "json" in kind else content or None
     if status >= 400:
@@ -166,7 +166,7 @@ def _answer(status: int, headers: Mapping[bytes, bytes], content: bytes) -> Answ
             _fields(problem),
         )
     etag = headers.get(b"etag")
-    return Answer(status, body, None if etag is None else etag.decode("latin-1"), kind)
+    return ApiResponse(status, body, None if etag is None else etag.decode("latin-1"), kind)
 
 
 def _fields(problem: Mapping[str, Any]) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """The screens of a process: all applications in one frame, with one sign-in, under ``/app``.
 
-    browser ──▶ gate ──▶ BrowserGuard (origin, session) ──▶ KeptFiles ──▶ sign-in, NiceGUI's page ──▶ view
+    browser ──▶ gate ──▶ BrowserGuard (origin, session) ──▶ CachedFiles ──▶ sign-in, NiceGUI's page ──▶ view
                                                             view ──▶ Api ──▶ gate ──▶ the system's routes
 
 ``make_screens`` is passed to ``runtime.http.application``. There is one ``BrowserPages`` per process, so there can be
@@ -25,12 +25,12 @@ from tablewright.runtime.identity.read_notices import ReadNotices
 from tablewright.runtime.identity.stored_notices import StoredNotices
 from tablewright.ui.applications import Application, Calls, check
 from tablewright.ui.browser_pages import BrowserPages
+from tablewright.ui.cached_files import CachedFiles
 from tablewright.ui.frame_views.notice_bell import Notices
 from tablewright.ui.frame_views.start_view import frame_views
 from tablewright.ui.identity.browser_guard import BrowserGuard, session_in
 from tablewright.ui.identity.session_cookie import Sessions
 from tablewright.ui.identity.sign_in import SignIn
-from tablewright.ui.kept_files import KeptFiles
 from tablewright.ui.live_changes import LiveChanges
 from tablewright.ui.screen_page import Page, Shell
 from tablewright.ui.texts import Texts
@@ -89,7 +89,7 @@ class Screens:
         outer.include_router(SignIn(runtime, systems, sessions, texts, head, ROOT).router())
         outer.mount("", self.pages.app)
         # By the first step of their paths.
-        self.apps: dict[str, ASGIApp] = {ROOT[1:]: BrowserGuard(KeptFiles(outer), sessions, runtime.public_url)}
+        self.apps: dict[str, ASGIApp] = {ROOT[1:]: BrowserGuard(CachedFiles(outer), sessions, runtime.public_url)}
 
     @asynccontextmanager
     async def lifespan(self) -> AsyncIterator[None]:

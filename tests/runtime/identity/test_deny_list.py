@@ -10,8 +10,8 @@ import pytest
 
 from tablewright.engine import Engine
 from tablewright.runtime.errors import Forbidden
+from tablewright.runtime.identity.absence_cache import REMEMBERED
 from tablewright.runtime.identity.deny_list import DeactivatedUser, DenyList
-from tablewright.runtime.identity.remembered_absence import REMEMBERED
 from tablewright.runtime.internal_tables import internal_table
 from tablewright.store import AsyncStore, EmbeddedBackend
 from tablewright.systems import load
@@ -108,7 +108,7 @@ def test_what_was_read_before_a_change_is_not_remembered_after_it(counted: Count
 
 
 def test_the_list_does_not_grow_without_end(counted: CountedStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tablewright.runtime.identity.remembered_absence._MAX_REMEMBERED", 3)
+    monkeypatch.setattr("tablewright.runtime.identity.absence_cache._MAX_REMEMBERED", 3)
     deny_list = DenyList(counted, Time())  # type: ignore[arg-type]
     for name in ("a", "b", "c", "d", "b", "d", "a"):
         assert is_admitted(deny_list, name)
@@ -124,7 +124,7 @@ def _codes(served: Served, token: str) -> list[int]:
 
 @pytest.mark.requirement("TM6")
 def test_systems_in_processes_of_their_own_refuse_whom_tasks_has_deactivated(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tablewright.runtime.identity.remembered_absence.REMEMBERED", 0.0)
+    monkeypatch.setattr("tablewright.runtime.identity.absence_cache.REMEMBERED", 0.0)
     with (
         Engine.open() as engine,
         serve_in_thread(engine) as url,

@@ -10,8 +10,8 @@ import pytest
 
 from tablewright.engine import Engine
 from tablewright.runtime import Caller
+from tablewright.runtime.identity.absence_cache import REMEMBERED
 from tablewright.runtime.identity.ended_sessions import EndedSessions
-from tablewright.runtime.identity.remembered_absence import REMEMBERED
 from tablewright.runtime.internal_tables import internal_table
 from tablewright.store import AsyncStore, EmbeddedBackend, StoreError
 from tablewright.ui.identity.session_cookie import Sessions, SessionTooLarge, Signer

@@ -4,7 +4,7 @@
     any call of any system ──▶ DenyList.check(ada) ──▶ known for five seconds, else one consistent read
 
 All processes share the list. The process that changes it refuses from the next request on; others on the same endpoint
-do so within ``REMEMBERED`` seconds (``remembered_absence``).
+do so within ``REMEMBERED`` seconds (``absence_cache``).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Annotated
 
 from tablewright.model import CreatedAt, Entity, Get, Keys, Personal
 from tablewright.runtime.errors import Forbidden
-from tablewright.runtime.identity.remembered_absence import RememberedAbsence
+from tablewright.runtime.identity.absence_cache import AbsenceCache
 from tablewright.runtime.internal_tables import internal_table
 from tablewright.store import AsyncStore
 
@@ -44,7 +44,7 @@ class DenyList:
     """The deactivated people, as this process knows them."""
 
     def __init__(self, store: AsyncStore, clock: Callable[[], float] = time.monotonic) -> None:
-        self._known = RememberedAbsence(lambda user_id: store.get(DeactivatedUser.by_id(user_id)), clock)
+        self._known = AbsenceCache(lambda user_id: store.get(DeactivatedUser.by_id(user_id)), clock)
 
     async def check(self, user_id: str) -> None:
         """Raise Forbidden for a person on the list."""

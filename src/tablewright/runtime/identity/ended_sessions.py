@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Annotated
 
 from tablewright.model import AttributeName, Entity, ExpiresAt, Get, Keys
-from tablewright.runtime.identity.remembered_absence import RememberedAbsence
+from tablewright.runtime.identity.absence_cache import AbsenceCache
 from tablewright.runtime.internal_tables import internal_table
 from tablewright.store import AsyncStore
 
@@ -39,7 +39,7 @@ class EndedSessions:
 
     def __init__(self, store: AsyncStore, clock: Callable[[], float] = time.monotonic) -> None:
         self._store = store
-        self._known = RememberedAbsence(lambda session_id: store.get(EndedSession.by_id(session_id)), clock)
+        self._known = AbsenceCache(lambda session_id: store.get(EndedSession.by_id(session_id)), clock)
 
     async def has(self, session_id: str) -> bool:
         return await self._known.is_listed(session_id)

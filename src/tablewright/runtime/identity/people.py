@@ -25,9 +25,9 @@ from tablewright.runtime.audit import Audit, AuditPage, own_error
 from tablewright.runtime.entity_tags import UNSEEN, Seen
 from tablewright.runtime.errors import Forbidden, Invalid, ResourceNotFound, StateConflict
 from tablewright.runtime.idempotency import Idempotency, Responder
+from tablewright.runtime.identity.absence_cache import REMEMBERED
 from tablewright.runtime.identity.access import RUNTIME_ADMINS, Caller
 from tablewright.runtime.identity.deny_list import DeactivatedUser, DenyList
-from tablewright.runtime.identity.remembered_absence import REMEMBERED
 from tablewright.runtime.internal_tables import internal_table
 from tablewright.store import (
     Absent,

@@ -33,7 +33,7 @@ from tablewright.store.backends.http.socket_pool import SocketPool
 from tablewright.store.backends.plain_access import DYNAMODB, STREAMS
 from tablewright.store.errors import ServiceError
 from tablewright.store.flow.driver import Request, Response
-from tablewright.store.garbage_collection import pause_collection, without_collection
+from tablewright.store.gc_pause import pause_collection, without_collection
 
 _OK = 200
 _LARGE_BODY = 64 * 1024

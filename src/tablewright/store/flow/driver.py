@@ -21,7 +21,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from tablewright.model import ModelError
 from tablewright.store.errors import DeadlineExceeded, ServiceError
-from tablewright.store.garbage_collection import resume_collection
+from tablewright.store.gc_pause import resume_collection
 
 T = TypeVar("T")
 Response = dict[str, Any]

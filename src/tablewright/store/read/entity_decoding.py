@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 from tablewright.dynamo import Item
 from tablewright.model import Lookup, ModelError, Schema, schema_of
 from tablewright.store.errors import Unreadable
-from tablewright.store.garbage_collection import without_collection
+from tablewright.store.gc_pause import without_collection
 from tablewright.store.item_description import describe_item
 
 # From so many items on, their objects are so many that looking for garbage among them counts.

@@ -32,7 +32,7 @@ from tablewright.ui.api_calls import Refused, SignedOut
 from tablewright.ui.applications import Application, Thing
 from tablewright.ui.components import box, button, icon, set_attribute, text
 from tablewright.ui.feedback import guarded
-from tablewright.ui.frame_views.paced_looks import PacedLooks, Turns
+from tablewright.ui.frame_views.paced_refresh import PacedRefresh, Turns
 from tablewright.ui.live_changes import OnChange, TooManyViews
 from tablewright.ui.screen_page import Page
 
@@ -83,7 +83,7 @@ class _Bell:
         on_read: Callable[[_Bell, frozenset[str]], None],
     ) -> None:
         self._page = page
-        self._looks = PacedLooks(turns)
+        self._looks = PacedRefresh(turns)
         self._store = read
         self._stored = stored
         # What others wrote about, by application and id, as it was read; None where it is not shown.

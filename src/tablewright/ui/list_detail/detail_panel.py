@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 
 from nicegui import ui
 
-from tablewright.ui.api_calls import Answer, Refused
+from tablewright.ui.api_calls import ApiResponse, Refused
 from tablewright.ui.components import box, empty
 from tablewright.ui.feedback import Handler, toast
 from tablewright.ui.list_detail.ordered_reads import OrderedReads
@@ -143,7 +143,7 @@ class DetailPanel(ABC):
 
     # -- changing -----------------------------------------------------------------------------------------------------
 
-    async def _call(self, name: str, /, **values: Any) -> Answer:
+    async def _call(self, name: str, /, **values: Any) -> ApiResponse:
         """Make a call about this thing."""
         return await self._page.api.call(name, **{self.ID: self.key, **values})
 

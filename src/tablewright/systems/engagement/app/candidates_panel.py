@@ -18,7 +18,7 @@ from tablewright.systems.engagement.app.engagement_parts import (
 )
 from tablewright.systems.engagement.app.trial_panel import draw_scores
 from tablewright.systems.engagement.model import Candidate, ChannelEntry, Delivery, Preferences
-from tablewright.ui.api_calls import Answer, Refused
+from tablewright.ui.api_calls import ApiResponse, Refused
 from tablewright.ui.components import (
     Tone,
     box,
@@ -206,7 +206,7 @@ class _CandidateDetail:
         return made
 
     def _draw(
-        self, program: Body, answer: Answer, wishes: Body, sent: list[Body], configuration: Body, run: Body | None
+        self, program: Body, answer: ApiResponse, wishes: Body, sent: list[Body], configuration: Body, run: Body | None
     ) -> None:
         page, t, candidate = self._page, self._page.t, answer.body
         self._body.clear()
@@ -278,7 +278,7 @@ class _CandidateDetail:
                         text(reason_text(t, each["reason"] or ""), "tw-mute tw-small")
                     time(t, parsed_time(each["at"]))
 
-    def _reject(self, program: Body, seen: Answer) -> None:
+    def _reject(self, program: Body, seen: ApiResponse) -> None:
         page, t = self._page, self._page.t
 
         async def send(values: dict[str, Any], _: str) -> None:

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from tablewright.store import AnyChange
 from tablewright.systems.engagement.app.engagement_parts import Body
 from tablewright.systems.engagement.model import PreferenceChange, Preferences, candidates
-from tablewright.ui.api_calls import Answer, Refused
+from tablewright.ui.api_calls import ApiResponse, Refused
 from tablewright.ui.components import box, button, card, empty, fact, facts, pill, text, time
 from tablewright.ui.data_list import DataList
 from tablewright.ui.feedback import dialog, toast
@@ -35,7 +35,7 @@ class _Consent:
     def __init__(self, page: Page) -> None:
         self._page = page
         self._customer = ""
-        self._answer: Answer | None = None
+        self._answer: ApiResponse | None = None
         self._history: DataList[Body] | None = None
         t = page.t
 

@@ -19,7 +19,7 @@ from tablewright.systems.engagement.app.editor_fields import (
 )
 from tablewright.systems.engagement.app.engagement_parts import Body, configuration_of
 from tablewright.systems.engagement.app.trial_panel import TrialPanel
-from tablewright.ui.api_calls import Answer, Refused
+from tablewright.ui.api_calls import ApiResponse, Refused
 from tablewright.ui.components import banner, box, button, card, link_button, set_attribute, text
 from tablewright.ui.feedback import toast
 from tablewright.ui.screen_page import Page
@@ -59,7 +59,7 @@ async def edit_program(page: Page, marketplace_id: str, program_id: str) -> None
 
 
 class _Editor:
-    def __init__(self, page: Page, seen: Answer | None) -> None:
+    def __init__(self, page: Page, seen: ApiResponse | None) -> None:
         self._page = page
         self._seen = seen
         self._body: Body = deepcopy(_NEW) if seen is None else configuration_of(deepcopy(seen.body))

@@ -12,7 +12,7 @@ from tablewright.systems.engagement.app.deliveries_panel import DeliveryList
 from tablewright.systems.engagement.app.engagement_parts import Body, path_of, state_of, state_pill
 from tablewright.systems.engagement.app.program_overview import Overview
 from tablewright.systems.engagement.app.program_runs import RunList, begin_run
-from tablewright.ui.api_calls import Answer, Refused
+from tablewright.ui.api_calls import ApiResponse, Refused
 from tablewright.ui.components import banner, box, button, link_button, tab_link, text
 from tablewright.ui.feedback import dialog, toast
 from tablewright.ui.forms import Form
@@ -48,7 +48,7 @@ class ProgramPanel:
         self._page = page
         self.place = place
         self._back = back
-        self._answer: Answer | None = None
+        self._answer: ApiResponse | None = None
         self._shown = ""
         self._section: Section | None = None
         outer.clear()

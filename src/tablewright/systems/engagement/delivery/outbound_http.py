@@ -47,7 +47,7 @@ class Unanswered(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class OutboundResponse:
     status: int
     body: bytes
 
@@ -73,7 +73,7 @@ class Outbound:
             keepalive_expiry=10,
         )
 
-    def post(self, url: str, body: bytes, headers: dict[str, str], within: float) -> Answer:
+    def post(self, url: str, body: bytes, headers: dict[str, str], within: float) -> OutboundResponse:
         """Post a body and read the response, in so many seconds in total."""
         self.check(url)
         wait = {**dict.fromkeys(("connect", "read", "write"), self._clock() + within), "pool": within}
@@ -82,7 +82,7 @@ class Outbound:
             with self._pool.stream(
                 "POST", url, headers=list(sent.items()), content=body, extensions={"timeout": wait}
             ) as answer:
-                return Answer(answer.status, _read(answer.iter_stream()))
+                return OutboundResponse(answer.status, _read(answer.iter_stream()))
         except (httpcore.NetworkError, httpcore.TimeoutException, httpcore.ProtocolError, OSError) as error:
             raise Unanswered(type(error).__name__) from error
 

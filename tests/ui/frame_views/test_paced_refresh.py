@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from tablewright.ui.frame_views.paced_looks import PacedLooks, Turns
+from tablewright.ui.frame_views.paced_refresh import PacedRefresh, Turns
 
 pytestmark = pytest.mark.requirement("AP2")
 
@@ -21,7 +21,7 @@ def test_a_hundred_pages_look_once_each_and_one_after_the_other_at_what_changed_
         async def look(page: int) -> None:
             looked.append((page, asyncio.get_running_loop().time()))
 
-        pages = [PacedLooks(turns) for _ in range(100)]
+        pages = [PacedRefresh(turns) for _ in range(100)]
         # A ticket, the metrics that count it, and the trends.
         asked = [each.ask("support", partial(look, number)) for _ in range(3) for number, each in enumerate(pages)]
         began = asyncio.get_running_loop().time()
@@ -35,7 +35,7 @@ def test_a_hundred_pages_look_once_each_and_one_after_the_other_at_what_changed_
 def test_what_changes_while_a_page_looks_is_seen_by_its_next_look() -> None:
     async def story() -> None:
         state, seen = 1, []
-        page = PacedLooks(Turns(APART), pause=0.01)
+        page = PacedRefresh(Turns(APART), pause=0.01)
 
         async def look() -> None:
             seen.append(state)

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from tablewright.ui.kept_files import KeptFiles
+from tablewright.ui.cached_files import CachedFiles
 
 pytestmark = pytest.mark.requirement("AP2")
 
@@ -25,7 +25,7 @@ class Asked:
     def __init__(self) -> None:
         self.paths: list[str] = []
         app = Starlette(routes=[Route("/{path:path}", self._answer)])
-        self._transport = httpx.ASGITransport(KeptFiles(app))
+        self._transport = httpx.ASGITransport(CachedFiles(app))
 
     def get(self, path: str, encoding: str = "br, gzip") -> httpx.Response:
         async def work() -> httpx.Response:

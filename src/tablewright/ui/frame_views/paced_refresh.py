@@ -1,6 +1,6 @@
 """Paced reads of many open pages after a change, so that one change does not make all of them read at once.
 
-    change ──▶ PacedLooks of each page: one look at an application at a time ──▶ Turns of the process ──▶ look
+    change ──▶ PacedRefresh of each page: one look at an application at a time ──▶ Turns of the process ──▶ look
 
 A process looks at most once in ``APART`` seconds, and a page at an application once in ``PAUSE``, however many pages
 are open and however much changes. A look sees all changes that came before it started; later ones cause another look.
@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-__all__ = ["PacedLooks", "Turns"]
+__all__ = ["PacedRefresh", "Turns"]
 
 # Fifty looks a second: a hundred pages have all looked after two.
 APART = 0.02
@@ -34,7 +34,7 @@ class Turns:
         await asyncio.sleep(at - now)
 
 
-class PacedLooks:
+class PacedRefresh:
     """The looks of one page, by what is looked at."""
 
     def __init__(self, turns: Turns, pause: float = PAUSE) -> None:

@@ -17,7 +17,7 @@ REMEMBERED = 5.0
 _MAX_REMEMBERED = 10_000
 
 
-class RememberedAbsence:
+class AbsenceCache:
     """The names that are not on a list, as this process knows them."""
 
     def __init__(

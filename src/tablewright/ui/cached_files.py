@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["KeptFiles"]
+__all__ = ["CachedFiles"]
 
 # Below the root of the screens. What is dynamic, and web sockets, have other names.
 _FILES = re.compile(r"/(static|_nicegui/[^/]+/(static|components|libraries|esm))/")
@@ -34,7 +34,7 @@ class _File:
     compressed: bytes | None
 
 
-class KeptFiles:
+class CachedFiles:
     """The ASGI middleware that serves files."""
 
     def __init__(self, app: ASGIApp) -> None:

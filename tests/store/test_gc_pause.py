@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tablewright.store.garbage_collection import pause_collection, resume_collection, without_collection
+from tablewright.store.gc_pause import pause_collection, resume_collection, without_collection
 
 
 @pytest.fixture(autouse=True)
