@@ -27,7 +27,7 @@ from tablewright.design.extras import extra_of
 from tablewright.design.place_names import place_text
 from tablewright.design.project_template import ProjectError, project_files
 from tablewright.design.sample_entities import sample, samples
-from tablewright.design.table_names import table_name
+from tablewright.design.table_names import logical_names, table_name
 
 __all__ = [
     "DesignError",
@@ -36,6 +36,7 @@ __all__ = [
     "RefusedError",
     "extra_of",
     "load",
+    "logical_names",
     "module_at",
     "place_text",
     "project_files",

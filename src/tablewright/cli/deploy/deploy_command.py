@@ -191,7 +191,7 @@ def _steps(options: argparse.Namespace, built: BuiltStack, design: Design) -> St
 
 def _check_internal_tables(options: argparse.Namespace, deployed: dict[str, Any], design: Design) -> None:
     """Refuse to leave out the internal tables of the stack that is deployed, or to add those of another one."""
-    from tablewright.design.table_names import logical_names
+    from tablewright.design import logical_names
 
     wanted = {f"{name}Table" for name in logical_names(design.internal_tables).values()}
     had = sorted(wanted & deployed["Resources"].keys())
