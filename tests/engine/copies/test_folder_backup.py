@@ -311,6 +311,42 @@ def test_a_damaged_chunk_is_found_and_written_anew_by_the_next_backup(data: Path
     restored(tmp_path / "copies", tmp_path / "restored", copy)
 
 
+def test_a_damaged_chunk_of_a_blob_is_written_anew_by_the_next_backup(data: Path, tmp_path: Path) -> None:
+    """Blobs never change, so they are not read again; the chunks that stand for them are."""
+    first = back_up(data, tmp_path / "copies")
+    stored = first.files["blobs/things/Thing/3f/one"]
+    spoil(CopyFolder(tmp_path / "copies"), stored.chunks[7])
+    second = back_up(data, tmp_path / "copies")
+    assert second.files["blobs/things/Thing/3f/one"] == stored
+    for number, copy in enumerate((first, second)):
+        folder = restored(tmp_path / "copies", tmp_path / f"restored-{number}", copy)
+        assert (folder / "blobs/things/Thing/3f/one").read_bytes() == b"a large value" * 50_000
+    third = back_up(data, tmp_path / "copies", keep=1)
+    assert third.written == 0
+    restored(tmp_path / "copies", tmp_path / "newest", third)
+
+
+def test_a_pack_that_is_lost_is_written_anew_by_the_next_backup(data: Path, tmp_path: Path) -> None:
+    first = back_up(data, tmp_path / "copies")
+    (tmp_path / "copies" / "packs" / "00000001").unlink()
+    with pytest.raises(DamagedError, match="is missing"):
+        restored(tmp_path / "copies", tmp_path / "restored")
+    back_up(data, tmp_path / "copies", keep=1)
+    folder = restored(tmp_path / "copies", tmp_path / "restored")
+    assert (folder / "blobs/things/Thing/3f/one").read_bytes() == b"a large value" * 50_000
+    assert first.name not in CopyFolder(tmp_path / "copies").names()
+
+
+def test_intact_blobs_are_read_in_the_folder_of_copies_and_no_more_in_the_data_folder(
+    data: Path, tmp_path: Path
+) -> None:
+    first = back_up(data, tmp_path / "copies")
+    blob = data / "blobs/things/Thing/3f/one"
+    flip(blob, 1000)
+    second = back_up(data, tmp_path / "copies")
+    assert second.files == first.files
+
+
 def test_a_damaged_description_is_found(data: Path, tmp_path: Path) -> None:
     copy = back_up(data, tmp_path / "copies")
     flip(tmp_path / "copies" / "copies" / copy.name, 100)

@@ -88,11 +88,6 @@ class ChunkStore:
         """The location of a chunk; KeyError if there is none."""
         return self._known()[bytes.fromhex(name)]
 
-    def has(self, stored: StoredFile) -> bool:
-        """Whether all chunks of a file exist; they are not read."""
-        known = self._known()
-        return all(bytes.fromhex(name) in known for name in stored.chunks)
-
     def names(self) -> Iterator[str]:
         """All chunks."""
         return (digest.hex() for digest in self._known())

@@ -8,7 +8,7 @@
 A blob is written before the item that refers to it, and deleted after the last one that did. So the blobs that exist
 right after the instant of the snapshot include all that its items refer to, provided none is deleted in between: while
 its folder is locked, a blob store leaves deletions to the next collection of orphans. Blobs never change: those of the
-previous copy are not read again.
+previous copy are not read again, but its chunks of them are, since the new copy consists of them as well.
 """
 
 from __future__ import annotations
@@ -138,14 +138,14 @@ class _Files:
 
     def __init__(self, data: Path, copies: CopyFolder, known: dict[str, StoredFile]) -> None:
         self._data = data
-        self._copies = copies
+        self._chunks = copies.chunks
         self._known = known
+        self._before: dict[str, StoredFile] = {}
         self.found: dict[str, StoredFile] = {}
 
     def collect(self, progress: Progress) -> None:
         """Store all files that exist now, and forget all others."""
-        self._known = self._known | self.found
-        self.found = {}
+        self._before, self.found = self.found, {}
         for number, (name, path) in enumerate(_walk(self._data)):
             try:
                 self.found[name] = self._stored(name, path)
@@ -154,12 +154,25 @@ class _Files:
             progress("copying blobs", number + 1, 0)
 
     def _stored(self, name: str, path: Path) -> StoredFile:
-        known = self._known.get(name) if name.startswith(f"{BLOBS}/") else None
-        if known is not None and known.size == path.stat().st_size and self._copies.chunks.has(known):
-            return known
+        if name.startswith(f"{BLOBS}/"):
+            size = path.stat().st_size
+            before, known = self._before.get(name), self._known.get(name)
+            if before is not None and before.size == size:
+                return before
+            if known is not None and known.size == size and self._is_intact(known):
+                return known
         with open(path, "rb") as file:
-            chunks = list(self._copies.chunks.put_file(file))
+            chunks = list(self._chunks.put_file(file))
             return StoredFile(file.tell(), chunks)
+
+    def _is_intact(self, known: StoredFile) -> bool:
+        """Whether all chunks of a file can be read; damaged ones are written anew."""
+        try:
+            for name in known.chunks:
+                self._chunks.get(name)
+        except DamagedError:
+            return False
+        return True
 
 
 def _walk(data: Path) -> Iterator[tuple[str, Path]]:
