@@ -35,7 +35,7 @@ from tablewright.engine.ttl.time_to_live import is_complete
 
 Progress = Callable[[str, int, int], None]
 
-_MAX_PROBLEMS = 100
+MAX_PROBLEMS = 100
 # Some tenths of a second.
 _ROWS_BETWEEN_REPORTS = 10_000
 # What reading a record raises if it is damaged in an unforeseen way.
@@ -76,7 +76,7 @@ class VerifyReport:
             yield row
 
     def found(self, problem: str) -> None:
-        if len(self.problems) < _MAX_PROBLEMS:
+        if len(self.problems) < MAX_PROBLEMS:
             self.problems.append(problem)
 
     @contextmanager

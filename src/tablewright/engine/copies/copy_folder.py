@@ -38,7 +38,7 @@ _NAME = "%Y%m%dT%H%M%S.%fZ"
 
 @dataclass(slots=True)
 class FolderCopy:
-    """One copy. ``problems`` are the findings of verify: the data folder was damaged when the copy was taken."""
+    """One copy. ``problems``: what was damaged in the data folder when the copy was taken, its blobs included."""
 
     taken_at: float
     database: StoredFile
@@ -133,6 +133,14 @@ class CopyFolder:
             except DamagedError:
                 continue
         return None
+
+    def file_names(self) -> set[str]:
+        """The files that the existing copies have beside their databases, as far as the copies can be read."""
+        found: set[str] = set()
+        for name in self.names():
+            with suppress(DamagedError):
+                found.update(self.read(name).files)
+        return found
 
     def _is_intact(self, name: str) -> bool:
         try:

@@ -2,6 +2,7 @@
 
     blobs ──▶ chunks                              most of them, before the instant
     database, log ──▶ snapshot ──▶ verify ──▶ chunks
+      │                              └─ the blobs that items refer to are compared with them
       └─ at the instant: blobs added since; no blob is deleted meanwhile
     everything is on disk ──▶ the copy is added
 
@@ -18,13 +19,14 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from tablewright.durable_files import sync_path
 from tablewright.engine.closed_folder import verify_closed
-from tablewright.engine.copies.chunk_store import StoredFile
+from tablewright.engine.copies.chunk_store import CHUNK_BYTES, StoredFile
+from tablewright.engine.copies.copied_blobs import BlobValue, CopiedBlobs, ValueDigest
 from tablewright.engine.copies.copy_folder import WORK, CopyFolder, FolderCopy
 from tablewright.engine.copies.snapshot import opened, take_snapshot
 from tablewright.engine.storage import checkpoint_gate
@@ -36,6 +38,7 @@ __all__ = ["Progress", "back_up", "restore"]
 # The database with the files that SQLite puts beside it, and the lock file.
 _OWN = re.compile(r"tablewright\.(db(-\w+)?|end|lock|reserve)")
 _UNFINISHED = ".part"
+_BLOBS = f"{BLOBS}/"
 
 # Called with the current step, how much of it is done, and the total.
 Progress = Callable[[str, int, int], None]
@@ -86,9 +89,10 @@ def back_up(
             take_snapshot(source, work, descriptor, reading, instant)
         own_id = folder_id(Files.of(work))
         copies.check_own(newest, data, own_id)
-        report = verify_closed(work, progress)
+        blobs = CopiedBlobs(files.values, lambda: _blob_names(copies.file_names()))
+        report = verify_closed(work, progress, blobs.look_at)
         copy = FolderCopy(taken_at, _store(copies, Files.of(work).database, progress), files.found)
-        copy.problems, copy.written, copy.folder_id = report.problems, copies.chunks.written, own_id
+        copy.problems, copy.written, copy.folder_id = report.problems + blobs.problems, copies.chunks.written, own_id
         copies.add(copy)
         if keep is not None:
             copies.keep_newest(keep)
@@ -142,37 +146,53 @@ class _Files:
         self._known = known
         self._before: dict[str, StoredFile] = {}
         self.found: dict[str, StoredFile] = {}
+        # Of the blobs among them, by their names in the blob store.
+        self.values: dict[str, ValueDigest] = {}
 
     def collect(self, progress: Progress) -> None:
         """Store all files that exist now, and forget all others."""
         self._before, self.found = self.found, {}
         for number, (name, path) in enumerate(_walk(self._data)):
             try:
-                self.found[name] = self._stored(name, path)
+                self.found[name] = self._blob(name, path) if name.startswith(_BLOBS) else self._put(path, None)
             except FileNotFoundError:
                 continue
             progress("copying blobs", number + 1, 0)
+        self.values = {name: self.values[name] for name in _blob_names(self.found)}
 
-    def _stored(self, name: str, path: Path) -> StoredFile:
-        if name.startswith(f"{BLOBS}/"):
-            size = path.stat().st_size
-            before, known = self._before.get(name), self._known.get(name)
-            if before is not None and before.size == size:
-                return before
-            if known is not None and known.size == size and self._is_intact(known):
-                return known
-        with open(path, "rb") as file:
-            chunks = list(self._chunks.put_file(file))
-            return StoredFile(file.tell(), chunks)
+    def _blob(self, name: str, path: Path) -> StoredFile:
+        size = path.stat().st_size
+        before, known = self._before.get(name), self._known.get(name)
+        if before is not None and before.size == size:
+            return before
+        value = BlobValue()
+        if known is None or known.size != size or not self._is_intact(known, value):
+            value = BlobValue()
+            known = self._put(path, value)
+        self.values[name.removeprefix(_BLOBS)] = value.digest
+        return known
 
-    def _is_intact(self, known: StoredFile) -> bool:
-        """Whether all chunks of a file can be read; damaged ones are written anew."""
+    def _is_intact(self, known: StoredFile, value: BlobValue) -> bool:
+        """Whether all chunks of a blob can be read; damaged ones are written anew."""
         try:
             for name in known.chunks:
-                self._chunks.get(name)
+                value.add(self._chunks.get(name))
         except DamagedError:
             return False
         return True
+
+    def _put(self, path: Path, value: BlobValue | None) -> StoredFile:
+        chunks = []
+        with open(path, "rb") as file:
+            while data := file.read(CHUNK_BYTES):
+                chunks.append(self._chunks.put(data))
+                if value is not None:
+                    value.add(data)
+            return StoredFile(file.tell(), chunks)
+
+
+def _blob_names(files: Iterable[str]) -> set[str]:
+    return {name.removeprefix(_BLOBS) for name in files if name.startswith(_BLOBS)}
 
 
 def _walk(data: Path) -> Iterator[tuple[str, Path]]:
