@@ -553,6 +553,30 @@ def test_a_damaged_log_is_refused_until_the_loss_is_accepted(tmp_path: Path) -> 
     assert called("verify", str(tmp_path / "data")).returncode == 0
 
 
+@pytest.mark.parametrize("command", ["serve", "verify", "scrub", "backup"])
+def test_a_lost_database_is_one_line_and_exits_with_1(tmp_path: Path, command: str) -> None:
+    data = tmp_path / "data"
+    Engine.open(data).close()
+    (data / "tablewright.db").unlink()
+    arguments = {
+        "serve": ["--port", "0", "--data", str(data)],
+        "backup": ["--to", str(tmp_path / "copies"), "--data", str(data)],
+    }
+    line = error_line(command, *arguments.get(command, [str(data)]), status=1)
+    assert line == (
+        f"tablewright: the database {data}/tablewright.db is missing or empty, but the folder has had one; restore a "
+        "copy of the folder, or delete tablewright.end and tablewright.reserve to begin with an empty database\n"
+    )
+    assert not (data / "tablewright.db").exists()
+
+
+def test_the_lost_database_of_a_region_is_noticed_at_the_start(tmp_path: Path) -> None:
+    Engine.open(tmp_path / "eu-west-1").close()
+    (tmp_path / "eu-west-1" / "tablewright.db").unlink()
+    line = error_line("serve", "--by-region", "--port", "0", "--data", str(tmp_path), status=1)
+    assert f"the database {tmp_path}/eu-west-1/tablewright.db is missing or empty" in line
+
+
 @pytest.mark.parametrize("begin", [0, 16, 100])
 def test_a_damaged_database_is_one_line_and_exits_with_1(tmp_path: Path, begin: int) -> None:
     Engine.open(tmp_path).close()

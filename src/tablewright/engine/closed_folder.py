@@ -19,7 +19,15 @@ from pathlib import Path
 from tablewright.dynamo import InternalServerError
 from tablewright.engine.database import Database
 from tablewright.engine.storage.checksums import DamagedRecord
-from tablewright.engine.storage.data_folder import DamagedError, Files, StorageError, in_use, log_state, reading
+from tablewright.engine.storage.data_folder import (
+    DamagedError,
+    Files,
+    StorageError,
+    in_use,
+    log_state,
+    reading,
+    require_database,
+)
 from tablewright.engine.storage.folder_lock import FolderInUse, FolderLock
 from tablewright.engine.storage.group_commit import Storage
 from tablewright.engine.verify_folder import OnItem, Progress, VerifyReport, verify
@@ -42,18 +50,26 @@ def verify_closed(folder: Path, progress: Progress | None = None, on_item: OnIte
         if state.damage is not None:
             doubt = "unknown" if state.in_doubt is None else state.in_doubt
             report.found(f"the log is damaged: {state.damage}; commits that may be lost: {doubt}")
-        with _readable(files, progress, with_log=state.end > 0) as connection:
-            try:
-                storage = Storage(None, connection=connection)
-                # It does not depend on the time.
-                database = Database(storage, time.time, random.Random(0), "us-east-1", "123456789012")
-            except (InternalServerError, sqlite3.Error, ValueError, LookupError, TypeError, AttributeError) as error:
-                what = error.what if isinstance(error, DamagedRecord) else str(error)
-                report.found(f"the tables cannot be read: {what}")
-                return report
-            found = verify(database, progress, on_item)
+        try:
+            with _readable(files, progress, with_log=state.end > 0) as connection:
+                found = _verified(connection, progress, on_item)
+        except DamagedError as error:
+            if not report.problems:
+                raise
+            found = VerifyReport(problems=[str(error)])
         found.problems[:0] = report.problems
         return found
+
+
+def _verified(connection: sqlite3.Connection, progress: Progress | None, on_item: OnItem | None) -> VerifyReport:
+    try:
+        storage = Storage(None, connection=connection)
+        # It does not depend on the time.
+        database = Database(storage, time.time, random.Random(0), "us-east-1", "123456789012")
+    except (InternalServerError, sqlite3.Error, ValueError, LookupError, TypeError, AttributeError) as error:
+        what = error.what if isinstance(error, DamagedRecord) else str(error)
+        return VerifyReport(problems=[f"the tables cannot be read: {what}"])
+    return verify(database, progress, on_item)
 
 
 @contextmanager
@@ -74,6 +90,7 @@ def _unused(files: Files) -> Iterator[None]:
 def _readable(files: Files, progress: Progress | None, *, with_log: bool) -> Iterator[sqlite3.Connection]:
     """A connection that reads the folder, or a copy of it, and is closed afterwards."""
     with ExitStack() as held:
+        require_database(files)
         if not os.access(files.database, os.R_OK):
             # SQLite would report damage.
             raise StorageError(f"no permission to read {files.database}")

@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
 
 from tablewright.engine import Engine
+from tablewright.engine.closed_folder import verify_closed
+from tablewright.engine.copies.copy_folder import CopyFolder
+from tablewright.engine.copies.folder_backup import back_up
 from tablewright.engine.storage import data_folder
-from tablewright.engine.storage.data_folder import FORMAT_VERSION, DamagedError, StorageError
+from tablewright.engine.storage.data_folder import (
+    FORMAT_VERSION,
+    DamagedError,
+    Files,
+    StorageError,
+    forget_end,
+    holds_database,
+)
 from tests.engine.storage.disk import create, keys, put
 
 DATABASE = "tablewright.db"
@@ -63,6 +77,161 @@ def test_an_empty_file_becomes_a_database(tmp_path: Path) -> None:
         create(engine)
     with Engine.open(tmp_path) as engine:
         assert engine.call("ListTables", {})["TableNames"] == ["things"]
+
+
+# -- a database that is lost --------------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=["closed", "killed", "killed after a restart of the log"])
+def used(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    """A data folder that was in use."""
+    with Engine.open(tmp_path / "open") as engine:
+        engine._background.stop()
+        create(engine)
+        put(engine, "before")
+        if request.param.startswith("killed"):
+            if "restart" in request.param:
+                engine._storage.execute("PRAGMA wal_checkpoint(RESTART)").fetchall()
+                put(engine, "after")
+            shutil.copytree(tmp_path / "open", tmp_path / "used")
+    if request.param == "closed":
+        (tmp_path / "open").rename(tmp_path / "used")
+    return tmp_path / "used"
+
+
+def emptied(file: Path) -> None:
+    if file.exists():
+        file.write_bytes(b"")
+
+
+def deleted(file: Path) -> None:
+    file.unlink(missing_ok=True)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("remaining", ["tablewright.end", "tablewright.reserve", "both"])
+@pytest.mark.parametrize("lost", [emptied, deleted])
+def test_a_lost_database_is_refused_and_no_new_one_is_created(
+    used: Path, lost: Callable[[Path], None], remaining: str
+) -> None:
+    lost(used / DATABASE)
+    lost(used / f"{DATABASE}-wal")
+    for name in {"tablewright.end", "tablewright.reserve"} - {remaining} if remaining != "both" else ():
+        (used / name).unlink()
+    before = contents(used)
+    for accept_loss in (False, True):
+        with pytest.raises(DamagedError) as refused:
+            Engine.open(used, accept_loss=accept_loss)
+        assert f"the database {used / DATABASE} is missing or empty" in str(refused.value)
+        assert "restore a copy of the folder" in str(refused.value)
+    with pytest.raises(DamagedError, match="is missing or empty"):
+        verify_closed(used)
+    with pytest.raises(DamagedError, match="is missing or empty"):
+        back_up(used, used.parent / "copies")
+    assert CopyFolder(used.parent / "copies").names() == []
+    assert contents(used) == before
+    assert holds_database(used)
+    # What the message says to do in order to begin anew.
+    for name in ("tablewright.end", "tablewright.reserve"):
+        assert not (used / name).exists() or name in str(refused.value)
+        (used / name).unlink(missing_ok=True)
+    with Engine.open(used) as engine:
+        create(engine)
+
+
+def test_a_database_that_has_lost_its_only_log_is_refused(tmp_path: Path) -> None:
+    """Before the first checkpoint everything is in the log; the database is a page without tables."""
+    with Engine.open(tmp_path / "open") as engine:
+        engine._background.stop()
+        create(engine)
+        put(engine, "before")
+        shutil.copytree(tmp_path / "open", tmp_path / "killed")
+    folder = tmp_path / "killed"
+    (folder / f"{DATABASE}-wal").unlink()
+    forget_end(Files.of(folder))
+    with pytest.raises(DamagedError, match="has no tables, but its log"):
+        Engine.open(folder)
+    with pytest.raises(DamagedError, match="has no tables, but its log"):
+        verify_closed(folder)
+    with pytest.raises(DamagedError, match=f"{folder / DATABASE} has no tables, but its log"):
+        back_up(folder, tmp_path / "copies")
+    with Engine.open(folder, accept_loss=True) as engine:
+        create(engine)
+        put(engine, "later")
+    with Engine.open(folder) as engine:
+        assert keys(engine) == {"later"}
+
+
+def test_a_folder_without_a_database_has_nothing_to_verify(tmp_path: Path) -> None:
+    for folder in (tmp_path / "none", tmp_path):
+        with pytest.raises(StorageError, match="there is no Tablewright database in") as refused:
+            verify_closed(folder)
+        assert not isinstance(refused.value, DamagedError)
+        with pytest.raises(StorageError, match="there is no Tablewright database in"):
+            back_up(folder, tmp_path.parent / f"{tmp_path.name}-copies")
+    assert list(tmp_path.iterdir()) == []
+
+
+def states_while_opening(folder: Path, states: Path) -> Iterator[Path]:
+    """Open a new folder, and copy it as a kill after each line would leave it."""
+    seen: list[dict[str, bytes]] = [{}]
+
+    def trace(frame: FrameType, event: str, argument: object) -> Any:
+        if f"{os.sep}storage{os.sep}" not in frame.f_code.co_filename:
+            return None
+        if folder.exists() and (now := contents(folder)) not in seen:
+            seen.append(now)
+        return trace
+
+    sys.settrace(trace)
+    try:
+        Engine.open(folder).close()
+    finally:
+        sys.settrace(None)
+    for number, state in enumerate(seen):
+        (states / str(number)).mkdir(parents=True)
+        for name, content in state.items():
+            (states / str(number) / name).write_bytes(content)
+        yield states / str(number)
+
+
+def test_a_folder_whose_creation_was_killed_is_opened(tmp_path: Path) -> None:
+    found = []
+    for state in states_while_opening(tmp_path / "data", tmp_path / "states"):
+        found.append(sorted(path.name for path in state.iterdir()))
+        with suppress(StorageError):
+            assert verify_closed(state).ok
+        with Engine.open(state) as engine:
+            create(engine)
+            put(engine, "first")
+        with Engine.open(state) as engine:
+            assert keys(engine) == {"first"}
+    # Every file comes into being separately.
+    for names in ([], ["tablewright.lock"], [DATABASE, "tablewright.lock"]):
+        assert names in found
+    assert len(found) > 6
+
+
+@pytest.mark.parametrize("size", [0, 512, 4096])
+def test_a_folder_killed_while_sqlite_created_the_database_is_opened(tmp_path: Path, size: int) -> None:
+    """With SQLite's own journal, which is in use until there is a log."""
+    (tmp_path / "tablewright.lock").touch()
+    (tmp_path / DATABASE).write_bytes(b"")
+    (tmp_path / f"{DATABASE}-journal").write_bytes(bytes(size))
+    with Engine.open(tmp_path) as engine:
+        create(engine)
+
+
+def test_a_restored_folder_is_opened(used: Path, tmp_path: Path) -> None:
+    back_up(used, tmp_path / "copies")
+    Engine.restore_copy(tmp_path / "copies", tmp_path / "restored")
+    assert [path.name for path in (tmp_path / "restored").iterdir()] == [DATABASE]
+    assert verify_closed(tmp_path / "restored").ok
+    with Engine.open(tmp_path / "restored") as engine:
+        assert "before" in keys(engine)
 
 
 def test_a_folder_is_made_with_those_above_it(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ from tablewright.engine.copies.copied_blobs import BlobValue, CopiedBlobs, Value
 from tablewright.engine.copies.copy_folder import WORK, CopyFolder, FolderCopy
 from tablewright.engine.copies.snapshot import opened, take_snapshot
 from tablewright.engine.storage import checkpoint_gate
-from tablewright.engine.storage.data_folder import DamagedError, Files, StorageError, folder_id
+from tablewright.engine.storage.data_folder import DamagedError, Files, StorageError, folder_id, require_database
 from tablewright.engine.storage.folder_lock import BLOBS
 
 __all__ = ["Progress", "back_up", "restore"]
@@ -65,6 +65,7 @@ def back_up(
     ``database`` returns a descriptor of the database, in a process that has it open.
     """
     source = Files.of(data)
+    require_database(source)
     _check_apart(data, to)
     copies = CopyFolder(to)
     with _disk_errors(f"cannot copy {data} to {to}"), copies.writing(), _scratch(to) as work:

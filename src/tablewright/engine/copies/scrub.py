@@ -17,7 +17,7 @@ from pathlib import Path
 from tablewright.engine.copies.chunk_store import CHUNK_BYTES
 from tablewright.engine.copies.copy_folder import CopyFolder, FolderCopy
 from tablewright.engine.copies.snapshot import opened, take_snapshot
-from tablewright.engine.storage.data_folder import DamagedError, Files, StorageError
+from tablewright.engine.storage.data_folder import DamagedError, Files, StorageError, require_database
 
 __all__ = ["Pace", "copy_problems", "snapshot_of"]
 
@@ -53,6 +53,7 @@ def snapshot_of(data: Path, pace: Pace, progress: Callable[[int, int], None]) ->
         progress(done, total)
 
     source = Files.of(data)
+    require_database(source)
     with tempfile.TemporaryDirectory(prefix="tablewright-scrub-") as folder:
         try:
             with opened(source.database) as descriptor:

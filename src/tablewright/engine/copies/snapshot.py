@@ -9,9 +9,10 @@ The files are copied as a power cut would leave them, and SQLite recovers the da
       3  SQLite reads the log, verify compares everything
 
 Every write acknowledged before is in the log or in the database by then, and a transaction is in the log completely or
-not at all. The log starts over after a checkpoint, even while the gate is closed if that checkpoint came before: then
-all of the old log is in the database, and the new one is copied. An engine that is closed, or whose log has become too
-long, makes a checkpoint despite readers; the database has changed by then, and the snapshot starts over.
+not at all; a log that lacks one of them, by the mark of its end, is damaged. The log starts over after a checkpoint,
+even while the gate is closed if that checkpoint came before: then all of the old log is in the database, and the new
+one is copied. An engine that is closed, or whose log has become too long, makes a checkpoint despite readers; the
+database has changed by then, and the snapshot starts over.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from pathlib import Path
 from tablewright.engine.storage import checkpoint_gate
 from tablewright.engine.storage.data_folder import DamagedError, Files, StorageError, log_state
 from tablewright.engine.storage.group_commit import Storage
-from tablewright.engine.storage.log_check import log_frames
+from tablewright.engine.storage.log_check import log_frames, read_end_mark
 
 _ATTEMPTS = 5
 _BLOCK = 1024 * 1024
@@ -49,7 +50,7 @@ def take_snapshot(
         with checkpoint_gate.closed(source.folder):
             before = _settled(database)
             _copy(database, target.database, before.st_size, progress)
-            with instant():
+            with instant(), _with_end(source, target):
                 _copy_log(source.log, target.log)
             after = os.fstat(database)
         if (before.st_mtime_ns, before.st_size) == (after.st_mtime_ns, after.st_size):
@@ -67,6 +68,20 @@ def _merge(source: Files, target: Files) -> None:
     except StorageError as error:
         # It is about the snapshot, which is as the source is.
         raise type(error)(str(error).replace(str(target.folder), str(source.folder))) from error
+
+
+@contextmanager
+def _with_end(source: Files, target: Files) -> Iterator[None]:
+    """Also copy what the folder says of its log, which is copied meanwhile: a commit that is missing there is damage.
+
+    The log goes on while it is copied, and an engine that is closed takes the mark back and then removes the log. So
+    the mark of before counts, if there is still one that may follow it.
+    """
+    was_used, mark = source.end.exists(), read_end_mark(source.end)
+    yield
+    now = read_end_mark(source.end)
+    if was_used:
+        target.end.write_bytes(mark.packed() if mark is not None and now is not None and now.may_follow(mark) else b"")
 
 
 @contextmanager

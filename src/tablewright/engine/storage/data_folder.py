@@ -6,6 +6,9 @@
 
 The folder itself is locked by processes that copy it (``checkpoint_gate``).
 
+``tablewright.end`` and the reserve are created after the tables of a new database are on disk. If one of them is there
+and the tables are not, the database is lost, and no new one is created in its place.
+
 Links are resolved once, before anything is opened (``Files``), so that the database, its log and the lock are in the
 same folder even if a link changes later. Only the user that owns the folder can read it.
 
@@ -215,9 +218,38 @@ def resolve_folder(path: str | os.PathLike[str]) -> Path:
 
 
 def holds_database(folder: Path) -> bool:
-    """Whether the folder has a database to open, or the log of one; nothing is created or changed."""
+    """Whether the folder has a database to open, or had one; nothing is created or changed."""
     files = Files.of(folder)
-    return any(file.is_file() and file.stat().st_size > 0 for file in (files.database, files.log))
+    return any(file.is_file() and file.stat().st_size > 0 for file in (files.database, files.log)) or _was_used(files)
+
+
+def require_database(files: Files) -> None:
+    """StorageError if there is no database, DamagedError if it is lost."""
+    try:
+        if not _has_database(files):
+            raise StorageError(f"there is no Tablewright database in {files.folder}")
+    except OSError as error:
+        raise StorageError(f"cannot use {files.folder} as a data folder: {error}") from error
+
+
+def _has_database(files: Files) -> bool:
+    """Whether there is a database; DamagedError if there is not, and other files show that there was."""
+    has_database, has_log = (file.exists() and file.stat().st_size > 0 for file in (files.database, files.log))
+    if has_log and not has_database:
+        raise DamagedError(
+            f"there is a log at {files.log}, but no database beside it; restore both from a copy of the folder"
+        )
+    if not has_database and _was_used(files):
+        raise DamagedError(
+            f"the database {files.database} is missing or empty, but the folder has had one; restore a copy of the "
+            f"folder, or delete {files.end.name} and {files.reserve.name} to begin with an empty database"
+        )
+    return has_database
+
+
+def _was_used(files: Files) -> bool:
+    """Whether the folder has had a database with tables: these files are created when that has been synced."""
+    return files.end.exists() or files.reserve.exists()
 
 
 def connect_memory() -> sqlite3.Connection:
@@ -272,7 +304,7 @@ def _connected(files: Files, accept_loss: bool) -> sqlite3.Connection:
     except (OSError, sqlite3.OperationalError) as error:
         raise StorageError(f"cannot use {folder} as a data folder: {error}") from error
     try:
-        _prepare(connection, files)
+        _prepare(connection, files, accept_loss)
     except sqlite3.OperationalError as error:
         connection.close()
         if "locked" in str(error):
@@ -327,14 +359,9 @@ def _count(state: LogState) -> str:
 
 
 def log_state(files: Files) -> LogState:
-    """The state of the folder's log; DamagedError if there is one without a database."""
+    """The state of the folder's log; DamagedError if its database is lost."""
     try:
-        has_database, has_log = (file.exists() and file.stat().st_size > 0 for file in (files.database, files.log))
-        if has_log and not has_database:
-            raise DamagedError(
-                f"there is a log at {files.log}, but no database beside it; restore both from a copy of the folder"
-            )
-        return check_log(files.log, read_end_mark(files.end) if has_database else None)
+        return check_log(files.log, read_end_mark(files.end) if _has_database(files) else None)
     except OSError as error:
         raise StorageError(f"cannot use {files.folder} as a data folder: {error}") from error
 
@@ -411,6 +438,7 @@ def reading(database: Path, files: Files, *, immutable: bool) -> sqlite3.Connect
     connection = _opened(f"{database.as_uri()}?mode=ro&immutable=1" if immutable else database)
     try:
         if _check_format(connection, files):
+            _check_new(files)
             raise StorageError(f"there is no Tablewright database in {files.folder}")
     except UnicodeDecodeError as error:  # of a message with a damaged name in it
         connection.close()
@@ -442,13 +470,15 @@ def _opened(database: str | Path) -> sqlite3.Connection:
     return connection
 
 
-def _prepare(connection: sqlite3.Connection, files: Files) -> None:
+def _prepare(connection: sqlite3.Connection, files: Files, accept_loss: bool) -> None:
     execute = connection.execute
     # Keeps other programs out, and the index of the log in memory; it takes effect with the first lock.
     execute("PRAGMA locking_mode = EXCLUSIVE")
     # Before anything is changed: the database of another application stays unchanged.
     is_new = _check_format(connection, files)
     if is_new:
+        if not accept_loss:
+            _check_new(files)
         execute(f"PRAGMA page_size = {PAGE_BYTES}")
         execute(f"PRAGMA auto_vacuum = {_INCREMENTAL}")
     execute("PRAGMA journal_mode = WAL")
@@ -469,6 +499,15 @@ def _prepare(connection: sqlite3.Connection, files: Files) -> None:
         execute(f"PRAGMA application_id = {_APPLICATION_ID}")
         execute(f"PRAGMA user_version = {FORMAT_VERSION}")
     execute("COMMIT")
+
+
+def _check_new(files: Files) -> None:
+    """Refuse a database without tables in a folder that has had some: they were in a log that is lost."""
+    if _was_used(files):
+        raise DamagedError(
+            f"the database {files.database} has no tables, but its log has had some, and is missing; restore a copy of "
+            "the folder, or open it without what was in the log, with --accept-loss or accept_loss=True"
+        )
 
 
 def _check_header(connection: sqlite3.Connection, files: Files) -> None:

@@ -40,6 +40,9 @@ _PAGE: Final = 4096
 _FRAME_BYTES: Final = _FRAME.size + _PAGE
 _WORDS: Final = 0xFFFF_FFFF
 _FRAMES_AT_ONCE: Final = 512
+# Far more than there are before the mark is on disk, which takes a minute without a sync: the log starts over after a
+# checkpoint, of a millisecond at least.
+_MOST_RESTARTS: Final = 1 << 24
 _MARK: Final = struct.Struct(">IIQI")
 _MARK_CONTENT: Final = struct.Struct(">IIQ")
 
@@ -61,6 +64,18 @@ class EndMark:
     def size(self) -> int:
         """The length of the log up to there, in bytes."""
         return _HEADER.size + self.frames * _FRAME_BYTES
+
+    def leads_to(self, salts: tuple[int, int]) -> bool:
+        """Whether a log with these salts may be this one, or what became of it.
+
+        Whenever a log starts over, the first salt is one more, and the second one is random. After a power cut the mark
+        may be several times older.
+        """
+        return salts == self.salts or 0 < (salts[0] - self.salts[0]) & _WORDS <= _MOST_RESTARTS
+
+    def may_follow(self, earlier: EndMark) -> bool:
+        """Whether it may be a later mark of the same log."""
+        return earlier.leads_to(self.salts) and (self.salts != earlier.salts or self.frames >= earlier.frames)
 
     def packed(self) -> bytes:
         content = _MARK_CONTENT.pack(*self.salts, self.frames)
