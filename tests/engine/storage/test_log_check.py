@@ -11,6 +11,9 @@ import pytest
 
 from tablewright.dynamo import InternalServerError
 from tablewright.engine import DamagedError, Engine, StorageError
+from tablewright.engine.closed_folder import verify_closed
+from tablewright.engine.copies.copy_folder import CopyFolder
+from tablewright.engine.copies.folder_backup import back_up
 from tablewright.engine.storage.data_folder import WriteAheadLog
 from tablewright.engine.storage.log_check import EndMark, check_log, log_frames, read_end_mark
 from tests.clocks import Clock
@@ -144,6 +147,122 @@ def test_a_log_without_its_database_is_refused_and_left_as_it_is(killed: Path, e
         with pytest.raises(StorageError, match="no database beside it"):
             Engine.open(killed, accept_loss=accept_loss)
     assert (killed / LOG).read_bytes() == before
+
+
+# -- the log of another folder, or of another time -----------------------------------------------------------------
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Path:
+    """Another folder as a killed process leaves it."""
+    with Engine.open(tmp_path / "other open") as engine:
+        engine._background.stop()
+        create(engine)
+        for number in range(10):
+            put(engine, f"other {number}")
+        shutil.copytree(tmp_path / "other open", tmp_path / "other")
+    return tmp_path / "other"
+
+
+@pytest.mark.parametrize("is_closed", [False, True], ids=["killed before a checkpoint", "killed after it was closed"])
+def test_the_log_of_another_folder_is_refused(killed: Path, other: Path, is_closed: bool, tmp_path: Path) -> None:
+    if is_closed:
+        Engine.open(killed).close()
+        with Engine.open(killed) as engine:
+            engine._background.stop()
+            put(engine, "later")
+            shutil.copytree(killed, tmp_path / "again")
+        killed = tmp_path / "again"
+    shutil.copy(other / LOG, killed / LOG)
+    before = (killed / LOG).read_bytes()
+    with pytest.raises(DamagedError, match=r"it is not the log of this data folder.*accept") as refused:
+        Engine.open(killed)
+    assert "commits that may be lost: unknown" in str(refused.value)
+    assert "it is not the log of this data folder" in verify_closed(killed).problems[0]
+    with pytest.raises(DamagedError, match="it is not the log of this data folder"):
+        back_up(killed, tmp_path / "copies")
+    assert CopyFolder(tmp_path / "copies").names() == []
+    assert (killed / LOG).read_bytes() == before
+    # Nothing of the other folder gets into this one.
+    with Engine.open(killed, accept_loss=True) as engine:
+        assert engine.verify().ok
+        if not is_closed:
+            create(engine)
+        put(engine, "at last")
+    assert stored(killed) == ({*ALL, "at last"} if is_closed else {"at last"})
+
+
+def restart(engine: Engine) -> None:
+    engine._storage.execute("PRAGMA wal_checkpoint(RESTART)").fetchall()
+
+
+def test_an_earlier_log_of_the_folder_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    with Engine.open(folder) as engine:
+        engine._background.stop()
+        create(engine)
+        put(engine, "first")
+        earlier = (folder / LOG).read_bytes()
+        restart(engine)
+        put(engine, "second")
+        shutil.copytree(folder, tmp_path / "killed")
+    (tmp_path / "killed" / LOG).write_bytes(earlier)
+    with pytest.raises(DamagedError, match="it is not the log of this data folder"):
+        Engine.open(tmp_path / "killed")
+
+
+@pytest.mark.parametrize("restarts", [1, 2, 10])
+@pytest.mark.parametrize("has_commit", [False, True])
+def test_a_log_that_has_started_over_since_its_end_was_marked_is_opened(
+    tmp_path: Path, restarts: int, has_commit: bool
+) -> None:
+    """The mark is not synced: after a power cut it may be older than the log."""
+    folder, expected = tmp_path / "data", {"first"}
+    with Engine.open(folder) as engine:
+        engine._background.stop()
+        create(engine)
+        put(engine, "first")
+        mark = (folder / END).read_bytes()
+        for number in range(restarts):
+            restart(engine)
+            if has_commit:
+                put(engine, str(number))
+                expected.add(str(number))
+        shutil.copytree(folder, tmp_path / "cut")
+    (tmp_path / "cut" / END).write_bytes(mark)
+    shutil.copytree(tmp_path / "cut", tmp_path / "verified")
+    assert verify_closed(tmp_path / "verified").ok
+    back_up(tmp_path / "verified", tmp_path / "copies")
+    assert stored(tmp_path / "cut") == expected
+
+
+def test_a_log_that_was_emptied_and_is_in_use_again_is_opened(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    with Engine.open(folder) as engine:
+        engine._background.stop()
+        create(engine)
+        put(engine, "first")
+        with engine._storage.turn():
+            assert engine._storage.empty_log()
+        shutil.copytree(folder, tmp_path / "emptied")
+        put(engine, "second")
+        shutil.copytree(folder, tmp_path / "killed")
+    assert stored(tmp_path / "emptied") == {"first"}
+    assert stored(tmp_path / "killed") == {"first", "second"}
+
+
+def test_a_log_that_lacks_synced_commits_is_not_copied(killed: Path, tmp_path: Path) -> None:
+    content = (killed / LOG).read_bytes()
+    for left in (len(content) - FRAME, HEADER, 0, None):
+        if left is None:
+            (killed / LOG).unlink()
+        else:
+            (killed / LOG).write_bytes(content[:left])
+        with pytest.raises(DamagedError, match=f"the log {killed / LOG} is damaged"):
+            back_up(killed, tmp_path / "copies")
+    assert CopyFolder(tmp_path / "copies").names() == []
+    (killed / LOG).write_bytes(content)
+    assert back_up(killed, tmp_path / "copies").problems == []
 
 
 # -- a power cut: the last commit was not synced --------------------------------------------------------------

@@ -15,6 +15,9 @@ to which frame the log was synced; it is written after each sync, without a sync
 killed process, and may be older after a power cut. And no commit is written before the previous one is synced
 (``group_commit``): a second commit after a bad frame proves that the first was on disk.
 
+A log that can be neither the marked one nor a later one of the same folder is refused as a whole: it was put there, and
+its pages are of another database, or of another time.
+
 The format is https://www.sqlite.org/fileformat2.html#walformat.
 """
 
@@ -146,6 +149,9 @@ def _check(file: BinaryIO, mark: EndMark | None) -> LogState:
         salts = list(_FRAME.unpack(file.read(_FRAME.size).ljust(_FRAME.size, b"\0"))[2:4])
         file.seek(_HEADER.size)
     generation = (salts[0], salts[1]) if whole or mark is None else mark.salts
+    if mark is not None and not mark.leads_to(generation):
+        # Its pages are of another database, or of another time: none may get into this one.
+        return LogState(damage="it is not the log of this data folder, by the mark of its end", in_doubt=None)
     state, frames = LogState(), _frames(file, generation, {begin, (first, second)}, big_endian and whole)
     commits_behind = in_doubt = 0
     bad: _Frame | None = None
