@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from tablewright.dynamo import InternalServerError
 from tablewright.engine import DamagedError, Engine, StorageError, verify_closed, verify_folder
+from tablewright.engine.copies.folder_backup import back_up
 from tablewright.engine.storage import group_commit
-from tests.engine.storage.damage import DATABASE, LOG, flip
-from tests.engine.storage.disk import create, put
+from tests.engine.storage.damage import DATABASE, LOG, flip, quiet
+from tests.engine.storage.disk import Disk, create, put
 
 
 @pytest.fixture
@@ -131,3 +135,41 @@ def test_progress_moves_on_while_a_folder_with_a_log_is_copied(killed: Path) -> 
     told: list[str] = []
     assert verify_closed(killed, lambda what, done, total: told.append(what)).ok
     assert told[0] == "copying to read it (MB)"
+
+
+def test_a_record_of_damaged_length_is_reported(tmp_path: Path) -> None:
+    """SQLite asks for more memory than there is, and has no other word for it."""
+    data = tmp_path / "data"
+    with Engine.open(data) as engine:
+        create(engine)
+        for number in range(30):
+            put(engine, f"item {number}", 100)
+    whole = (data / DATABASE).read_bytes()
+    found = 0
+    with quiet():
+        for begin in range(whole.rindex(b'"item 7"') - 60, whole.rindex(b'"item 7"') - 20):
+            (data / DATABASE).write_bytes(whole[:begin] + b"\xff" * 16 + whole[begin + 16 :])
+            report = verify_closed(data)
+            if any("no memory for a record" in problem for problem in report.problems):
+                found += 1
+                assert back_up(data, tmp_path / "copies").problems == report.problems
+                with Engine.open(data) as engine:
+                    for operation in ("Scan", "DescribeTable"):
+                        with suppress(InternalServerError):
+                            engine.call(operation, {"TableName": "things"})
+                    assert not engine.verify().ok
+    # In other versions of SQLite it may be another byte.
+    assert found or sqlite3.sqlite_version_info[:2] != (3, 40)
+
+
+def test_verify_goes_on_where_sqlite_has_no_memory_for_a_record(closed: Path) -> None:
+    with Engine.open(closed) as engine:
+        disk = Disk(engine)
+        disk.error = MemoryError()
+        for start in ("PRAGMA integrity_check", "SELECT key, id, size, item FROM items_1", "SELECT name, value"):
+            disk.refuse(start)
+            (problem,) = engine.verify().problems
+            assert problem.startswith("SQLite: no memory for a record: its length is damaged, or the memory is used up")
+        for start in ("SELECT name, sql", "SELECT token"):
+            disk.refuse(start)
+            assert any("no memory for a record" in problem for problem in engine.verify().problems)

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from tablewright.dynamo import InternalServerError
 from tablewright.engine.database import Database
-from tablewright.engine.storage.checksums import DamagedRecord
+from tablewright.engine.storage.checksums import SQLITE_ERRORS, DamagedRecord, sqlite_message
 from tablewright.engine.storage.data_folder import (
     DamagedError,
     Files,
@@ -66,8 +66,8 @@ def _verified(connection: sqlite3.Connection, progress: Progress | None, on_item
         storage = Storage(None, connection=connection)
         # It does not depend on the time.
         database = Database(storage, time.time, random.Random(0), "us-east-1", "123456789012")
-    except (InternalServerError, sqlite3.Error, ValueError, LookupError, TypeError, AttributeError) as error:
-        what = error.what if isinstance(error, DamagedRecord) else str(error)
+    except (InternalServerError, *SQLITE_ERRORS, ValueError, LookupError, TypeError, AttributeError) as error:
+        what = error.what if isinstance(error, DamagedRecord) else sqlite_message(error)
         return VerifyReport(problems=[f"the tables cannot be read: {what}"])
     return verify(database, progress, on_item)
 

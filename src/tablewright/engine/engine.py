@@ -16,7 +16,6 @@ from __future__ import annotations
 import logging
 import os
 import random
-import sqlite3
 import time
 from collections.abc import Callable, Mapping
 from copy import copy
@@ -34,7 +33,7 @@ from tablewright.engine.metering import Meter, Sink, open_meter_log
 from tablewright.engine.operations import HANDLERS, Handler
 from tablewright.engine.requests import check_request
 from tablewright.engine.slices import Outcome, Steps, Unfinished, refusal
-from tablewright.engine.storage.checksums import DamagedRecord
+from tablewright.engine.storage.checksums import SQLITE_ERRORS, DamagedRecord, sqlite_message
 from tablewright.engine.storage.data_folder import DamagedError, StorageError, StorageFigures, resolve_folder
 from tablewright.engine.storage.durable_commit import Commit
 from tablewright.engine.storage.group_commit import Storage, Turn
@@ -96,9 +95,9 @@ class Engine:
             self._background = BackgroundWork(self._database)
             self._storage.on_full = self._background.wake
             self._background.start()
-        except (InternalServerError, sqlite3.Error, ValueError, LookupError, TypeError, AttributeError) as error:
+        except (InternalServerError, *SQLITE_ERRORS, ValueError, LookupError, TypeError, AttributeError) as error:
             self._storage.close()
-            reason = error.what if isinstance(error, DamagedRecord) else error.__cause__ or error
+            reason = error.what if isinstance(error, DamagedRecord) else sqlite_message(error.__cause__ or error)
             raise DamagedError(
                 f"the data folder {folder} is damaged: its tables cannot be read ({reason}); "
                 "restore a copy of it, or choose another folder"
@@ -253,9 +252,9 @@ class Engine:
                     unfinished = Unfinished(self._storage, operation, request, cast(Steps, given))
                     response = unfinished.advance()
         except DynamoError as error:
-            if isinstance(error.__cause__, sqlite3.Error):
-                name, key = request.get("TableName"), request.get("Key")
-                _log.error("%s failed (table %s, key %s): %s", operation, name, key, error.__cause__)
+            if isinstance(error.__cause__, SQLITE_ERRORS):
+                name, key, cause = request.get("TableName"), request.get("Key"), sqlite_message(error.__cause__)
+                _log.error("%s failed (table %s, key %s): %s", operation, name, key, cause)
             raise refusal(operation, error, turn, request) from error.__cause__
         return unfinished.paused(turn) if response is None else (orjson.dumps(response), turn.commit)
 

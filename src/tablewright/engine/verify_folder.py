@@ -28,7 +28,7 @@ from tablewright.engine.backups.point_in_time import checked_change
 from tablewright.engine.database import Database, checked_row, expiry
 from tablewright.engine.discarded_tables import PREFIX as DISCARDED
 from tablewright.engine.storage import sql_schema
-from tablewright.engine.storage.checksums import DamagedRecord, check_record
+from tablewright.engine.storage.checksums import SQLITE_ERRORS, DamagedRecord, check_record, sqlite_message
 from tablewright.engine.streams.shards import SELECT_RECORD, all_streams, checked_record, last_number
 from tablewright.engine.tables.table_schema import Index, Table
 from tablewright.engine.ttl.time_to_live import is_complete
@@ -86,8 +86,8 @@ class VerifyReport:
             yield
         except DamagedRecord as error:
             self.found(f"{error.what} does not match its checksum")
-        except sqlite3.Error as error:
-            self.found(f"SQLite: {error} ({what})")
+        except SQLITE_ERRORS as error:
+            self.found(f"SQLite: {sqlite_message(error)} ({what})")
         except _UNREADABLE as error:
             self.found(f"{what} cannot be read: {type(error).__name__}: {error}")
 

@@ -100,9 +100,13 @@ def test_a_commit_that_fails_is_an_error_for_every_thread_in_it(engine: Engine) 
     assert engine.verify().ok
 
 
-@pytest.mark.parametrize("start", ["BEGIN", "INSERT OR IGNORE INTO items", "INSERT INTO index", "INSERT INTO log"])
-def test_a_statement_that_fails_leaves_nothing_of_its_write(engine: Engine, start: str) -> None:
+@pytest.mark.parametrize("error", [sqlite3.OperationalError("disk I/O error"), MemoryError()], ids=["disk", "memory"])
+@pytest.mark.parametrize(
+    "start", ["BEGIN", "INSERT OR IGNORE INTO items", "INSERT INTO index", "INSERT INTO log", "COMMIT"]
+)
+def test_a_statement_that_fails_leaves_nothing_of_its_write(engine: Engine, start: str, error: Exception) -> None:
     disk = Disk(engine)
+    disk.error = error
     disk.refuse(start)
     with pytest.raises(InternalServerError):
         put(engine, "broken")
@@ -111,6 +115,24 @@ def test_a_statement_that_fails_leaves_nothing_of_its_write(engine: Engine, star
     assert engine.verify().ok
     put(engine, "after")
     assert keys(engine) == {"before", "after"}
+
+
+def test_a_read_for_which_sqlite_has_no_memory_is_refused_alone(
+    engine: Engine, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It reports so if the length of a record is damaged."""
+    disk = Disk(engine)
+    disk.error = MemoryError()
+    waiter = Waiter(engine, "PutItem", putting("kept"))
+    disk.refuse("SELECT")
+    with pytest.raises(InternalServerError, match="no memory for a record: its length is damaged"):
+        engine.call("Scan", {"TableName": "things"})
+    assert "Scan failed (table things" in caplog.text
+    assert "no memory for a record" in engine.problems()[0]
+    disk.recover()
+    engine.flush()
+    assert waiter.told == [None]
+    assert keys(engine) == {"before", "kept"}
 
 
 def test_a_batch_is_refused_even_when_the_tables_cannot_be_read_again(engine: Engine) -> None:

@@ -14,12 +14,14 @@ with their checksums, without reading them: damaged data stays damaged, and is f
 An index entry has none: it only says where an item is, and one that points to no item is noticed when it is read. An
 item that a read missed, because a key in a B-tree has changed, is found by ``verify``.
 
-A column may have any type once the byte of its type has changed, so comparisons expect ``NOT_COMPARABLE``.
+A column may have any type once the byte of its type has changed, so comparisons expect ``NOT_COMPARABLE``. If it is the
+length of a record that has changed, SQLite may ask for more memory than there is (``SQLITE_ERRORS``).
 """
 
 from __future__ import annotations
 
 import logging
+import sqlite3
 import struct
 from typing import Any
 from zlib import crc32
@@ -28,6 +30,9 @@ from tablewright.dynamo import InternalServerError
 
 # What computing a checksum raises if a column no longer has its type.
 NOT_COMPARABLE = (TypeError, ValueError, OverflowError, AttributeError, struct.error)
+
+# What SQLite raises for a damaged record, or page. It has no memory for a record that seems to be huge.
+SQLITE_ERRORS = (sqlite3.Error, MemoryError)
 
 _pack_end = struct.Struct("<I").pack
 _pack_change = struct.Struct("<dqq").pack
@@ -46,6 +51,13 @@ class DamagedRecord(InternalServerError):
     @property
     def code(self) -> str:
         return "InternalServerError"
+
+
+def sqlite_message(error: BaseException) -> str:
+    """What SQLite says; its lack of memory comes without a message."""
+    if isinstance(error, MemoryError):
+        return "no memory for a record: its length is damaged, or the memory is used up"
+    return str(error)
 
 
 def damaged(what: str) -> DamagedRecord:

@@ -29,7 +29,7 @@ from pathlib import Path
 from zlib import crc32
 
 from tablewright.durable_files import sync_path
-from tablewright.engine.storage.checksums import record_checksum
+from tablewright.engine.storage.checksums import SQLITE_ERRORS, record_checksum, sqlite_message
 from tablewright.engine.storage.folder_lock import FolderInUse, FolderLock
 from tablewright.engine.storage.log_check import EndMark, LogState, check_log, log_frames, read_end_mark, wipe_behind
 from tablewright.engine.storage.sql_schema import SCHEMA
@@ -310,11 +310,12 @@ def _connected(files: Files, accept_loss: bool) -> sqlite3.Connection:
         if "locked" in str(error):
             raise in_use(folder) from error
         raise StorageError(f"cannot open the data folder {folder}: {error}") from error
-    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # the latter: of a message with a damaged name in it
+    # A message with a damaged name in it cannot be decoded.
+    except (*SQLITE_ERRORS, UnicodeDecodeError) as error:
         connection.close()
         what = "is damaged" if _is_sqlite(files) else "is damaged, or not a Tablewright database"
         raise DamagedError(
-            f"{files.database} {what} ({error}); restore a copy of the folder, or choose another"
+            f"{files.database} {what} ({sqlite_message(error)}); restore a copy of the folder, or choose another"
         ) from error
     except BaseException:
         connection.close()
@@ -440,9 +441,9 @@ def reading(database: Path, files: Files, *, immutable: bool) -> sqlite3.Connect
         if _check_format(connection, files):
             _check_new(files)
             raise StorageError(f"there is no Tablewright database in {files.folder}")
-    except UnicodeDecodeError as error:  # of a message with a damaged name in it
+    except (MemoryError, UnicodeDecodeError) as error:  # the latter: of a message with a damaged name in it
         connection.close()
-        raise sqlite3.DatabaseError(str(error)) from error
+        raise sqlite3.DatabaseError(sqlite_message(error)) from error
     except BaseException:
         connection.close()
         raise
@@ -452,7 +453,7 @@ def reading(database: Path, files: Files, *, immutable: bool) -> sqlite3.Connect
 def folder_id(files: Files) -> str:
     """The id of this data folder and its copies; empty if it cannot be read."""
     with (
-        suppress(StorageError, sqlite3.DatabaseError),
+        suppress(StorageError, *SQLITE_ERRORS),
         closing(reading(files.database, files, immutable=True)) as connection,
     ):
         found = connection.execute("SELECT * FROM settings WHERE name = ?", (_FOLDER_ID,)).fetchone()

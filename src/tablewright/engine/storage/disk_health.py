@@ -37,8 +37,8 @@ class DiskHealth:
             return [self.failure]
         return [problem for problem in (self._room, self._refused, self._checkpoint) if problem]
 
-    def refused(self, error: BaseException) -> None:
-        self._refused = f"the database could not be read or written: {error}"
+    def refused(self, reason: str) -> None:
+        self._refused = f"the database could not be read or written: {reason}"
 
     def durable(self) -> None:
         self._refused = ""
@@ -50,8 +50,8 @@ class DiskHealth:
     def has_room(self) -> None:
         self._room = ""
 
-    def checkpoint_failed(self, error: BaseException, log_size: int) -> None:
-        self._checkpoint = f"the log of {log_size // 1024 // 1024} MB cannot be checkpointed: {error}"
+    def checkpoint_failed(self, reason: str, log_size: int) -> None:
+        self._checkpoint = f"the log of {log_size // 1024 // 1024} MB cannot be checkpointed: {reason}"
         self.log_limit = log_size + CHECKPOINT_BYTES // 4
 
     def checkpoint_made(self, log_size: int) -> None:

@@ -39,6 +39,7 @@ from types import TracebackType
 from tablewright.dynamo import InternalServerError
 from tablewright.engine.storage import forks
 from tablewright.engine.storage.checkpoint_gate import CheckpointGate
+from tablewright.engine.storage.checksums import SQLITE_ERRORS, sqlite_message
 from tablewright.engine.storage.data_folder import (
     CHECKPOINT_PAGES,
     PAGE_BYTES,
@@ -102,15 +103,22 @@ class Turn:
     ) -> None:
         storage = self._storage
         if error is not None:
+            if storage.writes == self._writes and _is_damage(error):
+                # A read of a damaged page does not affect others.
+                storage.health.refused(sqlite_message(error))
+                raise InternalServerError(f"Internal server error: {sqlite_message(error)}") from error
             if isinstance(error, sqlite3.Error):
-                if storage.writes == self._writes and getattr(error, "sqlite_errorcode", 0) == _CORRUPT:
-                    # A read of a damaged page does not affect others.
-                    storage.health.refused(error)
-                    raise InternalServerError(f"Internal server error: {error}") from error
                 raise storage.abort(error) from error
             if storage.writes > max(self._writes, storage.kept):
-                storage.abort(error)
+                refusal = storage.abort(error)
+                if isinstance(error, MemoryError):
+                    raise refusal from error
         self.commit = storage.newest_commit() if storage.depends_on_all else storage.dependency
+
+
+def _is_damage(error: BaseException) -> bool:
+    """Whether SQLite has met something damaged, as far as it says so."""
+    return isinstance(error, MemoryError) or getattr(error, "sqlite_errorcode", 0) == _CORRUPT
 
 
 class Storage:
@@ -283,7 +291,7 @@ class Storage:
         self._reserve.release()
         try:
             emptied = self.empty_log()
-        except sqlite3.Error:
+        except SQLITE_ERRORS:
             emptied = False
         if not emptied:
             self._checkpoint(self._log.size)
@@ -341,7 +349,7 @@ class Storage:
         try:
             if self._connection.in_transaction:
                 self._commit_transaction()
-        except sqlite3.Error as error:
+        except SQLITE_ERRORS as error:
             if self._log is not None and not self._unsynced:
                 self._roll_back()
                 with suppress(OSError):
@@ -392,7 +400,7 @@ class Storage:
             with self._gate.passing() as is_open:
                 if is_open and not self._connection.in_transaction:
                     # If it fails, the log grows until that is reported (``disk_health``).
-                    with suppress(sqlite3.Error):
+                    with suppress(*SQLITE_ERRORS):
                         self._timed_checkpoint(log, "PRAGMA wal_checkpoint(PASSIVE)", is_open=is_open)
         finally:
             self.lock.release()
@@ -456,9 +464,9 @@ class Storage:
                 if is_open and not self._connection.in_transaction:
                     self.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
                     self.health.checkpoint_made(log_size)
-        except sqlite3.Error as error:
-            _log.error("a checkpoint failed: %s", error)
-            self.health.checkpoint_failed(error, log_size)
+        except SQLITE_ERRORS as error:
+            _log.error("a checkpoint failed: %s", sqlite_message(error))
+            self.health.checkpoint_failed(sqlite_message(error), log_size)
         finally:
             self.lock.release()
 
@@ -473,7 +481,7 @@ class Storage:
         """The same, if there is space for it, and the file keeps its size; it starts over from its beginning."""
         try:
             return self._write_back("PASSIVE")
-        except sqlite3.Error:
+        except SQLITE_ERRORS:
             return False
 
     def _write_back(self, mode: str) -> bool:
@@ -498,18 +506,18 @@ class Storage:
 
     def abort(self, error: BaseException) -> InternalServerError:
         """Roll back the open commit and refuse it to everyone who waits for it; returns their error."""
-        refusal = InternalServerError(f"{_REFUSED}: {error}")
-        if isinstance(error, sqlite3.Error):
-            self.health.refused(error)
+        refusal = InternalServerError(f"{_REFUSED}: {sqlite_message(error)}")
+        if isinstance(error, SQLITE_ERRORS):
+            self.health.refused(sqlite_message(error))
         commit, self.open_commit = self.open_commit, None
         try:
             self._roll_back()
             if commit is not None:
-                _log.error("a commit was rolled back: %s", error)
+                _log.error("a commit was rolled back: %s", sqlite_message(error))
                 self.on_rollback()
             if getattr(error, "sqlite_errorcode", 0) in _NO_ROOM:
                 self._release_reserve()
-        except sqlite3.Error:
+        except SQLITE_ERRORS:
             # The disk is failing; stale copies in memory fail when they are used, and are read again then.
             _log.exception("the tables could not be read again after a rollback")
         finally:
@@ -519,7 +527,7 @@ class Storage:
 
     def _roll_back(self) -> None:
         if self._connection.in_transaction:
-            with suppress(sqlite3.Error):
+            with suppress(*SQLITE_ERRORS):
                 self.execute("ROLLBACK")
 
     @contextmanager
