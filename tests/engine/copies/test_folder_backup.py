@@ -448,6 +448,33 @@ def test_folders_that_will_not_do_are_refused(data: Path, tmp_path: Path) -> Non
         restored(tmp_path / "photos", tmp_path / "restored")
 
 
+def modes(folder: Path) -> set[int]:
+    return {path.stat().st_mode & 0o077 for path in (folder, *folder.rglob("*"))}
+
+
+@pytest.fixture
+def open_to_all() -> Iterator[None]:
+    """Files are created with whatever mode they are given."""
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+def test_only_its_owner_may_read_a_folder_of_copies_or_a_restored_folder(
+    data: Path, tmp_path: Path, open_to_all: None
+) -> None:
+    back_up(data, tmp_path / "new" / "copies")
+    assert modes(tmp_path / "new" / "copies") == {0}
+    assert modes(restored(tmp_path / "new" / "copies", tmp_path / "restored")) == {0}
+
+
+def test_a_folder_that_its_user_has_made_for_copies_keeps_its_mode(data: Path, tmp_path: Path) -> None:
+    (tmp_path / "copies").mkdir()
+    (tmp_path / "copies").chmod(0o750)
+    back_up(data, tmp_path / "copies")
+    assert (tmp_path / "copies").stat().st_mode & 0o777 == 0o750
+
+
 def test_only_one_backup_writes_to_a_folder(data: Path, tmp_path: Path) -> None:
     with CopyFolder(tmp_path / "copies").writing(), pytest.raises(StorageError, match="another backup"):
         back_up(data, tmp_path / "copies")

@@ -341,6 +341,17 @@ def test_a_tilde_is_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         Engine.open("~nobody.at.all")
 
 
+@pytest.mark.parametrize("path", ["/a/\0b", "data\0", "\ud800"])
+def test_a_path_that_no_folder_can_have_is_refused(path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(StorageError, match=r"cannot use .* as a data folder: "):
+        Engine.open(path)
+    with Engine.open(tmp_path / "data") as engine, pytest.raises(StorageError, match="cannot use"):
+        engine.copy_to(path)
+    with pytest.raises(StorageError, match="cannot use"):
+        Engine.restore_copy(path, tmp_path / "restored")
+
+
 def test_a_folder_without_a_name_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(StorageError, match="path of the data folder is empty"):

@@ -73,9 +73,10 @@ class CopyFolder:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Create the folder if it does not exist, and lock it against other writers."""
+        """Create the folder if it does not exist, for its owner only, and lock it against other writers."""
         try:
-            self._copies.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._copies.mkdir(mode=0o700, exist_ok=True)
             if not os.listdir(self._copies) and (others := set(os.listdir(self.folder)) - _OWN):
                 self._copies.rmdir()
                 raise StorageError(f"{self.folder} is not a folder of copies: {min(others)} is in it; choose another")

@@ -247,7 +247,8 @@ def _assemble(copies: CopyFolder, copy: FolderCopy, work: Path, progress: Progre
     folders = {work}
     for name, stored in {**copy.files, Files.of(work).database.name: copy.database}.items():
         path = work.joinpath(*name.split("/"))
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for place in reversed([parent for parent in path.parents if not parent.exists()]):
+            place.mkdir(mode=0o700)
         for written in copies.chunks.write_to(stored, path):
             done += written
             progress("restoring", done, copy.size)

@@ -212,6 +212,13 @@ def resolve_folder(path: str | os.PathLike[str]) -> Path:
     if not os.fspath(path):
         raise StorageError("the path of the data folder is empty; use . for the current folder")
     try:
+        if b"\0" in os.fsencode(path):
+            raise ValueError
+    except ValueError:
+        raise StorageError(
+            f"cannot use {os.fspath(path)!r} as a data folder: no path may have such a character; give another one"
+        ) from None
+    try:
         return Path(path).expanduser()
     except RuntimeError as error:  # ~user, and there is no such user
         raise StorageError(f"cannot use {path} as a data folder: {error}") from None
@@ -416,7 +423,7 @@ def _make(files: Files) -> None:
         if place.exists() and not place.is_dir():
             raise StorageError(f"{place} is a file, not a folder")
     new = [place for place in (folder, *folder.parents) if not place.exists()]
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if new or not any(folder.iterdir()):
         with suppress(PermissionError):  # it belongs to another user, who has given access
             folder.chmod(0o700)
