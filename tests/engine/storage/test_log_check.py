@@ -236,6 +236,26 @@ def test_a_log_that_has_started_over_since_its_end_was_marked_is_opened(
     assert stored(tmp_path / "cut") == expected
 
 
+def test_a_log_that_is_about_to_start_over_is_opened_and_copied(tmp_path: Path) -> None:
+    """Its new header is there, and no frame of the new commit yet."""
+    folder = tmp_path / "data"
+    with Engine.open(folder) as engine:
+        engine._background.stop()
+        create(engine)
+        put(engine, "first")
+        before, mark = (folder / LOG).read_bytes(), (folder / END).read_bytes()
+        restart(engine)
+        shutil.copytree(folder, tmp_path / "killed")
+        put(engine, "second")
+        header = (folder / LOG).read_bytes()[:HEADER]
+    (tmp_path / "killed" / LOG).write_bytes(header + before[HEADER:])
+    assert (tmp_path / "killed" / END).read_bytes() == mark
+    assert back_up(tmp_path / "killed", tmp_path / "copies").problems == []
+    Engine.restore_copy(tmp_path / "copies", tmp_path / "restored")
+    assert verify_closed(tmp_path / "killed").ok
+    assert stored(tmp_path / "restored") == stored(tmp_path / "killed") == {"first"}
+
+
 def test_a_log_that_was_emptied_and_is_in_use_again_is_opened(tmp_path: Path) -> None:
     folder = tmp_path / "data"
     with Engine.open(folder) as engine:

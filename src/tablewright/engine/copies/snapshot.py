@@ -26,7 +26,7 @@ from pathlib import Path
 from tablewright.engine.storage import checkpoint_gate
 from tablewright.engine.storage.data_folder import DamagedError, Files, StorageError, log_state
 from tablewright.engine.storage.group_commit import Storage
-from tablewright.engine.storage.log_check import log_frames, read_end_mark
+from tablewright.engine.storage.log_check import HEADER_BYTES, log_frames, read_end_mark
 
 _ATTEMPTS = 5
 _BLOCK = 1024 * 1024
@@ -117,7 +117,8 @@ def _copy_log(source: Path, target: Path) -> None:
     with suppress(FileNotFoundError), opened(source) as log:
         while True:
             end = log_frames(log, None)
-            _copy(log, target, 0 if end is None else end.size, lambda done, size: None)
+            # One that is about to start over has its new header, and no commit yet.
+            _copy(log, target, HEADER_BYTES if end is None else end.size, lambda done, size: None)
             # Otherwise it has started over, and the data read may be of both.
             now = log_frames(log, end)
             if (None if end is None else end.salts) == (None if now is None else now.salts):

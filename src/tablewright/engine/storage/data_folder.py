@@ -227,7 +227,7 @@ def resolve_folder(path: str | os.PathLike[str]) -> Path:
 def holds_database(folder: Path) -> bool:
     """Whether the folder has a database to open, or had one; nothing is created or changed."""
     files = Files.of(folder)
-    return any(file.is_file() and file.stat().st_size > 0 for file in (files.database, files.log)) or _was_used(files)
+    return any(file.is_file() and _has_content(file) for file in (files.database, files.log)) or _was_used(files)
 
 
 def require_database(files: Files) -> None:
@@ -241,7 +241,7 @@ def require_database(files: Files) -> None:
 
 def _has_database(files: Files) -> bool:
     """Whether there is a database; DamagedError if there is not, and other files show that there was."""
-    has_database, has_log = (file.exists() and file.stat().st_size > 0 for file in (files.database, files.log))
+    has_database, has_log = _has_content(files.database), _has_content(files.log)
     if has_log and not has_database:
         raise DamagedError(
             f"there is a log at {files.log}, but no database beside it; restore both from a copy of the folder"
@@ -252,6 +252,14 @@ def _has_database(files: Files) -> bool:
             f"folder, or delete {files.end.name} and {files.reserve.name} to begin with an empty database"
         )
     return has_database
+
+
+def _has_content(file: Path) -> bool:
+    """Whether there is such a file, and it is not empty; its engine may be removing it."""
+    try:
+        return file.stat().st_size > 0
+    except (FileNotFoundError, NotADirectoryError):
+        return False
 
 
 def _was_used(files: Files) -> bool:

@@ -31,9 +31,10 @@ from pathlib import Path
 from typing import BinaryIO, Final
 from zlib import crc32
 
-__all__ = ["EndMark", "LogState", "check_log", "log_frames", "read_end_mark", "wipe_behind"]
+__all__ = ["HEADER_BYTES", "EndMark", "LogState", "check_log", "log_frames", "read_end_mark", "wipe_behind"]
 
 _HEADER: Final = struct.Struct(">8I")
+HEADER_BYTES: Final = _HEADER.size
 # Page, size of the database after a commit or 0, two salts, two checksums.
 _FRAME: Final = struct.Struct(">6I")
 _SIZE_AND_SALTS: Final = struct.Struct(">4x3I")
