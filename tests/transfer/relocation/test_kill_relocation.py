@@ -29,7 +29,7 @@ PHASES = {
     "copying": ("reading the streams", 1),
     "following": ("following http", 1),
     "cut": ("are on hold", 1),
-    "reversing": ("the tables are open", 1),
+    "reversing": ("the tables are served by", 1),
     "back": ("are on hold", 2),
 }
 # So many, and written so fast, that copying them takes a second.
