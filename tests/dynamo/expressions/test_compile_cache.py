@@ -54,8 +54,21 @@ def test_long_texts_do_not_drive_out_short_ones() -> None:
     compiler = Compiler()
     keeping = compile_cache.cached_program(compiler.compiled)
     keeping("a = :v")
-    for number in range(compile_cache._LONG_KEPT * 2):
+    for number in range(2 * compile_cache._LONG_TOGETHER // 1000):
         keeping(f"{number} {'x' * 1000}")
     compiler.asked.clear()
     keeping("a = :v")
     assert compiler.asked == []
+
+
+def test_few_long_texts_are_kept() -> None:
+    compiler = Compiler()
+    keeping = compile_cache.cached_program(compiler.compiled)
+    most = compile_cache._LONG_TOGETHER // 1000
+    texts = [f"{number:<1000}" for number in range(most + 1)]
+    for text in texts:
+        keeping(text)
+    compiler.asked.clear()
+    for text in reversed(texts):
+        keeping(text)
+    assert compiler.asked == [texts[0]]
