@@ -108,7 +108,7 @@ def verify(db: Database, progress: Progress | None = None, on_item: OnItem | Non
     backups: list[Backup] = []
     with report.finding("the backups"):
         # Also those that are due to be deleted.
-        backups = all_backups(db, expired=True)
+        backups = all_backups(db)
     missing: set[str] = set()
     with report.finding("the schema"):
         for problem in (*definition_problems(db), *_schema_problems(db)):

@@ -37,12 +37,14 @@ OPERATION_BY_TARGET: Final[dict[bytes, str]] = {
 
 _LONG: Final = """
     BatchExecuteStatement BatchGetItem BatchWriteItem CreateBackup DescribeTable ExecuteStatement
-    ExecuteTransaction Query RestoreTableFromBackup RestoreTableToPointInTime Scan TransactGetItems
+    ExecuteTransaction ListBackups Query RestoreTableFromBackup RestoreTableToPointInTime Scan TransactGetItems
     TransactWriteItems
 """
+_LONG_OF_STREAMS: Final = "GetRecords GetShardIterator ListStreams"
 
 MAY_TAKE_LONG: Final = frozenset(
-    [f"DynamoDB_20120810.{name}".encode() for name in _LONG.split()] + [b"DynamoDBStreams_20120810.GetRecords"]
+    [f"DynamoDB_20120810.{name}".encode() for name in _LONG.split()]
+    + [f"DynamoDBStreams_20120810.{name}".encode() for name in _LONG_OF_STREAMS.split()]
 )
 """The targets of operations that may take more than a millisecond to check or to execute."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64decode, b64encode
+from random import Random
 from typing import Any
 from zlib import crc32
 
@@ -14,7 +15,8 @@ from tablewright.dynamo import (
     ExpiredIteratorException,
     ValidationException,
 )
-from tablewright.engine import Engine
+from tablewright.engine import Engine, slices
+from tablewright.engine.streams import stream_records
 from tests.clocks import Clock
 from tests.engine.streams.music_stream import (
     HOUR,
@@ -182,6 +184,28 @@ def test_at_a_timestamp(engine: Engine, clock: Clock) -> None:
         iterator(engine, arn, "AT_TIMESTAMP", Timestamp=clock.now + 1)
     with pytest.raises(ValidationException):
         iterator(engine, arn, "AT_TIMESTAMP")
+
+
+def test_at_a_timestamp_among_many_records(engine: Engine, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The earliest record of that time or later, wherever it is, also when the clock was set back."""
+    monkeypatch.setattr(stream_records, "_NEAR", 3)
+    monkeypatch.setattr(stream_records, "_LOOKED_AT", 4)
+    monkeypatch.setattr(slices, "SLICE_SECONDS", -1.0)
+    arn, other = create(engine), create(engine, name="others")
+    chance = Random(5)
+    times: dict[str, list[float]] = {arn: [], other: []}
+    for number in range(60):
+        clock.now = START + chance.choice([number, number, chance.randrange(60)])
+        stream = other if 20 < number < 50 else chance.choice([arn, other])
+        put(engine, str(len(times[stream])), "music" if stream == arn else "others")
+        times[stream].append(clock.now)
+    clock.now = START + 60
+    for stream, moments in times.items():
+        for moment in range(61):
+            place = iterator(engine, stream, "AT_TIMESTAMP", Timestamp=START + moment)
+            later = [(at, number) for number, at in enumerate(moments) if at >= START + moment]
+            first = min(later)[1] if later else len(moments)
+            assert keys(records(engine, place)) == [str(number) for number in range(first, len(moments))]
 
 
 def test_a_sequence_number_must_be_given_and_belong_to_the_shard(engine: Engine) -> None:

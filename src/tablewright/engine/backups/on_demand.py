@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from functools import partial
+from time import thread_time
 from typing import Any
 
 import orjson
@@ -22,7 +23,7 @@ from tablewright.engine.backups.point_in_time import check_backups_available
 from tablewright.engine.backups.row_copies import copy_rows, finish, new_copy
 from tablewright.engine.database import Database
 from tablewright.engine.discarded_tables import discard
-from tablewright.engine.slices import Sliced, Steps
+from tablewright.engine.slices import Sliced, Steps, slice_end
 from tablewright.engine.storage import sql_schema
 from tablewright.engine.storage.checksums import check_record, record_checksum
 from tablewright.engine.tables.table_description import (
@@ -99,21 +100,36 @@ def describe_backup(db: Database, request: dict[str, Any]) -> dict[str, Any]:
     return {"BackupDescription": _shown(find_backup(db, request["BackupArn"]))}
 
 
-def list_backups(db: Database, request: dict[str, Any]) -> dict[str, Any]:
+def list_backups(db: Database, request: dict[str, Any]) -> Steps:
     kind = request.get("BackupType", "USER")
     name = table_name(db, request["TableName"]) if "TableName" in request else None
     start = request.get("ExclusiveStartBackupArn")
     after = "" if start is None else _place(db, start)
     lower, upper = request.get("TimeRangeLowerBound"), request.get("TimeRangeUpperBound")
-    found = [
-        backup
-        for backup in sorted(all_backups(db), key=lambda backup: backup.place)
-        if backup.place > after
-        and kind in ("ALL", backup.details["BackupType"])
-        and name in (None, backup.description["TableName"])
-        and (lower is None or lower <= backup.created)
-        and (upper is None or backup.created < upper)
-    ]
+    found: list[Backup] = []
+    last, more = 0, True
+    until = slice_end()
+    while more:
+        if thread_time() > until:
+            yield
+            until = slice_end()
+        rows = db.storage.execute(
+            f"{_SELECT} WHERE number > ? AND (expires IS NULL OR expires > ?) ORDER BY number LIMIT {_PAGE}",
+            (last, db.clock()),
+        ).fetchall()
+        more = len(rows) == _PAGE
+        for row in rows:
+            backup = _backup(*row)
+            last = backup.number
+            if (
+                backup.place > after
+                and kind in ("ALL", backup.details["BackupType"])
+                and name in (None, backup.description["TableName"])
+                and (lower is None or lower <= backup.created)
+                and (upper is None or backup.created < upper)
+            ):
+                found.append(backup)
+    found.sort(key=lambda backup: backup.place)
     limit = request.get("Limit", _PAGE)
     answer: dict[str, Any] = {"BackupSummaries": [_summary(backup) for backup in found[:limit]]}
     if len(found) > limit:
@@ -151,10 +167,9 @@ def find_backup(db: Database, arn: str) -> Backup:
     return _backup(*found)
 
 
-def all_backups(db: Database, *, expired: bool = False) -> list[Backup]:
-    """The backups that can be restored, unordered; with ``expired`` also those that are due to be deleted."""
-    found = db.storage.execute(f"{_SELECT} WHERE ? OR expires IS NULL OR expires > ?", (expired, db.clock()))
-    return [_backup(*row) for row in found]
+def all_backups(db: Database) -> list[Backup]:
+    """All backups, unordered; also those that are due to be deleted."""
+    return [_backup(*row) for row in db.storage.execute(_SELECT)]
 
 
 def forget_expired(db: Database) -> float | None:
@@ -186,7 +201,7 @@ def count_items(db: Database) -> float | None:
 
 
 def _count_items(db: Database) -> Sliced[None]:
-    for backup in all_backups(db, expired=True):
+    for backup in all_backups(db):
         if backup.items is not None:
             continue
         try:

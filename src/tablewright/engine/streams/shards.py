@@ -21,13 +21,14 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from time import thread_time
 from typing import Any
 
 import orjson
 
 from tablewright.dynamo import AccessDeniedException, ResourceNotFoundException, ValidationException
 from tablewright.engine.database import Database
-from tablewright.engine.slices import deleted_together
+from tablewright.engine.slices import Steps, deleted_together, slice_end
 from tablewright.engine.storage.checksums import (
     NOT_COMPARABLE,
     DamagedRecord,
@@ -168,18 +169,26 @@ def _label(time: float) -> str:
 # -- operations ----------------------------------------------------------------------------------------------
 
 
-def list_streams(db: Database, request: dict[str, Any]) -> dict[str, Any]:
+def list_streams(db: Database, request: dict[str, Any]) -> Steps:
     limit = checked_limit(request, _PAGE)
     now = db.clock()
     start = request.get("ExclusiveStartStreamArn", "")
     if start:
         _check_arn(start)
     table_name = request.get("TableName")
-    found = [
-        stream
-        for stream in all_streams(db, "WHERE arn > ? ORDER BY arn", (start,))
-        if table_name in (None, stream.table_name) and not stream.is_forgotten(now)
-    ]
+    found: list[Stream] = []
+    more = True
+    until = slice_end()
+    while more and len(found) <= limit:
+        if thread_time() > until:
+            yield
+            until = slice_end()
+        streams = list(all_streams(db, "WHERE arn > ? ORDER BY arn LIMIT ?", (start, _PAGE + 1)))
+        more = len(streams) > _PAGE
+        for stream in streams:
+            start = stream.arn
+            if table_name in (None, stream.table_name) and not stream.is_forgotten(now):
+                found.append(stream)
     response: dict[str, Any] = {
         "Streams": [
             {"StreamArn": stream.arn, "TableName": stream.table_name, "StreamLabel": stream.label}

@@ -27,7 +27,7 @@ from tablewright.dynamo import (
 )
 from tablewright.dynamo.limits import MAX_PAGE_BYTES, MAX_STREAM_RECORDS
 from tablewright.engine.database import Database, parsed_item
-from tablewright.engine.slices import LARGE_ITEM, Steps, beside, slice_end
+from tablewright.engine.slices import LARGE_ITEM, Sliced, Steps, beside, slice_end
 from tablewright.engine.streams.shards import (
     SELECT_RECORD,
     Record,
@@ -44,11 +44,14 @@ from tablewright.engine.streams.shards import (
 
 ITERATOR_LIFETIME = 15 * 60.0
 
+# The records that are looked at when one is looked for by its time: of all streams, and of its own shard at a time.
+_NEAR = 100
+_LOOKED_AT = 1000
 # The largest integer that SQLite has.
 _LAST_SEQUENCE = 2**63 - 1
 
 
-def get_shard_iterator(db: Database, request: dict[str, Any]) -> dict[str, Any]:
+def get_shard_iterator(db: Database, request: dict[str, Any]) -> Steps:
     kind = request["ShardIteratorType"]
     number = _requested_number(kind, request)
     if kind == "AT_TIMESTAMP":
@@ -63,7 +66,7 @@ def get_shard_iterator(db: Database, request: dict[str, Any]) -> dict[str, Any]:
     elif kind == "LATEST":
         after = last_number(db) if shard.end is None else shard.end
     elif kind == "AT_TIMESTAMP":
-        after = max(_before(db, stream, shard, request["Timestamp"]), trimmed)
+        after = max((yield from _before(db, stream, shard, request["Timestamp"])), trimmed)
     else:
         if not shard.start <= number <= (last_number(db) if shard.end is None else shard.end):
             raise ValidationException("Invalid SequenceNumber for the shard")
@@ -188,15 +191,40 @@ def _check_timestamp(db: Database, request: dict[str, Any]) -> None:
         raise ValidationException("Timestamp must not be in the future")
 
 
-def _before(db: Database, stream: Stream, shard: Shard, time: float) -> int:
-    """The position in the log just before the shard's first record of that time or later."""
+def _before(db: Database, stream: Stream, shard: Shard, time: float) -> Sliced[int]:
+    """The position in the log just before the shard's first record of that time or later.
+
+    The first is the earliest, since the clock may have been set back. It is looked for among the records of all streams
+    from that time on, where it mostly is near the begin, and then among all records of the shard.
+    """
     end = last_number(db) + 1 if shard.end is None else shard.end
-    found = db.storage.execute(
-        "SELECT sequence FROM log WHERE at >= ? AND stream = ? AND sequence > ? AND sequence < ? "
-        "ORDER BY at, sequence LIMIT 1",
-        (time, stream.number, shard.start, end),
-    ).fetchone()
-    return end - 1 if found is None else found[0] - 1
+    later = db.storage.execute(
+        "SELECT sequence, stream FROM log INDEXED BY log_by_time WHERE at >= ? ORDER BY at, sequence LIMIT ?",
+        (time, _NEAR),
+    ).fetchall()
+    for sequence, number in later:
+        if number == stream.number and shard.start < sequence < end:
+            return int(sequence) - 1
+    if len(later) < _NEAR:
+        return end - 1
+    first: tuple[float, int] | None = None
+    last, more = shard.start, True
+    until = slice_end()
+    while more:
+        if thread_time() > until:
+            yield
+            until = slice_end()
+        rows = db.storage.execute(
+            "SELECT at, sequence FROM log INDEXED BY log_by_stream WHERE stream = ? AND sequence > ? AND sequence < ? "
+            "ORDER BY sequence LIMIT ?",
+            (stream.number, last, end, _LOOKED_AT),
+        ).fetchall()
+        more = len(rows) == _LOOKED_AT
+        for at, sequence in rows:
+            last = sequence
+            if at >= time and (first is None or (at, sequence) < first):
+                first = at, sequence
+    return end - 1 if first is None else first[1] - 1
 
 
 def _trimmed_through(db: Database, stream: Stream) -> int:
