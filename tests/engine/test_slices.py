@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -377,3 +379,74 @@ def test_few_items_that_are_costly_to_filter_are_read_in_slices(engine: Engine) 
         slices_done += 1
     assert slices_done >= 8
     assert orjson.loads(outcome[0]) == {"Count": 0, "ScannedCount": 8, "Items": []}
+
+
+def test_members_are_checked_for_a_slice_and_the_others_beside_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slices, "SLICE_SECONDS", -1.0)
+    results, rest = slices.first_results([1, 2, 3], str)
+    assert results == ["1"]
+    assert rest is not None
+    assert rest() == ["2", "3"]
+    monkeypatch.setattr(slices, "SLICE_SECONDS", 1000.0)
+    assert slices.first_results([1, 2, 3], str) == (["1", "2", "3"], None)
+    results, rest = slices.first_results([1, 2, 3], str, lambda member: member == 2)
+    assert results == ["1"]
+    assert rest is not None
+    assert rest() == ["2", "3"]
+
+
+CONDITIONS = " AND ".join(f"x{number} = 1" for number in range(100))
+REFUSED: list[tuple[str, dict[str, Any]]] = [
+    (
+        "ExecuteTransaction",
+        {
+            "TransactStatements": [
+                {"Statement": f"UPDATE \"rows\" SET n = 1 WHERE pk = 'p' AND sk = '{number:04}' AND {CONDITIONS}"}
+                for number in range(90)
+            ]
+        },
+    ),
+    (
+        "ExecuteTransaction",
+        {
+            "TransactStatements": [
+                *({"Statement": f"DELETE FROM \"rows\" WHERE pk = '{n}' AND {CONDITIONS}"} for n in range(90)),
+                {"Statement": "DELETE"},
+            ]
+        },
+    ),
+    (
+        "TransactWriteItems",
+        {
+            "TransactItems": [
+                {
+                    "ConditionCheck": {
+                        "TableName": "rows",
+                        "Key": {"pk": {"S": "p"}, "sk": {"S": f"{number:04}"}},
+                        "ConditionExpression": " AND ".join(f"x{each} = y{number}" for each in range(100)),
+                    }
+                }
+                for number in range(90)
+            ]
+        },
+    ),
+]
+
+
+@pytest.mark.parametrize(("operation", "request_"), REFUSED)
+def test_what_a_refused_transaction_had_is_freed_without_garbage_collection(
+    engine: Engine, operation: str, request_: dict[str, Any]
+) -> None:
+    """It would look at all of it, in one go."""
+    engine.meter(lambda record: None)
+    with pytest.raises(DynamoError):
+        engine.call(operation, request_)
+    gc.collect()
+    gc.disable()
+    try:
+        with suppress(DynamoError):
+            engine.call(operation, request_)
+        # Each of the statements has thousands of objects.
+        assert gc.collect() < 1000
+    finally:
+        gc.enable()

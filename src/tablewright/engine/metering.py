@@ -21,15 +21,16 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator
+from time import thread_time
 from typing import Any
 
 import orjson
 
-from tablewright.dynamo import DynamoError, Item, checked_item, write_units
+from tablewright.dynamo import DynamoError, Item, ResourceNotFoundException, checked_item, write_units
 from tablewright.engine.database import Database
 from tablewright.engine.items.consumed_capacity import CHARGES, Charge
 from tablewright.engine.meter_variable import METER_VARIABLE
-from tablewright.engine.slices import Response, Steps, finished
+from tablewright.engine.slices import Response, Sliced, Steps, finished, slice_end
 from tablewright.engine.tables.table_schema import Table
 
 Handler = Callable[[Database, dict[str, Any]], Response]
@@ -92,8 +93,8 @@ class Meter:
             )
         except DynamoError as error:
             if _by_condition(error):
-                charged = [_row(charge, "write") for charge in _attempted(db, operation, request)]
-                self._record(pattern, operation, error.code, charged)
+                charges = yield from _attempted(db, operation, request)
+                self._record(pattern, operation, error.code, [_row(charge, "write") for charge in charges])
             raise
         consumed = response.pop("ConsumedCapacity", [])
         figures: list[dict[str, Any]] = [consumed] if isinstance(consumed, dict) else consumed
@@ -155,26 +156,40 @@ def _by_condition(error: DynamoError) -> bool:
     return error.code in failed or bool(reasons & failed)
 
 
-def _attempted(db: Database, operation: str, request: dict[str, Any]) -> Iterator[Charge]:
-    """What a write whose condition failed is charged."""
+def _attempted(db: Database, operation: str, request: dict[str, Any]) -> Sliced[list[Charge]]:
+    """What a write whose condition failed is charged; nothing for a table that was deleted meanwhile."""
+    charges = []
+    until = slice_end()
     factor = 2 if operation in ("ExecuteTransaction", "TransactWriteItems") else 1
     if operation in _STATEMENTS:
         # Here, because it takes long to import, and few programs use it.
-        from tablewright.engine.partiql.batch_execute import BatchMember, attempted_units
+        from tablewright.engine.partiql.batch_execute import attempted_units, batch_members
 
-        for statement in request.get("TransactStatements", [request]):
-            member = BatchMember(statement)
+        members = yield from batch_members(request.get("TransactStatements", [request]))
+        while members:
+            if thread_time() > until:
+                yield
+                until = slice_end()
+            # Each is freed in its own slice, since that takes long for all of them.
+            member = members.pop(0)
             target = member.target(db)
             if target is not None:
-                yield _failed(*target, factor * attempted_units(db, member))
-        return
+                charges.append(_failed(*target, factor * attempted_units(db, member)))
+        return charges
     actions = [action for member in request.get("TransactItems", ()) for action in member.values()] or [request]
     for action in actions:
-        table = db.table(action["TableName"])
+        if thread_time() > until:
+            yield
+            until = slice_end()
+        try:
+            table = db.table(action["TableName"])
+        except ResourceNotFoundException:
+            continue
         item, size = checked_item(action["Item"] if "Item" in action else action["Key"])
         row = db.fetch(table, table.row_key(item))
         size = max(0 if row is None else row.size, size if "Item" in action else 0)
-        yield _failed(table, item, float(factor * write_units(size)))
+        charges.append(_failed(table, item, float(factor * write_units(size))))
+    return charges
 
 
 def _failed(table: Table, item: Item, units: float) -> Charge:

@@ -11,7 +11,9 @@ where others may read and write; what it returns is the response:
             until = slice_end()
 
 Long work that does not need the storage is done outside of its turn, between two slices (``beside``): a server does it
-in a thread. The same goes for everything about one large item, since no slice can end in the middle of it.
+in a thread. The same goes for everything about one large item, since no slice can end in the middle of it, and for
+checking the members of a transaction or batch, once that has taken as long as a slice (``first_results``): a request of
+a few kilobytes can have expressions that take tens of milliseconds to compile.
 
 Each slice is a turn of the storage. A handler keeps no cursor open over a ``yield``, since others may change what it
 reads, and it yields before its first write or where what it has written so far may stay. Others may also change or
@@ -21,8 +23,10 @@ delete the tables and indexes that it has found: after a ``yield`` it finds them
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
-from time import thread_time
+from collections.abc import Callable, Generator, Iterable, Sequence
+from functools import partial
+from itertools import chain
+from time import perf_counter, thread_time
 from typing import Any, TypeAlias, TypeVar
 
 import orjson
@@ -42,8 +46,12 @@ __all__ = [
     "Steps",
     "Unfinished",
     "beside",
+    "cheap_slice_end",
     "deleted_together",
+    "each_result",
     "finished",
+    "first_results",
+    "freed",
     "in_one_go",
     "settled",
     "slice_end",
@@ -68,6 +76,7 @@ No caller can send a member with this name.
 _DELETED_BYTES = 64 * 1024 * 1024
 
 _T = TypeVar("_T")
+_Member = TypeVar("_Member")
 Sliced: TypeAlias = Generator[Any, None, _T]
 """Work in slices: it yields at the end of each, possibly with work to do before the next, and returns its result."""
 Steps = Sliced[dict[str, Any]]
@@ -83,6 +92,11 @@ def slice_end(*, is_first: bool = False) -> float:
     working.
     """
     return thread_time() + (SLICE_SECONDS * _FIRST_PART if is_first else SLICE_SECONDS)
+
+
+def cheap_slice_end() -> float:
+    """The same by ``perf_counter``, which costs a tenth, for requests with few steps; waiting counts here."""
+    return perf_counter() + SLICE_SECONDS
 
 
 def deleted_together(rows: Sequence[tuple[Any, ...]]) -> Sequence[tuple[Any, ...]]:
@@ -110,21 +124,56 @@ def beside(work: Callable[[], _T]) -> Sliced[_T]:
     if not results and not errors:
         do()
     if errors:
-        raise errors[0]
+        # Not kept here: the error's traceback leads back to this frame, and only garbage collection would free both.
+        raise errors.pop()
     return results[0]
 
 
+def first_results(
+    members: Iterable[_Member], work: Callable[[_Member], _T], takes_long: Callable[[_Member], bool] | None = None
+) -> tuple[list[_T], Callable[[], list[_T]] | None]:
+    """The results of work for each of some members in their order; and, if that takes longer than a slice or for one
+    that ``takes_long``, the work for the others, which must not need the storage.
+    """
+    until = perf_counter() + SLICE_SECONDS
+    results: list[_T] = []
+    remaining = iter(members)
+    for member in remaining:
+        if (results and perf_counter() > until) or (takes_long is not None and takes_long(member)):
+            return results, partial(list, map(work, chain((member,), remaining)))
+        results.append(work(member))
+    return results, None
+
+
+def each_result(
+    members: Iterable[_Member], work: Callable[[_Member], _T], takes_long: Callable[[_Member], bool] | None = None
+) -> Sliced[list[_T]]:
+    """The same with the others done beside the slices."""
+    results, rest = first_results(members, work, takes_long)
+    return results if rest is None else results + (yield from beside(rest))
+
+
+def freed(values: list[Any]) -> Sliced[None]:
+    """Empty a list of large values that nothing else has: to free them all takes long as well."""
+    until = cheap_slice_end()
+    while values:
+        values.pop()
+        if perf_counter() > until:
+            yield
+            until = cheap_slice_end()
+
+
 def settled(work: Callable[[], _T]) -> Callable[[], Callable[[], _T]]:
-    """The same work, whose result or error is only returned when it is needed."""
+    """The same work, whose result or error is only returned when it is needed, once."""
 
     def work_out() -> Callable[[], _T]:
         try:
             result = work()
         except DynamoError as error:
-            refused = error
+            refused = [error.with_traceback(None)]
 
             def refuse() -> _T:
-                raise refused
+                raise refused.pop()
 
             return refuse
         return lambda: result

@@ -32,7 +32,7 @@ from tablewright.engine.items.item_operations import (
 from tablewright.engine.items.planned_writes import run_in_slices
 from tablewright.engine.items.request_expressions import Parameters
 from tablewright.engine.items.write import Write
-from tablewright.engine.slices import LARGE_ITEM, SLICE_BYTES, Sliced, Steps, beside
+from tablewright.engine.slices import LARGE_ITEM, SLICE_BYTES, Sliced, Steps, beside, first_results
 from tablewright.engine.tables.table_schema import Table
 
 _MUCH = 1024 * 1024
@@ -42,26 +42,9 @@ _MAX_JSON = 20 * 1024 * 1024
 
 def batch_get_item(db: Database, request: dict[str, Any]) -> Steps:
     _check_unmixed(request["RequestItems"])
-    plans: list[tuple[str, dict[str, Any], list[Item], ProjectionProgram | None]] = []
-    count = 0
-    for name, wanted in request["RequestItems"].items():
-        check_parameters("BatchGetItem", wanted)
-        attributes = attributes_to_get(wanted)
-        parameters = Parameters(wanted)
-        projection = attributes or parameters.projection()
-        parameters.finish()
-        given: list[Item] = []
-        seen = set()
-        for member in wanted["Keys"]:
-            key = checked_key(member)
-            given.append(key)
-            seen.add(orjson.dumps(key, option=orjson.OPT_SORT_KEYS))
-            if len(seen) < len(given):
-                raise ValidationException(KEYS_REPEATED)
-            count += 1
-            if count > MAX_BATCH_GET_KEYS:
-                raise ValidationException("Too many items requested for the BatchGetItem call")
-        plans.append((name, wanted, given, projection))
+    plans, rest = first_results(request["RequestItems"].items(), _Wanted().of_table)
+    if rest is not None:
+        plans += yield from beside(rest)
     located = []
     for name, wanted, given, projection in plans:
         table = db.table(name)
@@ -106,6 +89,37 @@ def batch_get_item(db: Database, request: dict[str, Any]) -> Steps:
     if meter is not None:
         response["ConsumedCapacity"] = meter.all()
     return response
+
+
+class _Wanted:
+    """What is read from one table after the other, up to the maximum of keys."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def of_table(
+        self, entry: tuple[str, dict[str, Any]]
+    ) -> tuple[str, dict[str, Any], list[Item], ProjectionProgram | None]:
+        name, wanted = entry
+        check_parameters("BatchGetItem", wanted)
+        attributes = attributes_to_get(wanted)
+        parameters = Parameters(wanted)
+        projection = attributes or parameters.projection()
+        parameters.finish()
+        given: list[Item] = []
+        seen = set()
+        count = self._count
+        for member in wanted["Keys"]:
+            key = checked_key(member)
+            given.append(key)
+            seen.add(orjson.dumps(key, option=orjson.OPT_SORT_KEYS))
+            if len(seen) < len(given):
+                raise ValidationException(KEYS_REPEATED)
+            count += 1
+            if count > MAX_BATCH_GET_KEYS:
+                raise ValidationException("Too many items requested for the BatchGetItem call")
+        self._count = count
+        return name, wanted, given, projection
 
 
 def _projected(row: Row, projection: ProjectionProgram) -> bytes:

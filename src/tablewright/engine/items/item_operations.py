@@ -62,6 +62,8 @@ _WHAT = frozenset({"TableName", "Item", ITEM_SIZE, IS_LARGE})
 _LOOKED_AT = "\0looked at"
 # A number that is not canonical takes 2 us to check.
 _MANY_VALUES = 3000
+# Of the older kind; each takes some microseconds to read.
+_MANY_CONDITIONS = 500
 # The rows of a large item collection that its size is estimated from.
 _SAMPLED_ROWS = 2000
 # Its size is reported as a range of a gigabyte.
@@ -124,7 +126,9 @@ def put_item(db: Database, request: dict[str, Any]) -> Response:
         if takes_long(item):
             return _put_in_slices(db, request)
         item, size = checked_item(item)
-    if IS_LARGE in request and _LOOKED_AT not in request:
+    if (
+        IS_LARGE in request or ("Expected" in request and len(request["Expected"]) >= _MANY_CONDITIONS)
+    ) and _LOOKED_AT not in request:
         return _looked_at_beside(put_item, db, {**request, "Item": item, ITEM_SIZE: size}, _condition)
     condition: ConditionProgram | None = None
     values: Mapping[str, AttributeValue] = {}
@@ -207,7 +211,9 @@ def _projected(row: Row, projection: ProjectionProgram, response: dict[str, Any]
 
 
 def update_item(db: Database, request: dict[str, Any]) -> Response:
-    if IS_LARGE in request and _LOOKED_AT not in request:
+    if (
+        IS_LARGE in request or ("Expected" in request and len(request["Expected"]) >= _MANY_CONDITIONS)
+    ) and _LOOKED_AT not in request:
         return _looked_at_beside(update_item, db, request, _update)
     row_key, looked_at = _plain_key(db, request), request.get(_LOOKED_AT)
     key, changes, condition, values, size = (
@@ -251,7 +257,9 @@ def _update(
 
 
 def delete_item(db: Database, request: dict[str, Any]) -> Response:
-    if IS_LARGE in request and _LOOKED_AT not in request:
+    if (
+        IS_LARGE in request or ("Expected" in request and len(request["Expected"]) >= _MANY_CONDITIONS)
+    ) and _LOOKED_AT not in request:
         return _looked_at_beside(delete_item, db, request, _removal)
     key, condition, values = _looked_at(request, _removal)
     table = db.table(request["TableName"])

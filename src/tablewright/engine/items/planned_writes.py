@@ -57,7 +57,8 @@ def plan(write: Write, old: Row | None) -> Plan:
         write.check(old)
         new, size = write.new(old)
     except DynamoError as error:
-        return Plan(old, refusal=error)
+        # Its traceback would lead back to the plan, and all others: only garbage collection would free them.
+        return Plan(old, refusal=error.with_traceback(None))
     return Plan(old, new, size)
 
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
+from time import perf_counter
 from typing import Any
 
 import orjson
@@ -54,10 +55,21 @@ from tablewright.engine.items.planned_writes import Plan, plan, plan_large, plan
 from tablewright.engine.items.request_expressions import Parameters
 from tablewright.engine.items.write import Write, unchanged
 from tablewright.engine.requests import MAX_LEVELS_READ
-from tablewright.engine.slices import LARGE_ITEM, SLICE_BYTES, Response, Sliced, Steps, beside
+from tablewright.engine.slices import (
+    LARGE_ITEM,
+    SLICE_BYTES,
+    Response,
+    Sliced,
+    Steps,
+    beside,
+    cheap_slice_end,
+    finished,
+    first_results,
+)
 from tablewright.engine.storage.checksums import check_record, record_checksum
 from tablewright.engine.tables.table_schema import EmptyKeyException, Table
 
+_Get = tuple[dict[str, Any], Item, ProjectionProgram | None]
 Sizes = list[tuple[str, int]]
 """The table of each write, and the size that it is charged for."""
 TOKEN_SECONDS = 600
@@ -86,33 +98,21 @@ class Member:
     write: Write | None = None
     refusal: ValidationException | None = None
     is_check: bool = False
-    # Of the item that it puts.
+    # Of its item, or of its expressions and values: how long it takes grows with them.
     size: int = 0
 
 
 def transact_write_items(db: Database, request: dict[str, Any]) -> Steps:
-    actions: list[_Action] = []
-    checked = 0
     token = request.get("ClientRequestToken")
-    # Of the list of members, one by one: writing is a single slice, and long enough.
-    content = sha256(b"[")
-    for member in request["TransactItems"]:
-        if _takes_long(member):
-            action = yield from beside(partial(_checked_action, member))
-        else:
-            action = _checked_action(member)
-        if token is not None:
-            content.update((b"," if actions else b"") + orjson.dumps(member, option=orjson.OPT_SORT_KEYS))
-        actions.append(action)
-        checked += action.size
-        if checked > SLICE_BYTES:
-            yield
-            checked = 0
+    content = None if token is None else _Content()
+    work = _checked_action if content is None else content.checked_action
+    actions, rest = first_results(request["TransactItems"], work, _takes_long)
+    if rest is not None:
+        actions += yield from beside(rest)
     payload = sum(action.payload for action in actions)
     if payload > MAX_TRANSACTION_BYTES:
         raise ValidationException(f"Transaction payload size cannot exceed 4MB. Payload Size: {payload}")
-    content.update(b"]")
-    fingerprint = content.digest()
+    fingerprint = b"" if content is None else content.fingerprint()
     # From here on all of it is one slice, or equivalent: rows that others change meanwhile are read again.
     sizes = None
     while sizes is None:
@@ -135,14 +135,16 @@ def transact_write_items(db: Database, request: dict[str, Any]) -> Steps:
 
 
 def transact_get_items(db: Database, request: dict[str, Any]) -> Response:
-    gets = []
-    for member in request["TransactItems"]:
-        get = member["Get"]
-        key = checked_key(get["Key"])
-        parameters = Parameters(get)
-        projection = parameters.projection()
-        parameters.finish()
-        gets.append((get, key, projection))
+    gets, rest = first_results(request["TransactItems"], _checked_get)
+    return _got(db, request, gets) if rest is None else _got_in_slices(db, request, gets, rest)
+
+
+def _got_in_slices(db: Database, request: dict[str, Any], gets: list[_Get], rest: Callable[[], list[_Get]]) -> Steps:
+    gets += yield from beside(rest)
+    return (yield from finished(_got(db, request, gets)))
+
+
+def _got(db: Database, request: dict[str, Any], gets: list[_Get]) -> Response:
     tables = [db.table(get["TableName"]) for get, _, _ in gets]
     reasons: list[DynamoError | None] = []
     positions = []
@@ -152,7 +154,7 @@ def transact_get_items(db: Database, request: dict[str, Any]) -> Response:
             if projection is not None:
                 check_key_paths(table, projection)
         except ValidationException as error:
-            reasons.append(error)
+            reasons.append(error.with_traceback(None))
         else:
             reasons.append(None)
             positions.append((table.number, table.row_key(key)))
@@ -179,6 +181,15 @@ def transact_get_items(db: Database, request: dict[str, Any]) -> Response:
     return {"Responses": responses} if meter is None else {"Responses": responses, "ConsumedCapacity": meter.all()}
 
 
+def _checked_get(member: dict[str, Any]) -> _Get:
+    get = member["Get"]
+    key = checked_key(get["Key"])
+    parameters = Parameters(get)
+    projection = parameters.projection()
+    parameters.finish()
+    return get, key, projection
+
+
 def projected(
     rows: Iterable[Row | None],
     projections: Iterable[ProjectionProgram | None],
@@ -190,15 +201,14 @@ def projected(
     ``empty`` ones are wanted.
     """
     responses: list[dict[str, Any]] = []
-    done = 0
+    until = cheap_slice_end()
     for row, projection in zip(rows, projections, strict=True):
         if row is None or projection is None:
             responses.append({} if row is None else {"Item": orjson.Fragment(row.data)})
             continue
-        if done > SLICE_BYTES:
+        if perf_counter() > until:
             yield
-            done = 0
-        done += len(row.data)
+            until = cheap_slice_end()
         work = partial(_of_row, row.data, projection, empty)
         found = (yield from beside(work)) if len(row.data) > LARGE_ITEM else work()
         responses.append({} if found is None else {"Item": orjson.Fragment(found)})
@@ -400,6 +410,24 @@ class _Action:
     payload: int
 
 
+class _Content:
+    """The content of a transaction with a token: of the list of its members, one by one."""
+
+    def __init__(self) -> None:
+        self._hash = sha256()
+        self._before = b"["
+
+    def checked_action(self, member: dict[str, Any]) -> _Action:
+        action = _checked_action(member)
+        self._hash.update(self._before + orjson.dumps(member, option=orjson.OPT_SORT_KEYS))
+        self._before = b","
+        return action
+
+    def fingerprint(self) -> bytes:
+        self._hash.update(b"]")
+        return self._hash.digest()
+
+
 def _takes_long(member: dict[str, Any]) -> bool:
     return any(
         takes_long(request[name])
@@ -445,8 +473,7 @@ def _checked_expressions(request: dict[str, Any]) -> tuple[Parameters, Any, Any]
 
 
 def _member(action: _Action, table: Table) -> Member:
-    size = action.size if action.kind == "Put" else 0
-    member = Member(table, action.item, is_check=action.kind == "ConditionCheck", size=size)
+    member = Member(table, action.item, is_check=action.kind == "ConditionCheck", size=action.payload)
     try:
         if action.kind == "Put":
             table.check_item(action.item)
@@ -457,7 +484,7 @@ def _member(action: _Action, table: Table) -> Member:
     except EmptyKeyException:
         raise
     except ValidationException as error:
-        member.refusal = error
+        member.refusal = error.with_traceback(None)
         return member
     item = action.item
     new: Callable[[Row | None], tuple[Item | None, int]]

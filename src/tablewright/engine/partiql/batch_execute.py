@@ -6,8 +6,9 @@ others.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
-from time import thread_time
+from time import perf_counter, thread_time
 from typing import Any
 
 from tablewright.dynamo import (
@@ -22,12 +23,12 @@ from tablewright.dynamo import (
 from tablewright.engine.database import Database
 from tablewright.engine.items.consumed_capacity import Meter
 from tablewright.engine.partiql import select
-from tablewright.engine.partiql.execute_statement import LONG_STATEMENT, prepared_write, run_write
+from tablewright.engine.partiql.execute_statement import is_long, prepared_write, run_write
 from tablewright.engine.partiql.refusals import StatementRefused
 from tablewright.engine.partiql.statements import Insert, Select, Statement, Values, check_values, parameter_values
 from tablewright.engine.partiql.translate import statement as read_statement
 from tablewright.engine.partiql.where_keys import key_and_conditions, single_read_key
-from tablewright.engine.slices import Steps, beside, slice_end
+from tablewright.engine.slices import Sliced, Steps, cheap_slice_end, each_result, slice_end
 from tablewright.engine.tables.table_schema import Table
 
 _CODES = {
@@ -52,7 +53,7 @@ class BatchMember:
             self.statement = read_statement(request["Statement"])
             check_values(self.statement, self.values)
         except ValidationException as error:
-            self.error = error
+            self.error = error.with_traceback(None)
 
     @property
     def runs_a_write(self) -> bool:
@@ -79,32 +80,38 @@ class BatchMember:
         return table, key
 
 
+def batch_members(statements: Iterable[dict[str, Any]]) -> Sliced[list[BatchMember]]:
+    """The statements, each as it is by itself."""
+    return (yield from each_result(statements, BatchMember, is_long))
+
+
 def batch_execute_statement(db: Database, request: dict[str, Any]) -> Steps:
-    until = slice_end()
-    members = []
-    for given in request["Statements"]:
-        if len(given["Statement"]) > LONG_STATEMENT:
-            members.append((yield from beside(partial(BatchMember, given))))
-        else:
-            members.append(BatchMember(given))
-        if thread_time() > until:
-            yield
-            until = slice_end()
+    members = yield from batch_members(request["Statements"])
     kinds = {isinstance(member.statement, Select) for member in members if member.statement is not None}
     if len(kinds) > 1:
         raise ValidationException("Read and write requests together in the same batch is not supported.")
-    targets = [target for member in members if (target := member.target(db)) is not None]
-    places = [(table.number, table.row_key(key)) for table, key in targets]
+    places = []
+    until = cheap_slice_end()
+    for member in members:
+        if perf_counter() > until:
+            yield
+            until = cheap_slice_end()
+        if (target := member.target(db)) is not None:
+            table, key = target
+            places.append((table.number, table.row_key(key)))
     if len(set(places)) != len(places):
         raise ValidationException(KEYS_REPEATED)
+    until = slice_end()
     meter = Meter.for_request(request)
     failed: dict[str, float] = {}
     responses = []
-    for member in members:
+    while members:
         if thread_time() > until:
             # What has been written may stay: a batch is not a transaction.
             yield
             until = slice_end()
+        # Each is freed in its own slice, since that takes long for all of them.
+        member = members.pop(0)
         try:
             responses.append((yield from _run_member(db, member, meter)))
         except DynamoError as error:

@@ -26,14 +26,14 @@ from tablewright.engine.partiql.statements import (
 from tablewright.engine.partiql.translate import statement as read_statement
 from tablewright.engine.slices import LARGE_ITEM, Sliced, Steps, beside
 
-LONG_STATEMENT = 1024
+# Reading so many characters, or parameters, takes some milliseconds.
+_LONG_STATEMENT = 1024
+_MANY_PARAMETERS = 1000
 
 
 def execute_statement(db: Database, request: dict[str, Any]) -> Steps:
     text, parameters = request["Statement"], request.get("Parameters", [])
-    values = parameter_values(request)
-    statement = yield from statement_of(text)
-    check_values(statement, values)
+    statement, values = (yield from beside(partial(_bound, request))) if is_long(request) else _bound(request)
     meter = Meter.for_request(request)
     response: dict[str, Any] = {"Items": []}
     if isinstance(statement, Select):
@@ -59,11 +59,24 @@ def execute_statement(db: Database, request: dict[str, Any]) -> Steps:
     return response
 
 
-def statement_of(text: str) -> Sliced[Statement]:
-    """The statement of a text; parsing a long one takes tens of milliseconds, outside of the storage's turn."""
-    if len(text) <= LONG_STATEMENT:
-        return read_statement(text)
-    return (yield from beside(partial(read_statement, text)))
+def _bound(request: dict[str, Any]) -> tuple[Statement, Values]:
+    values = parameter_values(request)
+    statement = read_statement(request["Statement"])
+    check_values(statement, values)
+    return statement, values
+
+
+def is_long(request: dict[str, Any]) -> bool:
+    """Whether a statement is to be read outside of the storage's turn; some take tens of milliseconds."""
+    return is_long_text(request) or has_many_parameters(request)
+
+
+def is_long_text(request: dict[str, Any]) -> bool:
+    return len(request["Statement"]) > _LONG_STATEMENT
+
+
+def has_many_parameters(request: dict[str, Any]) -> bool:
+    return len(request.get("Parameters", ())) > _MANY_PARAMETERS
 
 
 def run_write(

@@ -7,7 +7,7 @@ reason for each statement. A missing table is reported before most of either.
 from __future__ import annotations
 
 from hashlib import sha256
-from time import thread_time
+from time import perf_counter, thread_time
 from typing import Any
 
 import orjson
@@ -17,6 +17,7 @@ from tablewright.dynamo import (
     KEY_MISMATCH,
     DynamoError,
     ResourceNotFoundException,
+    TransactionCanceledException,
     ValidationException,
     read_units,
 )
@@ -24,7 +25,7 @@ from tablewright.engine.database import Database
 from tablewright.engine.items.consumed_capacity import Meter
 from tablewright.engine.items.transactions import Member, cancel_if_any, projected, record_token, replayed, write_all
 from tablewright.engine.items.write import item_on_failure
-from tablewright.engine.partiql.execute_statement import prepared_write, statement_of
+from tablewright.engine.partiql.execute_statement import has_many_parameters, is_long_text, prepared_write
 from tablewright.engine.partiql.refusals import StatementRefused
 from tablewright.engine.partiql.select import check_source
 from tablewright.engine.partiql.statements import (
@@ -38,9 +39,10 @@ from tablewright.engine.partiql.statements import (
     check_values,
     parameter_values,
 )
+from tablewright.engine.partiql.translate import statement as read_statement
 from tablewright.engine.partiql.where_keys import single_read_key
 from tablewright.engine.partiql.write_statements import KeyMismatch
-from tablewright.engine.slices import Sliced, Steps, slice_end
+from tablewright.engine.slices import Sliced, Steps, beside, cheap_slice_end, first_results, freed, slice_end
 from tablewright.engine.tables.table_schema import EmptyKeyException, Table
 
 _FACTOR = 2
@@ -48,21 +50,43 @@ _FACTOR = 2
 
 def execute_transaction(db: Database, request: dict[str, Any]) -> Steps:
     given = request["TransactStatements"]
-    until = slice_end()
-    parameters = []
-    for member in given:
-        if thread_time() > until:
-            yield
-            until = slice_end()
-        parameters.append(parameter_values(member))
+    parameters, rest = first_results(given, parameter_values, has_many_parameters)
+    if rest is not None:
+        parameters += yield from beside(rest)
+    pairs = zip(given, parameters, strict=True)
+    outcomes, others = first_results(pairs, _outcome, lambda pair: is_long_text(pair[0]))
     bound: list[tuple[Statement, Values]] = []
-    for number, (member, values) in enumerate(zip(given, parameters, strict=True)):
-        if thread_time() > until:
-            yield
-            until = slice_end()
+    if others is None:
+        return (yield from _run(db, request, bound, outcomes, parameters))
+    outcomes += yield from beside(others)
+    refusal = None
+    try:
+        response = yield from _run(db, request, bound, outcomes, parameters)
+    except TransactionCanceledException as error:
+        # Before any write: one that fails must not be followed by a slice. Without the frames that have the statements.
+        refusal = error.with_traceback(None)
+    outcomes.clear()
+    yield from freed(bound)
+    if refusal is not None:
+        raise refusal
+    return response
+
+
+def _run(
+    db: Database,
+    request: dict[str, Any],
+    bound: list[tuple[Statement, Values]],
+    outcomes: list[Statement | ValidationException],
+    parameters: list[Values],
+) -> Steps:
+    """Run the statements, which are also put into ``bound``."""
+    for number, (statement, values) in enumerate(zip(outcomes, parameters, strict=True)):
         with _Located(number):
-            statement = yield from statement_of(member["Statement"])
-            check_values(statement, values)
+            if isinstance(statement, ValidationException):
+                # The error's traceback leads here; the others are freed at once all the same.
+                outcomes.clear()
+                bound.clear()
+                raise statement
             if isinstance(statement, Select | Exists):
                 check_source(db, statement if isinstance(statement, Select) else statement.select)
             bound.append((statement, values))
@@ -72,6 +96,17 @@ def execute_transaction(db: Database, request: dict[str, Any]) -> Steps:
             "ExecuteTransaction API does not support both read and write operations in the same request."
         )
     return (yield from (_read_transaction if reads else _write_transaction)(db, request, bound))
+
+
+def _outcome(given: tuple[dict[str, Any], Values]) -> Statement | ValidationException:
+    """The statement, or its error: an earlier one may yet be refused because of its table."""
+    member, values = given
+    try:
+        statement = read_statement(member["Statement"])
+        check_values(statement, values)
+    except ValidationException as error:
+        return error.with_traceback(None)
+    return statement
 
 
 def _write_transaction(db: Database, request: dict[str, Any], bound: list[tuple[Statement, Values]]) -> Steps:
@@ -112,7 +147,7 @@ def _members(db: Database, request: dict[str, Any], bound: list[tuple[Statement,
             until = slice_end()
         with _Located(number):
             member, reason = _member(db, statement, values, request["TransactStatements"][number])
-        reasons.append(reason)
+        reasons.append(None if reason is None else reason.with_traceback(None))
         if member is not None:
             members.append(member)
     cancel_if_any(reasons)
@@ -137,20 +172,39 @@ def _member(
     except ValidationException as error:
         return None, error
     # An inserted item does not depend on another.
-    size = write.new(None)[1] if isinstance(statement, Insert) else 0
+    size = write.new(None)[1] if isinstance(statement, Insert) else len(request["Statement"])
     return Member(write.table, key, write, is_check=isinstance(statement, Exists), size=size), None
 
 
 def _read_transaction(db: Database, request: dict[str, Any], bound: list[tuple[Statement, Values]]) -> Steps:
+    found = None
+    while found is None:
+        found = yield from _located(db, bound)
+    if len({(table.number, row_key) for _, table, row_key in found}) != len(found):
+        raise ValidationException(ITEM_REPEATED)
+    meter = Meter.for_request(request, "ReadCapacityUnits")
+    rows = [db.fetch(table, row_key) for _, table, row_key in found]
+    if meter is not None:
+        for (_, table, _), row in zip(found, rows, strict=True):
+            meter.table(table, _FACTOR * read_units(0 if row is None else row.size, True))
+    return (yield from projected(rows, [statement.columns for statement, _, _ in found], meter, empty=True))
+
+
+def _located(db: Database, bound: list[tuple[Statement, Values]]) -> Sliced[list[tuple[Select, Table, bytes]] | None]:
+    """The item that each statement reads; None if a table was changed meanwhile."""
     reasons: list[DynamoError | None] = []
     found: list[tuple[Select, Table, bytes]] = []
+    until = cheap_slice_end()
     for number, (statement, values) in enumerate(bound):
+        if perf_counter() > until:
+            yield
+            until = cheap_slice_end()
         assert isinstance(statement, Select)
         with _Located(number):
             try:
                 table = db.table(statement.table)
             except ResourceNotFoundException as error:
-                reasons.append(error)
+                reasons.append(error.with_traceback(None))
                 continue
             if statement.index is not None:
                 raise ValidationException("Reads on indices are not supported within transactions.")
@@ -162,19 +216,12 @@ def _read_transaction(db: Database, request: dict[str, Any], bound: list[tuple[S
         try:
             table.check_key(key)
         except ValidationException as error:
-            reasons.append(error)
+            reasons.append(error.with_traceback(None))
         else:
             reasons.append(None)
             found.append((statement, table, table.row_key(key)))
     cancel_if_any(reasons)
-    if len({(table.number, row_key) for _, table, row_key in found}) != len(found):
-        raise ValidationException(ITEM_REPEATED)
-    meter = Meter.for_request(request, "ReadCapacityUnits")
-    rows = [db.fetch(table, row_key) for _, table, row_key in found]
-    if meter is not None:
-        for (_, table, _), row in zip(found, rows, strict=True):
-            meter.table(table, _FACTOR * read_units(0 if row is None else row.size, True))
-    return projected(rows, [statement.columns for statement, _, _ in found], meter, empty=True)
+    return None if any(db.table_again(table) is not table for _, table, _ in found) else found
 
 
 class _Located:
