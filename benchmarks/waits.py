@@ -25,12 +25,14 @@ ITEMS = 200_000
 BATCH = 25
 CROWDS = (60, 300)
 TABLE, WIDE = "Crowd", "Wide"
+DIGITS, CAPITALS = "0123456789", "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 # What the service would refuse as well: to find that out is costly enough.
 REFUSED = (
     "80,000 attribute definitions",
     "300,000 names that nothing uses",
     "16 MB of empty lists",
     "update, a long list appended to itself 140 times",
+    "transaction of 90 statements with 330 conditions each",
 )
 
 Json = dict[str, Any]
@@ -316,6 +318,46 @@ def costly() -> Iterator[Costly]:
         },
     )
     yield "16 MB of empty lists", "PutItem", {"TableName": WIDE, "Item": {"p": {"L": [[]] * 5_000_000}}}
+    removed = ",".join(f"{first}{second}" for first in "jklmqruvwxyz" for second in f"jklmpqrsuvwxyz{DIGITS}{CAPITALS}")
+    removals = [
+        {
+            "Update": {
+                "TableName": WIDE,
+                "Key": {"p": {"S": "d"}, "s": {"S": str(number)}},
+                "UpdateExpression": f"REMOVE {removed},other{number}",
+            }
+        }
+        for number in range(100)
+    ]
+    yield "transaction of 100 updates that remove 577 names each", "TransactWriteItems", {"TransactItems": removals}
+    distinct = " AND ".join(["x{0}<>x"] * 145)
+    checks = [
+        {
+            "ConditionCheck": {
+                "TableName": WIDE,
+                "Key": each["Update"]["Key"],
+                "ConditionExpression": distinct.format(number),
+            }
+        }
+        for number, each in enumerate(removals)
+    ]
+    yield "transaction of 100 checks with 145 comparisons each", "TransactWriteItems", {"TransactItems": checks}
+    gets = [
+        {"Get": {"TableName": WIDE, "Key": each["Update"]["Key"], "ProjectionExpression": f"{removed},other{number}"}}
+        for number, each in enumerate(removals)
+    ]
+    yield "transaction of 100 gets of 577 names each", "TransactGetItems", {"TransactItems": gets}
+    conditions = " AND a=1" * 330
+    updates = [{"Statement": f"UPDATE {WIDE} SET z=1 WHERE p='d' AND s='{number}'{conditions}"} for number in range(90)]
+    yield "transaction of 90 statements with 330 conditions each", "ExecuteTransaction", {"TransactStatements": updates}
+    longest = [{"Statement": each["Statement"] + 2 * conditions} for each in updates[:25]]
+    yield "batch of 25 statements of 8 KB", "BatchExecuteStatement", {"Statements": longest}
+    expected = {f"{number:x}": {"Exists": False} for number in range(8500)}
+    yield (
+        "put with 8,500 conditions of the older kind",
+        "PutItem",
+        {"TableName": WIDE, "Item": {"p": {"S": "e"}, "s": {"S": "1"}}, "Expected": expected},
+    )
     yield (
         "put with the size of its item collection",
         "PutItem",

@@ -6,16 +6,21 @@ and a little more. The search puts shapes together at random; it is long, and pa
 A second search is for requests that keep others waiting: on items as large as there are, one by itself and as many as
 go into a transaction or a page, no slice may take long, in processor time. What is done beside the slices does not
 count.
+
+A third is for requests of less than 256 KB, which are parsed on the event loop, with as many expressions as fit.
 """
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from itertools import product
+from string import ascii_letters
 from time import thread_time
 from typing import Any
 
+import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -23,6 +28,7 @@ from hypothesis import strategies as st
 from tablewright.dynamo import DynamoError
 from tablewright.engine import Engine
 from tablewright.engine.slices import IS_LARGE, Unfinished
+from tablewright.wire.long_requests import LARGE_BODY
 from tablewright.wire.operation_targets import OF_ITEMS
 from tests.engine.line_counts import counted_lines
 
@@ -384,6 +390,98 @@ LONG_SHAPES: dict[str, LongShape] = {
 }
 
 
+WORDS = {"AS", "AT", "BY", "DO", "GO", "IF", "IN", "IS", "NO", "OF", "ON", "OR", "PK", "SK", "TO"}
+NAMES = [name for name in map("".join, product(ascii_letters, repeat=2)) if name.upper() not in WORDS]
+SAME = " AND ".join(["a=1"] * 330)
+ALL_KEYS = [about(each)["Key"] for each in range(MANY)]
+
+
+def of_each(kind: str, **expressions: str) -> Request:
+    """A hundred actions of a transaction; ``{}`` is another name in each, so that each expression is compiled."""
+    return {
+        "TransactItems": [
+            {kind: {**about(each), **{name: text.replace("{}", f"x{each}") for name, text in expressions.items()}}}
+            for each in range(100)
+        ]
+    }
+
+
+def statements(member: str, count: int, text: str) -> Request:
+    return {member: [{"Statement": text.replace("{}", f"pk = 'a' AND sk = '{each:03}'")} for each in range(count)]}
+
+
+# In the body of each there is room for no more.
+SMALL_SHAPES: dict[str, tuple[str, Request]] = {
+    "removals": ("TransactWriteItems", of_each("Update", UpdateExpression=f"REMOVE {','.join(NAMES[:750])},{{}}")),
+    "assignments": (
+        "TransactWriteItems",
+        of_each("Update", UpdateExpression=f"SET {','.join(f'{name}=pk' for name in NAMES[:380])},{{}}=pk"),
+    ),
+    "checks": ("TransactWriteItems", of_each("ConditionCheck", ConditionExpression=" AND ".join(["{}<>x"] * 145))),
+    "gets": ("TransactGetItems", of_each("Get", ProjectionExpression=",".join([*NAMES[:750], "{}"]))),
+    "batch of gets": (
+        "BatchGetItem",
+        {"RequestItems": {"rows": {"Keys": ALL_KEYS, "ProjectionExpression": ",".join(NAMES[:1360])}}},
+    ),
+    "batch of tables": (
+        "BatchGetItem",
+        {
+            "RequestItems": {
+                f"table-{each}": {"Keys": ALL_KEYS[:1], "ProjectionExpression": ",".join([*NAMES[:750], f"x{each}"])}
+                for each in range(100)
+            }
+        },
+    ),
+    "older conditions": (
+        "PutItem",
+        {"TableName": "rows", "Item": KEY, "Expected": {f"{each:x}": {"Exists": False} for each in range(8500)}},
+    ),
+    "updates of a transaction": (
+        "ExecuteTransaction",
+        statements("TransactStatements", 90, f'UPDATE "rows" SET z = 1 WHERE {{}} AND {SAME}'),
+    ),
+    "reads of a transaction": (
+        "ExecuteTransaction",
+        statements("TransactStatements", 90, f'SELECT {",".join(NAMES[:700])} FROM "rows" WHERE {{}}'),
+    ),
+    "a wrong statement": (
+        "ExecuteTransaction",
+        {
+            "TransactStatements": [
+                *statements("TransactStatements", 88, f'DELETE FROM "rows" WHERE {{}} AND {SAME}')[
+                    "TransactStatements"
+                ],
+                {"Statement": "DELETE"},
+            ]
+        },
+    ),
+    "batch of updates": (
+        "BatchExecuteStatement",
+        statements("Statements", 25, f'UPDATE "rows" SET z = 1 WHERE {{}} AND {SAME} AND {SAME} AND {SAME}'),
+    ),
+    "parameters": (
+        "ExecuteStatement",
+        {"Statement": 'SELECT * FROM "rows" WHERE pk = ?', "Parameters": [number(1)] * 17_000},
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", sorted(SMALL_SHAPES))
+def test_no_slice_of_a_small_request_takes_long(shape: str) -> None:
+    operation, request = SMALL_SHAPES[shape]
+    assert len(orjson.dumps(request)) < LARGE_BODY
+    held = {"M": {name: number(1) for name in NAMES[:700]}}
+
+    def longest() -> float:
+        with rows(MANY, held) as engine:
+            # As a server with metrics does.
+            engine.meter(lambda record: None)
+            return longest_of(engine, operation, engine.check(operation, request))
+
+    assert any(longest() < MAX_SLICE_SECONDS / 2 for _ in range(3))
+
+
 @pytest.mark.slow
 @settings(max_examples=60)
 @given(
@@ -401,6 +499,18 @@ def test_no_slice_of_a_request_takes_long(shape: str, value: str, is_one: bool, 
 
 def longest_slice(shape: str, held: Any, count: int, is_indexed: bool) -> float:
     """The processor time of the longest slice of a request, on a table of so many items."""
+    with rows(count, held, is_indexed=is_indexed) as engine:
+        operation, request = LONG_SHAPES[shape](held, count)
+        checked = engine.check(operation, request)
+        if operation in OF_ITEMS:
+            # As the server does with a large body.
+            checked[IS_LARGE] = True
+        return longest_of(engine, operation, checked)
+
+
+@contextmanager
+def rows(count: int, held: Any, *, is_indexed: bool = False) -> Iterator[Engine]:
+    """A table of so many items."""
     key = [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}]
     more: Request = {"StreamSpecification": {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}}
     with Engine.open() as engine:
@@ -416,25 +526,24 @@ def longest_slice(shape: str, held: Any, count: int, is_indexed: bool) -> float:
         )
         for each in range(count):
             engine.call("PutItem", {"TableName": "rows", "Item": {**about(each)["Key"], "n": number(1), "v": held}})
-        operation, request = LONG_SHAPES[shape](held, count)
-        checked = engine.check(operation, request)
-        if operation in OF_ITEMS:
-            # As the server does with a large body.
-            checked[IS_LARGE] = True
-        longest = 0.0
-        gc.disable()
-        try:
-            work: Callable[[], Any] = lambda: engine.begin(operation, checked)  # noqa: E731
-            while True:
-                began = thread_time()
-                with suppress(DynamoError):
-                    outcome = work()
-                    longest = max(longest, thread_time() - began)
-                    if isinstance(outcome, Unfinished):
-                        if outcome.beside is not None:
-                            outcome.beside()
-                        work = outcome.resume
-                        continue
-                return max(longest, thread_time() - began)
-        finally:
-            gc.enable()
+        yield engine
+
+
+def longest_of(engine: Engine, operation: str, checked: Request) -> float:
+    longest = 0.0
+    gc.disable()
+    try:
+        work: Callable[[], Any] = lambda: engine.begin(operation, checked)  # noqa: E731
+        while True:
+            began = thread_time()
+            with suppress(DynamoError):
+                outcome = work()
+                longest = max(longest, thread_time() - began)
+                if isinstance(outcome, Unfinished):
+                    if outcome.beside is not None:
+                        outcome.beside()
+                    work = outcome.resume
+                    continue
+            return max(longest, thread_time() - began)
+    finally:
+        gc.enable()
