@@ -1,6 +1,6 @@
 """boto3 on an embedded engine: no server, no account, no network. The data is in a folder and survives the process.
 
-    python examples/boto3_in_process.py ./shop
+    python examples/boto3_in_process.py ./orders
 
 It shows Engine.open, boto.resource for code that is given a table, and boto.patch for code that makes its own clients.
 Needs boto3: pip install 'tablewright[boto3]'.
@@ -57,4 +57,4 @@ def main(folder: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else "./shop")
+    main(sys.argv[1] if len(sys.argv) > 1 else "./orders")

@@ -155,6 +155,7 @@ def test_a_missing_file_is_reported_in_one_line(folder: Path, capsys: pytest.Cap
         ("rich", ("lint", "plain.py"), "printing tables needs rich: "),
         ("uvicorn", ("up",), "this command needs uvicorn: "),
         ("jwt", ("token", "--user", "ada"), "this command needs jwt: "),
+        ("prometheus_client", ("studio", "data"), "this command needs prometheus_client: "),
         ("duckdb", ("engagement", "demo-data", "--out", "x.parquet"), "this command needs duckdb: "),
     ],
 )
@@ -169,8 +170,8 @@ def test_what_is_not_installed_is_named_with_its_extra(
     done = subprocess.run(
         [sys.executable, "-c", program, missing, *command], cwd=folder, capture_output=True, text=True, timeout=60
     )
-    # The smallest that has it.
-    extra = {"rich": "design", "duckdb": "sql"}.get(missing, "systems")
+    # That of the command, or the smallest that has it.
+    extra = "studio" if command[0] == "studio" else {"rich": "design", "duckdb": "sql"}.get(missing, "systems")
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
     assert done.stderr.splitlines()[-1].startswith(f"tablewright: {told}pip install 'tablewright[{extra}]'")

@@ -85,7 +85,7 @@ def test_a_blob_that_was_replaced_meanwhile_is_not_missing(
     assert (status, out.startswith(f"{data} is intact")) == (0, True)
 
 
-@pytest.mark.parametrize("rate", ["0", "fast", "-1MB", "1TB", "MB"])
+@pytest.mark.parametrize("rate", ["0", "5", "999", "fast", "-1MB", "1TB", "MB"])
 def test_a_rate_that_is_none_is_refused(data: Path, capsys: pytest.CaptureFixture[str], rate: str) -> None:
     with pytest.raises(SystemExit) as refused:
         main(["scrub", str(data), f"--rate={rate}"])

@@ -30,6 +30,7 @@ and ``--version`` print at once.
 
 from __future__ import annotations
 
+import argparse
 import io
 import os
 import sys
@@ -91,6 +92,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # A character that the terminal cannot show is printed as a Python escape.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    options: argparse.Namespace | None = None
     try:
         options, unknown = build_parser().parse_known_args(arguments)
         if unknown:
@@ -102,7 +104,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"tablewright: {error}", file=sys.stderr)
         return error.status
     except ModuleNotFoundError as error:
-        print(f"tablewright: {_missing(error)}", file=sys.stderr)
+        print(f"tablewright: {_missing(error, getattr(options, 'extra', None))}", file=sys.stderr)
         return UsageError.status
     except PermissionError as error:
         # A command can meet this anywhere: a folder on the way, a file in it.
@@ -117,8 +119,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return status
 
 
-def _missing(error: ModuleNotFoundError) -> str:
-    """What to install for a command that needs more than a plain installation."""
+def _missing(error: ModuleNotFoundError, extra: str | None) -> str:
+    """What to install for a command that needs more than a plain installation; ``extra``: the command's own."""
     if error.name is not None and error.name.startswith("tablewright."):
         return (
             f"this command needs {error.name}, which is not in the container image of a system; run it where "
@@ -126,9 +128,10 @@ def _missing(error: ModuleNotFoundError) -> str:
         )
     from tablewright.design import extra_of
 
-    extra = extra_of(error.name)
-    if extra is None:
+    known = extra_of(error.name)
+    if known is None:
         raise error
+    extra = extra or known
     return f"this command needs {error.name}: pip install 'tablewright[{extra}]'"
 
 

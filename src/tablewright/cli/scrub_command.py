@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tablewright.engine.copies.scrub import Pace
 
 _UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
+_LEAST_RATE = 1000
 
 
 def register(commands: Commands) -> None:
@@ -35,9 +36,10 @@ def register(commands: Commands) -> None:
 
 def _rate(text: str) -> int:
     found = re.fullmatch(r"(\d{1,9})(|KB|MB|GB)", text)
-    if found is None or int(found[1]) == 0:
-        raise argparse.ArgumentTypeError(f"a rate looks like 20MB or 500KB, not {text!r}")
-    return int(found[1]) * _UNITS[found[2]]
+    rate = 0 if found is None else int(found[1]) * _UNITS[found[2]]
+    if rate < _LEAST_RATE:
+        raise argparse.ArgumentTypeError(f"a rate looks like 20MB or 500KB, and is at least 1KB, not {text!r}")
+    return rate
 
 
 def _scrub(options: argparse.Namespace) -> int:

@@ -44,7 +44,7 @@ def register(commands: Commands) -> None:
         help="allow the studio at /studio to write; each write has to be confirmed",
     )
     add_accept_loss(up)
-    up.add_argument("--demo", action="store_true", help="fill a new data folder with demo data")
+    up.add_argument("--demo", action="store_true", help="fill the tables with demo data, if all of them are new")
     up.add_argument(
         "--system",
         action="append",

@@ -270,5 +270,5 @@ def refusal(error: ServiceError, name: str) -> Refused:
     if error.code in ("AccessDeniedException", "AccessDenied"):
         detail = f"these credentials do not allow that: {detail}"
     elif is_transient(error):
-        detail, status = f"{name} does not respond as expected: {detail}", 503
+        detail, status = f"the database at {name} does not respond as expected: {detail}", 503
     return Refused(status, error.code, detail, {})

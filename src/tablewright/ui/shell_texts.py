@@ -81,8 +81,8 @@ texts = Catalogue(
             "Non hai accesso a nessuna applicazione",
         ),
         "no_applications_about": (
-            "You are signed in, but have no role in any of the systems. Ask an administrator for one.",
-            "Hai effettuato l'accesso, ma non hai ruoli nei sistemi. Chiedine uno a un amministratore.",
+            "You are signed in, but none of your roles has screens. Ask an administrator for another role.",
+            "Hai effettuato l'accesso, ma nessuno dei tuoi ruoli ha schermate. Chiedine un altro a un amministratore.",
         ),
         "back": ("Back to the list", "Torna all'elenco"),
         "close": ("Close", "Chiudi"),

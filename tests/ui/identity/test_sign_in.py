@@ -30,6 +30,8 @@ def test_one_click_on_a_person_who_is_shown_with_their_roles(screens: Screens) -
     page.goto("/")
     expect(page).to_have_url(f"{screens.url}/app/sign-in?to=%2F")
     expect(page.locator("button[value=grace]")).to_contain_text("tasks:Members")
+    # Who may do everything comes first.
+    expect(page.locator("button[name=user]").first).to_have_attribute("value", "admin")
     assert serious_problems(page) == []
     page.click("button[value=grace]")
     page.wait_for_selector("text=Hello, grace")

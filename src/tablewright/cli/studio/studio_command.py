@@ -38,7 +38,7 @@ def register(commands: Commands) -> None:
     studio.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
     studio.add_argument("--port", type=port, default=8081, help="port, 0 for any free one (default: 8081)")
     studio.add_argument("--open", action="store_true", help="open it in the browser")
-    studio.set_defaults(command=_studio, parser=studio)
+    studio.set_defaults(command=_studio, parser=studio, extra="studio")
 
 
 def _studio(options: argparse.Namespace) -> int:

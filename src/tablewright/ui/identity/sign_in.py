@@ -246,7 +246,8 @@ class SignIn:
 def _people(systems: Sequence[System]) -> dict[str, DemoUser]:
     """The demo people of all systems; a person of several systems has the roles of all."""
     found: dict[str, DemoUser] = {}
-    for user in [*(user for system in systems for user in system.demo_users), demo_admin(systems)]:
+    # Who may do everything comes first.
+    for user in [demo_admin(systems), *(user for system in systems for user in system.demo_users)]:
         before = found.get(user.user_id)
         if before is not None:
             roles = tuple(dict.fromkeys((*before.roles, *user.roles)))
