@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tablewright.wire.http.connection_limits import Limits
-from tablewright.wire.long_requests import MAX_BEGUN, MAX_WAITING_BYTES, PAGE_BYTES
+from tablewright.wire.long_requests import BEGUN_BYTES, MAX_BEGUN, MAX_WAITING_BYTES
 from tests.wire.raw_http import Client, request
 from tests.wire.server_process import MB, resident_bytes, server_process
 
@@ -141,7 +141,7 @@ def test_unread_responses() -> None:
             return clients
 
         # Those pages come on top that are being read when the limit is reached.
-        bound = LIMITS.unsent_bytes + MAX_BEGUN * PAGE_BYTES + CLIENTS * LIMITS.allowance_bytes
+        bound = LIMITS.unsent_bytes + MAX_BEGUN * BEGUN_BYTES + CLIENTS * LIMITS.allowance_bytes
         watch(f"{CLIENTS} clients that do not read pages of 1 MB", url, lambda: resident_bytes(process), attack, bound)
 
 

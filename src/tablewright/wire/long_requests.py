@@ -49,7 +49,7 @@ _MAX_PARSED_BYTES = 4 * 1024 * 1024
 _SMALL_BODY = 4 * 1024
 # The requests that may have begun: each may have a page.
 MAX_BEGUN = 96
-PAGE_BYTES = 1024 * 1024
+BEGUN_BYTES = 1024 * 1024
 # What a parsed body takes, at least.
 _PARSED_TIMES = 8
 # The requests that slices are done for in turn.
@@ -166,7 +166,7 @@ class LongRequests:
 
     def _note_most(self) -> None:
         parsed = (self._begun_bytes + self._parsed_bytes) * _PARSED_TIMES
-        self.most = max(self.most, self._begun * PAGE_BYTES + parsed)
+        self.most = max(self.most, self._begun * BEGUN_BYTES + parsed)
 
     def _look_again(self) -> None:
         """In the next iteration: others may begin, and some of the queued ones do."""

@@ -29,30 +29,22 @@ _INVITE = Write(
     reads=[Person.by_id],
     about="that the author is still an admin is checked in the transaction, as with all changes of people",
 )
-_CHANGE_ROLES = Write(
-    "change roles of person",
-    ItemWrite(Person, "update", sets=[Person.roles]),
-    AUDITED,
-    checks=[Person],
-    reads=[Person.by_id, Person.by_id, Person.by_id],
-)
-_DEACTIVATE = Write(
-    "deactivate person",
-    ItemWrite(Person, "update", sets=[Person.status]),
-    AUDITED,
-    ItemWrite(DeactivatedUser, "put"),
-    checks=[Person],
-    reads=[Person.by_id, Person.by_id, Person.by_id],
-)
-_REACTIVATE = Write(
-    "reactivate person",
-    ItemWrite(Person, "update", sets=[Person.status]),
-    AUDITED,
-    ItemWrite(DeactivatedUser, "delete"),
-    checks=[Person],
-    reads=[Person.by_id, Person.by_id, Person.by_id],
-)
-_WRITES = [_INVITE, _CHANGE_ROLES, _DEACTIVATE, _REACTIVATE]
+
+
+def _change(name: str, *item_writes: ItemWrite) -> Write:
+    """A change of a person: read before, with the author's own entry, and read again after it."""
+    reads = [Person.by_id, Person.by_id, Person.by_id]
+    return Write(name, *item_writes, checks=[Person], reads=reads)
+
+
+_ROLES = ItemWrite(Person, "update", sets=[Person.roles])
+_STATUS = ItemWrite(Person, "update", sets=[Person.status])
+_CHANGES = [
+    _change("change roles of person", _ROLES, AUDITED),
+    _change("deactivate person", _STATUS, AUDITED, ItemWrite(DeactivatedUser, "put")),
+    _change("reactivate person", _STATUS, AUDITED, ItemWrite(DeactivatedUser, "delete")),
+]
+_WRITES = [_INVITE, *_CHANGES]
 
 design = Design(
     "Administration",

@@ -16,7 +16,7 @@ class Limits:
     head_fields: int = 128
     body_bytes: int = MAX_BODY_BYTES
     allowance_bytes: int = 64 * 1024  # of a connection, in each direction, not counted in these totals:
-    received_bytes: int = 128 * 1024 * 1024  # bodies that are unfinished or waiting
+    received_bytes: int = 128 * 1024 * 1024  # input that is unfinished or waiting
     unsent_bytes: int = 128 * 1024 * 1024  # responses that are waiting, or not read by clients
     idle_seconds: float = 120.0  # longer than SDKs keep a pooled connection, so that they close it first
     head_seconds: float = 10.0  # from a request's first byte to the end of its head
