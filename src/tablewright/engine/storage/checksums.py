@@ -33,6 +33,8 @@ NOT_COMPARABLE = (TypeError, ValueError, OverflowError, AttributeError, struct.e
 
 # What SQLite raises for a damaged record, or page. It has no memory for a record that seems to be huge.
 SQLITE_ERRORS = (sqlite3.Error, MemoryError)
+# SQLITE_CORRUPT: a page is not as SQLite wrote it.
+_CORRUPT = 11
 
 _pack_end = struct.Struct("<I").pack
 _pack_change = struct.Struct("<dqq").pack
@@ -58,6 +60,11 @@ def sqlite_message(error: BaseException) -> str:
     if isinstance(error, MemoryError):
         return "no memory for a record: its length is damaged, or the memory is used up"
     return str(error)
+
+
+def is_damage(error: BaseException) -> bool:
+    """Whether SQLite has met something damaged, as far as it says so."""
+    return isinstance(error, MemoryError) or getattr(error, "sqlite_errorcode", 0) == _CORRUPT
 
 
 def damaged(what: str) -> DamagedRecord:

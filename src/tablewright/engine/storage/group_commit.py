@@ -39,7 +39,7 @@ from types import TracebackType
 from tablewright.dynamo import InternalServerError
 from tablewright.engine.storage import forks
 from tablewright.engine.storage.checkpoint_gate import CheckpointGate
-from tablewright.engine.storage.checksums import SQLITE_ERRORS, sqlite_message
+from tablewright.engine.storage.checksums import SQLITE_ERRORS, is_damage, sqlite_message
 from tablewright.engine.storage.data_folder import (
     CHECKPOINT_PAGES,
     PAGE_BYTES,
@@ -59,8 +59,6 @@ from tablewright.engine.storage.folder_lock import FolderLock
 from tablewright.engine.storage.reserve import Reserve, pages_for_log
 
 _REFUSED = "The write could not be made durable and was rolled back"
-# SQLITE_CORRUPT: a page is not as SQLite wrote it.
-_CORRUPT = 11
 # SQLITE_FULL, and SQLITE_IOERR_WRITE, which SQLite reports for a quota.
 _NO_ROOM = (13, 778)
 _FULL = "The disk is full: deletes are accepted, but this write is refused until there is free space"
@@ -103,7 +101,7 @@ class Turn:
     ) -> None:
         storage = self._storage
         if error is not None:
-            if storage.writes == self._writes and _is_damage(error):
+            if storage.writes == self._writes and is_damage(error):
                 # A read of a damaged page does not affect others.
                 storage.health.refused(sqlite_message(error))
                 raise InternalServerError(f"Internal server error: {sqlite_message(error)}") from error
@@ -114,11 +112,6 @@ class Turn:
                 if isinstance(error, MemoryError):
                     raise refusal from error
         self.commit = storage.newest_commit() if storage.depends_on_all else storage.dependency
-
-
-def _is_damage(error: BaseException) -> bool:
-    """Whether SQLite has met something damaged, as far as it says so."""
-    return isinstance(error, MemoryError) or getattr(error, "sqlite_errorcode", 0) == _CORRUPT
 
 
 class Storage:
