@@ -6,7 +6,6 @@ Clients of that address see names of tables and figures, but no data.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from functools import partial
 from ipaddress import ip_address
@@ -18,6 +17,7 @@ from tablewright.wire.browser_access import BrowserAccess, ForbiddenRequest
 from tablewright.wire.http.connection import Connection
 from tablewright.wire.http.connection_limits import Limits
 from tablewright.wire.http.connection_registry import ConnectionRegistry
+from tablewright.wire.http.listener import Listener
 from tablewright.wire.http.messages import JSON_1_0, Request, render, render_error, render_health, render_unavailable
 
 _TEXT: Final = b"text/plain; version=0.0.4; charset=utf-8"
@@ -42,11 +42,10 @@ class MetricsServer(ConnectionRegistry):
 
     async def start(self) -> None:
         """Listens; raises OSError if it cannot use the address. Port 0 is replaced by the port that was chosen."""
-        loop = asyncio.get_running_loop()
-        self._listener = await loop.create_server(partial(_MetricsConnection, self), self.host, self.port)
-        addresses = [socket.getsockname() for socket in self._listener.sockets]
-        self.port = addresses[0][1]
-        if all(ip_address(address[0]).is_loopback for address in addresses):
+        self._listener = Listener(partial(_MetricsConnection, self))
+        addresses = await self._listener.listen(self.host, self.port)
+        self.port = self._listener.port
+        if all(ip_address(address).is_loopback for address in addresses):
             self.browser_access.on_loopback(self.host)
 
     def stop(self) -> None:

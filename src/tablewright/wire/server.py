@@ -34,6 +34,7 @@ from tablewright.wire.engine_connection import DurableCallback, EngineConnection
 from tablewright.wire.http.connection import Connection
 from tablewright.wire.http.connection_limits import Limits
 from tablewright.wire.http.connection_registry import ConnectionRegistry
+from tablewright.wire.http.listener import Listener
 from tablewright.wire.http.memory_budget import resident_bytes
 from tablewright.wire.http.messages import Request
 from tablewright.wire.long_requests import LongRequests
@@ -108,10 +109,10 @@ class Server(ConnectionRegistry):
             connection = partial(MeasuredConnection, self, self.metrics)
         if self.metrics_server is not None:
             await self.metrics_server.start()
-        self._listener = await self._loop.create_server(connection, self.host, self.port, backlog=512)
-        addresses = [socket.getsockname() for socket in self._listener.sockets]
-        self.port = addresses[0][1]
-        if all(ip_address(address[0]).is_loopback for address in addresses):
+        self._listener = Listener(connection)
+        addresses = await self._listener.listen(self.host, self.port)
+        self.port = self._listener.port
+        if all(ip_address(address).is_loopback for address in addresses):
             self._browser_access.on_loopback(self.host)
 
     async def stop(self, seconds: float | None = None) -> None:
