@@ -44,7 +44,7 @@ test: check $(BROWSER)
 	$(BIN)/pytest --strict-config -n $(WORKERS) --dist worksteal
 
 test-slow: $(DEV) $(BROWSER)
-	THOROUGH_TESTS=1 $(BIN)/pytest -m 'slow or hypothesis' --timeout 3600
+	THOROUGH_TESTS=1 $(BIN)/pytest -m 'slow or hypothesis' --timeout 3600 -n $(WORKERS) --dist worksteal
 
 # Branches are followed, also in processes that tests start; that makes the tests slower, so they may take longer.
 coverage: $(DEV) $(BROWSER)

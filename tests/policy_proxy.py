@@ -1,12 +1,12 @@
-"""A proxy in front of a DynamoDB endpoint that enforces IAM policies, by access key.
+"""Proxies that enforce IAM policies, by access key: ``PolicyProxy`` in front of a DynamoDB endpoint.
 
     with Engine.open() as engine, serve_in_thread(engine) as url, PolicyProxy(url) as proxy:
         proxy.attach("AKIAAPI", policy)
         Store.connect("us-east-1", proxy.url, aws_access_key_id="AKIAAPI", aws_secret_access_key="secret")
 
 A request is sent on if the policies of its access key allow every permission that it takes; otherwise it is answered as
-the service does, with AccessDeniedException, and ``denied`` has it. ``used`` has every permission that was used. A key
-without policies may do everything: it is the administrator's.
+the service does, with an error that says that access is denied, and ``denied`` has it. ``used`` has every permission
+that was used. A key without policies may do everything: it is the administrator's.
 """
 
 from __future__ import annotations
@@ -15,12 +15,14 @@ import http.client
 import json
 import re
 import threading
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 from urllib.parse import urlsplit
 
-from tablewright.design.iam import is_allowed, request_permissions
+from tablewright.design.iam import Permission, is_allowed, request_permissions
 
 ACCOUNT = "123456789012"
 REGION = "us-east-1"
@@ -28,7 +30,22 @@ _ACCESS_KEY = re.compile(r"Credential=([^/]+)/")
 _OWN_HEADERS = frozenset({"connection", "transfer-encoding", "server", "date", "content-length"})
 
 
-class PolicyProxy:
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A request."""
+
+    method: str
+    path: str
+    # By their names in lower case.
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def operation(self) -> str:
+        return self.headers.get("x-amz-target", "").partition(".")[2]
+
+
+class EnforcingProxy(ABC):
     """Enforces policies; ``attach`` gives an access key its own, and the tags of its principal."""
 
     def __init__(self, endpoint: str) -> None:
@@ -39,7 +56,6 @@ class PolicyProxy:
         self._lock = threading.Lock()
         self._policies: dict[str, list[Mapping[str, Any]]] = {}
         self._tags: dict[str, dict[str, str]] = {}
-        self._keys: dict[tuple[str, str | None], list[str]] = {}
         # (access key, action, resource)
         self.used: set[tuple[str, str, str]] = set()
         self.denied: list[tuple[str, str, str]] = []
@@ -73,48 +89,46 @@ class PolicyProxy:
         with self._lock:
             return {(action, resource) for key, action, resource in self.used if key == access_key}
 
-    # -- tables, as permissions need them -------------------------------------------------------------------------
+    @abstractmethod
+    def permissions(self, request: Received) -> Iterable[Permission]:
+        """What a request takes."""
 
-    def arn(self, table: str) -> str:
-        return table if table.startswith("arn:") else f"arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/{table}"
+    @abstractmethod
+    def denial(self, message: str) -> tuple[int, str, bytes]:
+        """Status, content type and body of the response to a request that is not allowed."""
 
-    def partition_keys(self, table: str, index: str | None) -> list[str]:
-        if (table, index) not in self._keys:
-            body = json.dumps({"TableName": table}).encode()
-            status, _, content = self.forward(body, {"X-Amz-Target": "DynamoDB_20120810.DescribeTable", **_SIGNED})
-            if status != 200:
-                # There is no such table: whoever may use it is told so by the service.
-                return []
-            described = json.loads(content)["Table"]
-            indexes = [*described.get("GlobalSecondaryIndexes", ()), *described.get("LocalSecondaryIndexes", ())]
-            schemas = {None: described["KeySchema"]} | {each["IndexName"]: each["KeySchema"] for each in indexes}
-            if index not in schemas:
-                return []
-            self._keys[table, index] = [each["AttributeName"] for each in schemas[index] if each["KeyType"] == "HASH"]
-        return self._keys[table, index]
+    def respond(self, request: Received) -> tuple[int, list[tuple[str, str]], bytes]:
+        found = _ACCESS_KEY.search(request.headers.get("authorization", ""))
+        refused = self._refusal(request, "" if found is None else found[1])
+        if refused is None:
+            return self.forward(request)
+        status, content_type, content = self.denial(refused)
+        return status, [("Content-Type", content_type)], content
 
-    # -- requests ---------------------------------------------------------------------------------------------------
-
-    def refusal(self, operation: str, body: bytes, access_key: str) -> tuple[str, str] | None:
-        """The first action and resource of a request that its policies do not allow."""
+    def _refusal(self, request: Received, access_key: str) -> str | None:
+        """What a request is refused with, for the first permission that its policies do not allow."""
         policies = self._policies.get(access_key)
-        for needed in request_permissions(operation, json.loads(body), self):
+        for needed in self.permissions(request):
+            action, resource = needed.action, needed.resource
             with self._lock:
-                self.used.add((access_key, needed.action, needed.resource))
+                self.used.add((access_key, action, resource))
             context = {**needed.context, **self._tags.get(access_key, {})}
-            if policies is not None and not is_allowed(policies, needed.action, needed.resource, context):
+            if policies is not None and not is_allowed(policies, action, resource, context):
                 with self._lock:
-                    self.denied.append((access_key, needed.action, needed.resource))
-                return needed.action, needed.resource
+                    self.denied.append((access_key, action, resource))
+                return (
+                    f"User: arn:aws:iam::{ACCOUNT}:user/{access_key} is not authorized to perform: {action} on "
+                    f"resource: {resource} because no identity-based policy allows the {action} action"
+                )
         return None
 
-    def forward(self, body: bytes, headers: Mapping[str, str]) -> tuple[int, list[tuple[str, str]], bytes]:
+    def forward(self, request: Received) -> tuple[int, list[tuple[str, str]], bytes]:
         for is_last in (False, True):
             connection = getattr(self._local, "connection", None)
             if connection is None:
                 connection = self._local.connection = http.client.HTTPConnection(*self._upstream, timeout=60)
             try:
-                connection.request("POST", "/", body, dict(headers))
+                connection.request(request.method, request.path, request.body, dict(request.headers))
                 response = connection.getresponse()
                 return response.status, response.getheaders(), response.read()
             except (http.client.HTTPException, OSError):
@@ -126,7 +140,43 @@ class PolicyProxy:
         raise AssertionError
 
 
+class PolicyProxy(EnforcingProxy):
+    """In front of a DynamoDB endpoint."""
+
+    def __init__(self, endpoint: str) -> None:
+        super().__init__(endpoint)
+        self._keys: dict[tuple[str, str | None], list[str]] = {}
+
+    def permissions(self, request: Received) -> Iterable[Permission]:
+        return request_permissions(request.operation, json.loads(request.body), self)
+
+    def denial(self, message: str) -> tuple[int, str, bytes]:
+        error = {"__type": "com.amazon.coral.service#AccessDeniedException", "Message": message}
+        return 400, "application/x-amz-json-1.0", json.dumps(error).encode()
+
+    # -- tables, as permissions need them -------------------------------------------------------------------------
+
+    def arn(self, table: str) -> str:
+        return table if table.startswith("arn:") else f"arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/{table}"
+
+    def partition_keys(self, table: str, index: str | None) -> list[str]:
+        if (table, index) not in self._keys:
+            body = json.dumps({"TableName": table}).encode()
+            status, _, content = self.forward(Received("POST", "/", _SIGNED, body))
+            if status != 200:
+                # There is no such table: whoever may use it is told so by the service.
+                return []
+            described = json.loads(content)["Table"]
+            indexes = [*described.get("GlobalSecondaryIndexes", ()), *described.get("LocalSecondaryIndexes", ())]
+            schemas = {None: described["KeySchema"]} | {each["IndexName"]: each["KeySchema"] for each in indexes}
+            if index not in schemas:
+                return []
+            self._keys[table, index] = [each["AttributeName"] for each in schemas[index] if each["KeyType"] == "HASH"]
+        return self._keys[table, index]
+
+
 _SIGNED = {
+    "X-Amz-Target": "DynamoDB_20120810.DescribeTable",
     "Content-Type": "application/x-amz-json-1.0",
     "X-Amz-Date": "20260101T000000Z",
     "Authorization": "AWS4-HMAC-SHA256 Credential=admin/20260101/us-east-1/dynamodb/aws4_request, "
@@ -138,7 +188,7 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, address: tuple[str, int], proxy: PolicyProxy) -> None:
+    def __init__(self, address: tuple[str, int], proxy: EnforcingProxy) -> None:
         super().__init__(address, _Handler)
         self.proxy = proxy
 
@@ -152,28 +202,18 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        operation = self.headers.get("X-Amz-Target", "").partition(".")[2]
-        found = _ACCESS_KEY.search(self.headers.get("Authorization", ""))
-        access_key = "" if found is None else found[1]
-        refused = self.server.proxy.refusal(operation, body, access_key)
-        if refused is None:
-            status, headers, content = self.server.proxy.forward(body, dict(self.headers.items()))
-        else:
-            action, resource = refused
-            message = (
-                f"User: arn:aws:iam::{ACCOUNT}:user/{access_key} is not authorized to perform: {action} on resource: "
-                f"{resource} because no identity-based policy allows the {action} action"
-            )
-            error = {"__type": "com.amazon.coral.service#AccessDeniedException", "Message": message}
-            status, content = 400, json.dumps(error).encode()
-            headers = [("Content-Type", "application/x-amz-json-1.0")]
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        request = Received(self.command, self.path, headers, body)
+        status, returned, content = self.server.proxy.respond(request)
         self.send_response(status)
-        for name, value in headers:
+        for name, value in returned:
             if name.lower() not in _OWN_HEADERS:
                 self.send_header(name, value)
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
         self.wfile.write(content)
+
+    do_GET = do_PUT = do_DELETE = do_HEAD = do_POST
 
     def log_message(self, format: str, *arguments: Any) -> None:
         """Nothing is printed."""

@@ -25,6 +25,7 @@ import jwt
 
 from tablewright.deploy import SystemNeeds
 from tablewright.deploy.local_deployment import LocalDeployment
+from tablewright.deploy.resources.data_resources import BUCKET, SECRET
 from tablewright.deploy.resources.function_resources import function_name
 from tablewright.deploy.stack_template import logical
 from tablewright.deploy.system_needs import FunctionNeeds
@@ -35,6 +36,7 @@ from tablewright.runtime.identity.local_issuer import AUDIENCE, ISSUER
 from tablewright.runtime.settings import Settings
 from tablewright.runtime.system import Runtime
 from tablewright.wire import serve_in_thread
+from tests.deploy.account_proxy import AccountProxy
 from tests.deploy.moto_account import PARAMETERS, client, create_stack, known_part, moto_server
 from tests.deploy.stacks import needs, stack
 from tests.policy_proxy import ACCOUNT, REGION, PolicyProxy
@@ -42,6 +44,8 @@ from tests.systems.harness import Clock, Served
 
 ENVIRONMENT = "dev"
 _MINUTE = 0.3
+# The others are used by Lambda, for the function.
+_USED_BY_FUNCTIONS = ("s3", "ses", "events", "secretsmanager")
 _SECRET = "s" * 64
 
 
@@ -53,6 +57,7 @@ class Deployed:
     served: Served
     local: LocalDeployment
     proxy: PolicyProxy
+    account_proxy: AccountProxy
     engine: Engine
     account: str
     resources: Mapping[str, str]
@@ -72,10 +77,35 @@ def access_key(function: FunctionNeeds) -> str:
 
 
 def policy_of(template: Mapping[str, Any], function: FunctionNeeds) -> dict[str, Any]:
-    """The policy of a function's role."""
-    return policy_of_role(
-        template, template["Resources"][function_name(function)]["Properties"]["Role"]["Fn::GetAtt"][0]
-    )
+    """The policy of a function's role, as far as it is about tables."""
+    return policy_of_role(template, _role_of(template, function))
+
+
+def _role_of(template: Mapping[str, Any], function: FunctionNeeds) -> str:
+    role: str = template["Resources"][function_name(function)]["Properties"]["Role"]["Fn::GetAtt"][0]
+    return role
+
+
+def account_policy_of(template: Mapping[str, Any], function: FunctionNeeds, names: Mapping[str, str]) -> dict[str, Any]:
+    """The policy of a function's role, as far as it is about what the function itself uses beside tables.
+
+    ``names`` are the ARNs and names of what the template refers to.
+    """
+    (policy,) = template["Resources"][_role_of(template, function)]["Properties"]["Policies"]
+    statements = []
+    for each in policy["PolicyDocument"]["Statement"]:
+        if each["Action"][0].partition(":")[0] in _USED_BY_FUNCTIONS:
+            resources = each["Resource"] if isinstance(each["Resource"], list) else [each["Resource"]]
+            statements.append({**each, "Resource": [_resolved(resource, names) for resource in resources]})
+    return {"Version": "2012-10-17", "Statement": statements}
+
+
+def _resolved(resource: Mapping[str, Any], names: Mapping[str, str]) -> str:
+    if "Ref" in resource:
+        return names[resource["Ref"]]
+    if "Fn::GetAtt" in resource:
+        return names[".".join(resource["Fn::GetAtt"])]
+    return re.sub(r"\$\{([\w.:]+)\}", lambda found: names[found[1]], resource["Fn::Sub"])
 
 
 def policy_of_role(template: Mapping[str, Any], role: str) -> dict[str, Any]:
@@ -124,6 +154,21 @@ def deployed(name: str, folder: Path) -> Iterator[Deployed]:
             engine.call(request.operation, request.body)
         for function in system.functions:
             proxy.attach(access_key(function), policy_of(built.template, function))
+        account_proxy = open_things.enter_context(AccountProxy(account))
+        known = {
+            **PARAMETERS,
+            **resources,
+            "AWS::Partition": "aws",
+            "AWS::Region": REGION,
+            "AWS::AccountId": ACCOUNT,
+            f"{BUCKET}.Arn": f"arn:aws:s3:::{resources.get(BUCKET)}",
+            "EventBus.Arn": f"arn:aws:events:{REGION}:{ACCOUNT}:event-bus/{name}",
+            SECRET: secret_id,
+            # moto's CloudFormation does not create it.
+            "MailConfiguration": resources.get("MailConfiguration", f"{name}-mail"),
+        }
+        for function in system.functions:
+            account_proxy.attach(access_key(function), account_policy_of(built.template, function, known))
         # Signs tokens, and tells where files are; it serves nothing.
         own_settings: dict[str, Any] = {"data": folder, "endpoint": proxy.url, "environment": ENVIRONMENT}
         runtime = Runtime.open(Settings(**own_settings), [system.system])
@@ -132,7 +177,7 @@ def deployed(name: str, folder: Path) -> Iterator[Deployed]:
         variables = {
             **_settings(built.template, resources),
             "TABLEWRIGHT_ENDPOINT": proxy.url,
-            "TABLEWRIGHT_AWS_ENDPOINT": account,
+            "TABLEWRIGHT_AWS_ENDPOINT": account_proxy.url,
             "TABLEWRIGHT_SECRET_ID": secret_id,
             "TABLEWRIGHT_ISSUER": ISSUER,
             "TABLEWRIGHT_AUDIENCE": AUDIENCE,
@@ -158,7 +203,7 @@ def deployed(name: str, folder: Path) -> Iterator[Deployed]:
         open_things.enter_context(local)
         served = Served(local.url, runtime, Clock(), [system.system], has_search=False)
         open_things.callback(served.close_clients)
-        yield Deployed(system, served, local, proxy, engine, account, resources)
+        yield Deployed(system, served, local, proxy, account_proxy, engine, account, resources)
 
 
 def _settings(template: Mapping[str, Any], resources: Mapping[str, str]) -> dict[str, str]:

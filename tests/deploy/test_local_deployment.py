@@ -5,6 +5,7 @@ Every function runs behind Lambda's runtime interface with the role that the sta
 
 from __future__ import annotations
 
+import base64
 import json
 from pathlib import Path
 from typing import Any
@@ -17,9 +18,11 @@ from tests.deploy.moto_account import client, unknown_types
 from tests.deploy.stacks import stack
 from tests.systems.harness import wait_for
 from tests.systems.policy_stories import STORIES, administration, ok
+from tests.systems.tasks.team import Team
 
 pytestmark = pytest.mark.requirement("SH3")
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "deploy.md"
+READ_SECRET = "secretsmanager:GetSecretValue"
 INTERNAL = f"{ENVIRONMENT}-tablewright-internal"
 
 
@@ -37,6 +40,7 @@ def test_a_system_s_story_runs_on_its_functions_under_their_roles(name: str, tmp
         events = admin.get(f"/runtime/events/{name}")
         assert events.status_code == (200 if made.needs.publishes_events else 404), events.text
         assert made.proxy.denied == []
+        assert made.account_proxy.denied == []
 
 
 def mail_records(made: Deployed, state: str) -> list[dict[str, Any]]:
@@ -63,6 +67,7 @@ def test_mail_goes_out_by_ses_bounces_are_recorded_events_reach_the_bus_and_what
         assert made.local.functions.call("Bounces", notice("Bounce", "nobody.knows", bounce=bounce)) == {}
         # A turn of the schedule, with nothing to do.
         assert made.local.functions.call("tasks.mail-retries schedule", {}) == {}
+        assert made.local.functions.call("tasks.orphans schedule", {}, 900) == {}
         # A change that cannot be read is a dead letter, which an administrator sees; what follows is handled.
         table = f"{ENVIRONMENT}-TaskManagement"
         task = next(
@@ -81,6 +86,17 @@ def test_mail_goes_out_by_ses_bounces_are_recorded_events_reach_the_bus_and_what
         assert found["tasks.events"] == 1
         assert (found["tasks.mail"], found["runtime.event-bridge"]) == (0, 0)
         assert made.proxy.denied == []
+        assert made.account_proxy.denied == []
+        used = {
+            each.name: {action for action, _ in made.account_proxy.used_by(made.key(each))} - {READ_SECRET}
+            for each in made.needs.functions
+        }
+        assert {name: actions for name, actions in used.items() if actions} == {
+            "Api": {"s3:GetObject", "s3:PutObject"},
+            "tasks.mail consumer": {"ses:SendRawEmail"},
+            "tasks.orphans schedule": {"s3:ListBucket"},
+            "runtime.event-bridge consumer": {"events:PutEvents"},
+        }
 
 
 def notice(kind: str, record: str, **detail: Any) -> dict[str, Any]:
@@ -94,6 +110,24 @@ def test_a_function_without_a_permission_of_its_role_fails_and_says_so(tmp_path:
     with deployed("calls", tmp_path) as made:
         made.proxy.attach(made.key(made.needs.api), {"Version": "2012-10-17", "Statement": []})
         assert made.served.client().get("/readyz").json()["failing"] == {"database": "access denied"}
+
+
+@pytest.mark.slow
+def test_a_function_without_a_permission_on_the_bucket_takes_no_file(tmp_path: Path) -> None:
+    with deployed("tasks", tmp_path) as made:
+        team = Team(made.served)
+        place = f"/tasks/{team.task()}/attachments"
+        file = {"name": "a", "content": base64.b64encode(b"x" * 600_000).decode()}
+        assert team.admin.post(place, json=file).status_code == 201
+        key = made.key(made.needs.api)
+        made.account_proxy.attach(key, {"Version": "2012-10-17", "Statement": []})
+        assert team.admin.post(place, json=file).status_code == 503
+        # The second is for what the first may have left.
+        assert [(who, action) for who, action, _ in made.account_proxy.denied] == [
+            (key, "s3:PutObject"),
+            (key, "s3:DeleteObject"),
+        ]
+        assert len(ok(team.admin.get(place))["attachments"]) == 1
 
 
 def test_the_page_lists_what_the_proof_leaves_out() -> None:

@@ -176,7 +176,10 @@ def test_each_function_may_do_what_it_does_and_no_more() -> None:
         if "*" in each["Resource"]
         for action in each["Action"]
     }
-    assert wide == {"dynamodb:ListStreams"}
+    assert wide == {"dynamodb:ListStreams", "dynamodb:ListBackups"}
+    assert "s3:DeleteObject" in actions(template, "TasksOrphansScheduleRole")
+    assert {"s3:GetObject", "s3:PutObject"} <= actions(template, "ApiRole")
+    assert not {each for each in actions(template, "TasksMailConsumerRole") if each.startswith("s3:")}
 
 
 def test_what_a_tenant_may_do_is_no_part_of_the_api_s_role() -> None:
@@ -251,6 +254,7 @@ def test_schedules_have_the_period_of_the_work_in_whole_minutes() -> None:
     }
     assert timers == {
         "SupportOrphansScheduleTimer": "rate(360 minutes)",
+        "TasksOrphansScheduleTimer": "rate(360 minutes)",
         "EngagementScheduleScheduleTimer": "rate(1 minute)",
         "CallsRemindersScheduleTimer": "rate(1 minute)",
         "CallsMailRetriesScheduleTimer": "rate(1 minute)",
@@ -266,6 +270,7 @@ def test_a_call_of_a_schedule_that_cannot_be_made_is_given_up_when_the_next_one_
     }
     assert given_up == {
         "SupportOrphansScheduleCalls": ("SupportOrphansScheduleFunction", 2, 6 * 3600),
+        "TasksOrphansScheduleCalls": ("TasksOrphansScheduleFunction", 2, 6 * 3600),
         "TasksMailRetriesScheduleCalls": ("TasksMailRetriesScheduleFunction", 0, 60),
     }
 

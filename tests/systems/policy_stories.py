@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
@@ -167,8 +168,9 @@ def tasks(served: Served) -> None:
     for path in (f"/users/{grace}", f"/users/{grace}/tasks", "/users?status=ACTIVE"):
         ok(team.admin.get(path))
     ok(team.admin.delete(f"{task}/assignments/{grace}"))
-    attached = ok(team.admin.post(f"{task}/attachments", json={"name": "a", "content": "aGVsbG8="}))["attachmentId"]
-    ok(team.admin.get(f"{task}/attachments/{attached}"))
+    large = base64.b64encode(b"x" * 600_000).decode()
+    attached = ok(team.admin.post(f"{task}/attachments", json={"name": "a", "content": large}))["attachmentId"]
+    assert ok(team.admin.get(f"{task}/attachments/{attached}"))["content"] == large
     ok(team.admin.delete(f"{task}/attachments/{attached}"))
     ok(served.client("tess", "Admins", path="/tasks").post("/tasks", json=TASK))
     root = served.client(team.admin_id, "Admins", email=team.address(team.admin_id))

@@ -40,7 +40,8 @@ class FunctionNeeds:
     # The name of the consumer or the schedule.
     work: str | None = None
     sends_mail: bool = False
-    uses_blobs: bool = False
+    # Actions of S3.
+    blobs: Sequence[str] = ()
     puts_events: bool = False
     seconds: int = 30
 
@@ -75,6 +76,7 @@ class SystemNeeds:
     uses_blobs: bool
     # Of a process that does all of it.
     all_grants: Sequence[Grant] = field(default=())
+    all_blobs: Sequence[str] = ()
 
     @property
     def design(self) -> Design:
@@ -102,7 +104,7 @@ def needs_of(system: System, place: str) -> SystemNeeds:
     try:
         services = services_of(runtime, [system])
         specs = [*system.consumers(runtime, services[system.name])]
-        turns = [each for each in system.background(runtime, services[system.name]) if isinstance(each, Periodic)]
+        turns = [each for each in system.background_work(runtime, services[system.name]) if isinstance(each, Periodic)]
     finally:
         runtime.close()
     reading = iam.consumers(design)
@@ -113,15 +115,22 @@ def needs_of(system: System, place: str) -> SystemNeeds:
                 f"{design.name} has no consumer {each.role_name!r}, whose policy {each.name} needs; it has {known}"
             )
     requests = _requests(design)
+    blobs_of_requests = iam.blob_actions(design, _roles_of_requests(design))
     if publishes:
         specs.append(ConsumerSpec(BRIDGE, events_table, lambda changes, effects: None))
-    consumers = [ConsumerNeeds(_consumer(design, each, sends_mail, blobs), each) for each in specs]
+    consumers = [ConsumerNeeds(_consumer(design, each, sends_mail), each) for each in specs]
     everything = {grant: None for grants in [*_all(design).values(), _of_people()] for grant in grants}
     return SystemNeeds(
         system=system,
         place=place,
         api=FunctionNeeds(
-            "Api", "Handles requests.", f"{_FUNCTIONS}.api_function.handler", requests, None, sends_mail, blobs
+            "Api",
+            "Handles requests.",
+            f"{_FUNCTIONS}.api_function.handler",
+            requests,
+            None,
+            sends_mail,
+            blobs_of_requests,
         ),
         admin=FunctionNeeds(
             "Admin",
@@ -130,12 +139,12 @@ def needs_of(system: System, place: str) -> SystemNeeds:
             _of_administrators(design, requests),
             None,
             sends_mail,
-            blobs,
+            iam.blob_actions(design, [*_roles_of_requests(design), *reading]),
             # A dead letter of the bridge is put again.
             puts_events=publishes,
         ),
         consumers=consumers,
-        schedules=[_schedule(design, each, requests, sends_mail, blobs) for each in turns],
+        schedules=[_schedule(design, each, requests, sends_mail) for each in turns],
         bounces=None
         if not sends_mail
         else FunctionNeeds(
@@ -148,6 +157,7 @@ def needs_of(system: System, place: str) -> SystemNeeds:
         publishes_events=publishes,
         uses_blobs=blobs,
         all_grants=[*everything],
+        all_blobs=iam.blob_actions(design, [*_all(design)]),
     )
 
 
@@ -159,10 +169,13 @@ def _in_memory(system: System, blobs: bool) -> Runtime:
     return runtime
 
 
-def _requests(design: Design) -> list[Grant]:
+def _roles_of_requests(design: Design) -> list[str]:
     reading = iam.consumers(design)
-    roles = [role for role in design.roles if role not in design.tenants and role not in reading]
-    return [*dict.fromkeys(grant for role in roles for grant in iam.grants(design, role))]
+    return [role for role in design.roles if role not in design.tenants and role not in reading]
+
+
+def _requests(design: Design) -> list[Grant]:
+    return [*dict.fromkeys(grant for role in _roles_of_requests(design) for grant in iam.grants(design, role))]
 
 
 def _of_people() -> list[Grant]:
@@ -180,7 +193,7 @@ def _all(design: Design) -> dict[str, list[Grant]]:
     return {role: grants for role, grants in found.items() if role not in design.tenants}
 
 
-def _consumer(design: Design, spec: ConsumerSpec, sends_mail: bool, blobs: bool) -> FunctionNeeds:
+def _consumer(design: Design, spec: ConsumerSpec, sends_mail: bool) -> FunctionNeeds:
     role, reading = spec.role_name, iam.consumers(design)
     if spec.name == BRIDGE:
         grants = [*iam.delivery_grants(design, events_table, internal_table)]
@@ -194,21 +207,20 @@ def _consumer(design: Design, spec: ConsumerSpec, sends_mail: bool, blobs: bool)
         [*dict.fromkeys(grants)],
         spec.name,
         sends_mail and role in design.roles,
-        blobs and spec.name != BRIDGE,
+        () if spec.name == BRIDGE else iam.blob_actions(design, [role]),
         puts_events=spec.name == BRIDGE,
         seconds=60,
     )
 
 
-def _schedule(
-    design: Design, work: Periodic, requests: Sequence[Grant], sends_mail: bool, blobs: bool
-) -> ScheduleNeeds:
+def _schedule(design: Design, work: Periodic, requests: Sequence[Grant], sends_mail: bool) -> ScheduleNeeds:
+    roles = [work.role]
     if work.role == iam.MAINTENANCE:
         grants: Sequence[Grant] = _all(design)[iam.MAINTENANCE]
     elif work.role in iam.consumers(design):
         grants = iam.grants(design, work.role)
     else:
-        grants = requests
+        grants, roles = requests, _roles_of_requests(design)
     function = FunctionNeeds(
         f"{work.name} schedule",
         f"Does what is due for {work.name}.",
@@ -216,7 +228,7 @@ def _schedule(
         grants,
         work.name,
         sends_mail,
-        blobs,
+        iam.blob_actions(design, roles),
         seconds=900,
     )
     return ScheduleNeeds(function, max(1, round(work.every.total_seconds() / 60)))

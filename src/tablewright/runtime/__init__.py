@@ -9,9 +9,9 @@
     internal_tables     the tables of the runtime itself
     start_up            the start of a process, with garbage collection off
     table_readiness     whether the tables of systems can be read
-    consumer_threads    stream consumers, each in a thread
     metrics, logs       for Prometheus; lines of JSON
     http/               application, gate, routes, conditional requests, problems, admin routes, pages, the server
+    background/         stream consumers, each in a thread; work in turns, such as the collection of orphans
     identity/           roles and who may make which call; tokens; the deny list; an issuer for development
     events/             from streams to subscribers; EventBridge
     mail/               messages about events, and transports that send them
@@ -76,7 +76,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from tablewright.runtime.consumer_threads import ConsumerSpec
+    from tablewright.runtime.background.consumer_threads import ConsumerSpec
     from tablewright.runtime.entity_tags import UNSEEN, Seen
     from tablewright.runtime.errors import (
         Forbidden,
@@ -114,7 +114,7 @@ else:
     __getattr__ = lazy_names(
         globals(),
         {
-            "consumer_threads": ("ConsumerSpec",),
+            "background.consumer_threads": ("ConsumerSpec",),
             "entity_tags": ("Seen", "UNSEEN"),
             "errors": (
                 "Forbidden",

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from fastapi import APIRouter
 
     from tablewright.engine import Engine
-    from tablewright.runtime.consumer_threads import ConsumerSpec, ConsumerThreads
+    from tablewright.runtime.background.consumer_threads import ConsumerSpec, ConsumerThreads
     from tablewright.runtime.identity.local_issuer import LocalIssuer
     from tablewright.runtime.mail import event_mail, mail_transport
     from tablewright.runtime.privacy.privacy import Privacy
@@ -123,6 +123,16 @@ class System:
     @property
     def tables(self) -> tuple[Table, ...]:
         return self.design.tables
+
+    def background_work(self, runtime: Runtime, service: Any) -> list[Background]:
+        """Its own background work, and what every system with large values has."""
+        found = [*self.background(runtime, service)]
+        large = dict.fromkeys(schema.table for schema in self.design.schemas if schema.large)
+        if large and runtime.has_blobs:
+            from tablewright.runtime.background.orphan_collector import OrphanCollector
+
+            found.append(OrphanCollector(self.name, runtime.maintenance_store, [*large]))
+        return found
 
 
 @dataclass

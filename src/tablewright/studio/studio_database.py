@@ -26,7 +26,7 @@ from tablewright.dynamo import Item
 from tablewright.engine import Engine
 from tablewright.model import Design, Schema, Table, schemas_of
 from tablewright.runtime import StateConflict
-from tablewright.runtime.consumer_threads import ConsumerThreads
+from tablewright.runtime.background.consumer_threads import ConsumerThreads
 from tablewright.store import (
     AsyncStore,
     Backend,

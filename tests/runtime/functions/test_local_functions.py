@@ -72,7 +72,7 @@ UNWANTED_DEPLOYED = (
     "smtplib",
     "sqlite3",
     "tablewright.engine.engine",
-    "tablewright.runtime.consumer_threads",
+    "tablewright.runtime.background.consumer_threads",
     "tablewright.runtime.admin.admin_routes",
     "tablewright.runtime.http.application",
     "tablewright.runtime.mail.event_mail",

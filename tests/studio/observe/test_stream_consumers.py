@@ -10,7 +10,7 @@ import pytest
 
 from tablewright.engine import Engine
 from tablewright.runtime import Metrics
-from tablewright.runtime.consumer_threads import ConsumerSpec, ConsumerThreads
+from tablewright.runtime.background.consumer_threads import ConsumerSpec, ConsumerThreads
 from tablewright.runtime.internal_tables import internal_table
 from tablewright.store import AnyChange, Consumer, Effects, EmbeddedBackend, Store
 from tablewright.studio.observe.stream_consumers import FoundConsumers, consumers_of, images_of

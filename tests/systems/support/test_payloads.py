@@ -16,7 +16,7 @@ from tablewright.runtime.internal_tables import internal_table
 from tablewright.store import BlobStore, Create, FolderBlobStore, Store, Update
 from tablewright.store.blobs.blob_store import BlobEntry
 from tablewright.systems import load
-from tablewright.systems.support.maintenance_jobs import OrphanCollector, collect_orphans
+from tablewright.systems.support.maintenance_jobs import collect_orphans
 from tablewright.systems.support.model import Ticket, design
 from tests.systems.dying_backend import Died, Mortal
 from tests.systems.harness import Clock, Served, serving, wait_for
@@ -156,30 +156,6 @@ def test_a_death_between_payload_and_item_leaves_nothing_for_good(tmp_path: Path
         # What is left is what tickets have, and they have all of it.
         assert len(entries(tmp_path)) == len(with_payload)
         assert all(each.data in (LARGE, LARGE + "2") for each in with_payload)
-
-
-@pytest.mark.requirement("SU15")
-def test_orphans_are_collected_in_the_background(tmp_path: Path) -> None:
-    clock = Clock()
-    blobs = FolderBlobStore(tmp_path)
-    with Store.open(clock=clock, blobs=blobs) as store:
-        store.ensure_tables(internal_table, *design.tables)
-        store.create(Ticket(ticket_id="kept", customer_id="c", symptom_text="s", data=LARGE))
-        dying = Store(store.backend, clock=clock, blobs=MortalBlobs(tmp_path, 1))
-        with pytest.raises(Died):
-            dying.create(Ticket(ticket_id="lost", customer_id="c", symptom_text="s", data=LARGE))
-        collector = OrphanCollector(store, first=0.01, every=0.01)
-        collector.start()
-        try:
-            # Not before a day is over, as it might be a write that is under way.
-            assert len(entries(tmp_path)) == 2
-            clock.advance(25 * 3600)
-            wait_for(lambda: len(entries(tmp_path)) == 3)
-            # Nor as long as the table can be restored to now.
-            clock.advance(36 * 86_400)
-            wait_for(lambda: len(entries(tmp_path)) == 1)
-        finally:
-            collector.stop()
 
 
 def finished(admin: httpx.Client, job: str) -> Any:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import base64
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.systems.harness import at_once, notices_in
+from tablewright.runtime.background.orphan_collector import OrphanCollector
+from tablewright.systems import load
+from tests.systems.harness import at_once, notices_in, serving
 from tests.systems.tasks.team import TASK, Team, pages
 
 pytestmark = pytest.mark.requirement("TM10")
@@ -117,6 +120,28 @@ def test_a_large_file_is_kept_as_a_blob(team: Team) -> None:
     assert made.status_code == 201, made.text
     place = f"/tasks/{task_id}/attachments/{made.json()['attachmentId']}"
     assert base64.b64decode(team.admin.get(place).json()["content"]) == content
+
+
+@pytest.mark.requirement("SU15")
+def test_the_content_of_a_deleted_file_is_gone_once_no_restore_can_need_it(tmp_path: Path) -> None:
+    def kept() -> int:
+        return sum(each.is_file() for each in (tmp_path / "blobs").rglob("*"))
+
+    with serving(load("tasks"), data=tmp_path) as served:
+        (system,) = served.systems
+        background = system.background_work(served.runtime, None)
+        (orphans,) = [each for each in background if isinstance(each, OrphanCollector)]
+        team = Team(served)
+        place = f"/tasks/{team.task()}/attachments"
+        body = {"name": "dump", "content": base64.b64encode(b"x" * 600_000).decode()}
+        made = team.admin.post(place, json=body).json()
+        assert kept() == 1
+        assert team.admin.delete(f"{place}/{made['attachmentId']}").status_code == 204
+        # With a mark of when it became an orphan.
+        assert kept() == 2
+        served.clock.advance(36 * 86_400)
+        orphans.turn(lambda: False)
+        assert kept() == 0
 
 
 @pytest.mark.parametrize(

@@ -147,7 +147,7 @@ def _tasks(stack: Stack, tables: TableTemplate, needs: SystemNeeds, variables: d
         tables,
         needs.all_grants,
         mail=needs.sends_mail,
-        blobs=needs.uses_blobs,
+        blobs=needs.all_blobs,
         bus=needs.publishes_events,
     )
     trust = policy({"Effect": "Allow", "Action": "sts:AssumeRole", "Principal": {"Service": "ecs-tasks.amazonaws.com"}})

@@ -77,17 +77,18 @@ def _mail_settings() -> dict[str, Any]:
 
 
 def statements(
-    tables: TableTemplate, grants: Sequence[Grant], *, mail: bool, blobs: bool, bus: bool
+    tables: TableTemplate, grants: Sequence[Grant], *, mail: bool, blobs: Sequence[str], bus: bool
 ) -> tuple[list[dict[str, Any]], dict[str, str]]:
     """The statements of a role, and the reasons of those that are about everything."""
     found: list[dict[str, Any]] = []
     if grants:
         found += iam.document(grants, tables.arn)["Statement"]
     found.append(allow("ReadSecret", ["secretsmanager:GetSecretValue"], ref(SECRET)))
-    if blobs:
-        objects = ["s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:PutObjectTagging", "s3:GetObjectTagging"]
-        found.append(allow("UseBlobs", objects, sub(f"${{{BUCKET}.Arn}}/*")))
-        found.append(allow("ListBlobs", ["s3:ListBucket"], att(BUCKET)))
+    of_bucket = [action for action in blobs if action == "s3:ListBucket"]
+    if of_objects := [action for action in blobs if action not in of_bucket]:
+        found.append(allow("UseBlobs", of_objects, sub(f"${{{BUCKET}.Arn}}/*")))
+    if of_bucket:
+        found.append(allow("ListBlobs", of_bucket, att(BUCKET)))
     if mail:
         place = "arn:${AWS::Partition}:ses:${AWS::Region}:${AWS::AccountId}"
         found.append(
@@ -128,9 +129,7 @@ def add_function(
     """Add a function, its role and its log group; its name. ``failures`` is the queue of what it could not handle."""
     name = function_name(needs)
     role = f"{logical(needs.name)}Role"
-    own, reasons = statements(
-        tables, needs.grants, mail=needs.sends_mail, blobs=needs.uses_blobs, bus=needs.puts_events
-    )
+    own, reasons = statements(tables, needs.grants, mail=needs.sends_mail, blobs=needs.blobs, bus=needs.puts_events)
     group = log_group_name(needs)
     add_log_group(stack, group, f"/aws/lambda/${{AWS::StackName}}-{logical(needs.name)}")
     own.append(allow("WriteLogs", ["logs:CreateLogStream", "logs:PutLogEvents"], att(group)))

@@ -23,12 +23,14 @@ The condition requires that the request has a key at all, as ``ForAllValues`` is
     stream_grants       the grants for reading a stream
     maintenance_grants  the grants for verify, repair and collect
     relocation_grants   the grants for a relocation, and for programs during one
+    blob_actions        the actions on the bucket of blobs
     leading_keys        the partition keys of a tenant
     policy_document     ARNs and the policy
     request_permissions the permissions that a request needs
     policy_evaluation   whether a policy allows them, for tests
 """
 
+from tablewright.design.iam.blob_actions import blob_actions
 from tablewright.design.iam.grants import Grant, Resource, Tenant
 from tablewright.design.iam.policy_document import arns, document, words
 from tablewright.design.iam.policy_evaluation import is_allowed
@@ -54,6 +56,7 @@ __all__ = [
     "Tenant",
     "all_grants",
     "arns",
+    "blob_actions",
     "call_grants",
     "consumer_grants",
     "consumers",

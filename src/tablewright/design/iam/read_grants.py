@@ -10,7 +10,7 @@ from tablewright.design.iam.leading_keys import leading_keys
 from tablewright.design.index_coverage import lacks
 from tablewright.model import Collection, CollectionQuery, Get, Query, Schema
 
-__all__ = ["of_read", "same_items"]
+__all__ = ["of_read", "reads_blobs", "same_items"]
 
 
 def of_read(
@@ -41,18 +41,26 @@ def of_read(
 
 def _batches(owner: Schema | type[Collection], pattern: Get | Query | CollectionQuery) -> Iterator[tuple[str, str]]:
     """Why a read needs BatchGetItem on the table as well."""
-    schemas = (
-        [owner] if isinstance(owner, Schema) else [schema for member in owner.members_ for schema in member.schemas]
-    )
+    schemas = _schemas(owner)
     if isinstance(pattern, Get) and pattern.index is None and pattern.many:
         yield "BatchGetItem", ""
     if pattern.index is not None and schemas[0].table.index(pattern.index).is_global and lacks(schemas[0], pattern):
         yield "BatchGetItem", "the index lacks attributes"
-    large = {spec.name for schema in schemas for spec in schema.large}
+    if reads_blobs(owner, pattern):
+        yield "BatchGetItem", "items whose blobs were replaced meanwhile"
+
+
+def reads_blobs(owner: Schema | type[Collection], pattern: Get | Query | CollectionQuery) -> bool:
+    large = {spec.name for schema in _schemas(owner) for spec in schema.large}
     if isinstance(pattern, Query) and pattern.project:
         large &= set(pattern.project)
-    if large and pattern.load_large:
-        yield "BatchGetItem", "items whose blobs were replaced meanwhile"
+    return bool(large) and pattern.load_large
+
+
+def _schemas(owner: Schema | type[Collection]) -> list[Schema]:
+    if isinstance(owner, Schema):
+        return [owner]
+    return [schema for member in owner.members_ for schema in member.schemas]
 
 
 def _written_back(owner: Schema | type[Collection]) -> Iterator[tuple[str, str]]:
@@ -60,9 +68,7 @@ def _written_back(owner: Schema | type[Collection]) -> Iterator[tuple[str, str]]
 
     A read works without this permission, so a tenant is not granted it.
     """
-    for schema in (
-        [owner] if isinstance(owner, Schema) else [schema for member in owner.members_ for schema in member.schemas]
-    ):
+    for schema in _schemas(owner):
         if schema.upgrades is not None and schema.upgrades.write_back:
             reason = f"items of older schema versions of {schema.entity.__name__}, written back"
             # With the guards of unique values that an upgrade has changed.

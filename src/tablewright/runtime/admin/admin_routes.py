@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from tablewright.model import Selection
 from tablewright.runtime.admin import people_routes, privacy_routes, search_routes
-from tablewright.runtime.consumer_threads import ConsumerThreads
+from tablewright.runtime.background.consumer_threads import ConsumerThreads
 from tablewright.runtime.errors import ResourceNotFound, ServiceUnavailable
 from tablewright.runtime.events.event_log import Event
 from tablewright.runtime.http.deferred_routes import DeferredRoute

@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Request
 from pydantic import Field
 
-from tablewright.runtime.consumer_threads import ConsumerThreads
+from tablewright.runtime.background.consumer_threads import ConsumerThreads
 from tablewright.runtime.errors import ResourceNotFound
 from tablewright.runtime.http.deferred_routes import DeferredRoute
 from tablewright.runtime.http.dependencies import allow

@@ -9,7 +9,7 @@ from typing import Any
 from tablewright.runtime.start_up import starting
 
 with starting():
-    from tablewright.runtime.consumer_threads import ConsumerSpec
+    from tablewright.runtime.background.consumer_threads import ConsumerSpec
     from tablewright.runtime.errors import ServiceUnavailable
     from tablewright.runtime.events.event_bridge import BRIDGE, event_bridge
     from tablewright.runtime.functions.function_process import FunctionProcess, process, variable

@@ -20,7 +20,7 @@ _TO_STOP = 30.0
 @cache
 def _work() -> Periodic:
     here, name = process(), variable("WORK")
-    for each in here.system.background(here.runtime, here.service):
+    for each in here.system.background_work(here.runtime, here.service):
         if isinstance(each, Periodic) and each.name == name:
             return each
     raise ServiceUnavailable(

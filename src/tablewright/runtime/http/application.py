@@ -23,7 +23,8 @@ from fastapi import FastAPI
 from starlette.types import ASGIApp
 
 from tablewright.runtime.admin import admin_routes
-from tablewright.runtime.consumer_threads import ConsumerSpec, ConsumerThreads
+from tablewright.runtime.background.consumer_threads import ConsumerSpec, ConsumerThreads
+from tablewright.runtime.background.periodic_thread import PeriodicThread
 from tablewright.runtime.endpoint_differences import check_differences
 from tablewright.runtime.events.event_bridge import BRIDGE, event_bridge
 from tablewright.runtime.http import html_pages, problems
@@ -34,7 +35,6 @@ from tablewright.runtime.http.gate import Gate
 from tablewright.runtime.http.system_application import COMMON, public_calls, system_application, with_cors
 from tablewright.runtime.internal_tables import events_table
 from tablewright.runtime.mail.event_mail import MailRetries
-from tablewright.runtime.periodic_thread import PeriodicThread
 from tablewright.runtime.system import Background, Runtime, System
 from tablewright.runtime.table_readiness import are_ready, tables_of
 from tablewright.store import Resolution
@@ -131,7 +131,7 @@ def _work_beside_requests(
 ) -> tuple[ConsumerThreads, list[Background]]:
     threads = ConsumerThreads(runtime.consumer_store, _consumer_specs(runtime, systems, services), runtime.metrics)
     runtime.consumers = threads
-    background = [each for system in systems for each in system.background(runtime, services[system.name])]
+    background = [each for system in systems for each in system.background_work(runtime, services[system.name])]
     return threads, [*background, runtime.search, runtime.privacy]
 
 

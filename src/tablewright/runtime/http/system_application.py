@@ -17,7 +17,7 @@ from tablewright.runtime.identity.access import Call
 from tablewright.runtime.system import Runtime, System
 
 if TYPE_CHECKING:
-    from tablewright.runtime.consumer_threads import ConsumerThreads
+    from tablewright.runtime.background.consumer_threads import ConsumerThreads
 
 # What any route that needs a caller may respond with.
 COMMON = (400, 401, 403, 408, 413, 415, 422, 429, 500, 503)

@@ -31,6 +31,7 @@ from itertools import chain, groupby
 from typing import Any
 
 from tablewright.model import FieldChange, FieldCondition, attr
+from tablewright.runtime.background.periodic_thread import PeriodicThread
 from tablewright.runtime.errors import ResourceNotFound, StateConflict
 from tablewright.runtime.events.event_log import Event
 from tablewright.runtime.mail.mail_addresses import can_stand_in_header, is_address
@@ -45,7 +46,6 @@ from tablewright.runtime.mail.mail_records import (
     queued,
 )
 from tablewright.runtime.mail.mail_transport import SENT_WITHIN, Deferred, MailRefused, Transport
-from tablewright.runtime.periodic_thread import PeriodicThread
 from tablewright.store import (
     AlreadyExists,
     Cancelled,

@@ -28,10 +28,10 @@ from typing import Any
 
 from tablewright.dynamo import Item
 from tablewright.model import Entity, Table, schema_of
-from tablewright.runtime.consumer_threads import ConsumerSpec
+from tablewright.runtime.background.consumer_threads import ConsumerSpec
+from tablewright.runtime.background.periodic_thread import PeriodicThread
 from tablewright.runtime.errors import StateConflict
 from tablewright.runtime.identity.access import Caller
-from tablewright.runtime.periodic_thread import PeriodicThread
 from tablewright.runtime.search.full_text_index import FullTextIndex, IndexInUse
 from tablewright.runtime.search.searchable import Excerpt, Searchable, excerpt, terms_of, title_of
 from tablewright.runtime.settings import Settings

@@ -17,7 +17,7 @@ from tablewright.runtime.parameter_texts import matching
 from tablewright.runtime.search.searchable import Excerpt
 
 if TYPE_CHECKING:
-    from tablewright.runtime.consumer_threads import ConsumerThreads
+    from tablewright.runtime.background.consumer_threads import ConsumerThreads
     from tablewright.runtime.search.search import Search
 
 # What other packages use.

@@ -18,9 +18,9 @@ from urllib.parse import quote
 
 from tablewright.model import attr
 from tablewright.runtime import ConsumerSpec, Event, Message, Runtime
+from tablewright.runtime.background.periodic_thread import PeriodicThread
 from tablewright.runtime.events.event_log import KEPT_FOR, event_filter, events_in
 from tablewright.runtime.internal_tables import events_table
-from tablewright.runtime.periodic_thread import PeriodicThread
 from tablewright.store import (
     AnyChange,
     Cancelled,

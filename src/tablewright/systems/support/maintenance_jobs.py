@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 from tablewright.runtime import StateConflict
 from tablewright.runtime.internal_tables import internal_table
-from tablewright.runtime.periodic_thread import PeriodicThread
 from tablewright.store import Store
 from tablewright.systems.support.metric_counters import COUNTED, WRITTEN, count
 from tablewright.systems.support.model import Ticket, tickets
@@ -40,9 +39,6 @@ ReportProgress = Callable[[int, int | None], None]
 
 # The most passes over all tickets, as concurrent changes may prevent a move.
 _PASSES = 5
-# Seconds from the start until the first collection of orphans, and between collections.
-_FIRST_COLLECTION = 60.0
-_COLLECT_EVERY = 6 * 3600.0
 _STOP_WITHIN = 20.0
 
 _log = logging.getLogger(__name__)
@@ -219,21 +215,3 @@ class BackgroundThread(ABC):
     def _report(self, done: int, total: int | None) -> None:
         if self._stop.is_set():
             raise Stopped
-
-
-class OrphanCollector(PeriodicThread):
-    """Collects orphans in the background from time to time: expired items and crashes leave them."""
-
-    def __init__(self, store: Store, *, first: float = _FIRST_COLLECTION, every: float = _COLLECT_EVERY) -> None:
-        super().__init__("support.orphans", role="maintenance", every=every, first=first)
-        self._store = store
-
-    def turn(self, is_stopped: Callable[[], bool]) -> None:
-        """Collect them once; Stopped if the process stops before that is done."""
-
-        def report(done: int, total: int | None) -> None:
-            if is_stopped():
-                raise Stopped
-
-        outcome = collect_orphans(self._store, report)
-        _log.info("orphans were collected", extra={"outcome": outcome})

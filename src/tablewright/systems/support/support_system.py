@@ -15,7 +15,7 @@ from tablewright.runtime import (
 )
 from tablewright.systems.support.api import router
 from tablewright.systems.support.facade import SupportFacade
-from tablewright.systems.support.maintenance_jobs import CONSUMER, OrphanCollector
+from tablewright.systems.support.maintenance_jobs import CONSUMER
 from tablewright.systems.support.model import design, tickets
 from tablewright.systems.support.roles import ADMINS, CUSTOMERS, ENGINEERS, OPERATORS, ROLES, SERVICES
 from tablewright.systems.support.service import Support
@@ -83,8 +83,6 @@ def _consumers(runtime: Runtime, facade: SupportFacade) -> Sequence[ConsumerSpec
 
 def _background(runtime: Runtime, facade: SupportFacade) -> Sequence[Background]:
     found: list[Background] = [facade]
-    if runtime.has_blobs:
-        found.append(OrphanCollector(runtime.maintenance_store))
     if facade.export is not None:
         found.append(FirstExport(facade.export, settle=settle_of(runtime)))
     return found

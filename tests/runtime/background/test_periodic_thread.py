@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tablewright.runtime.periodic_thread import PeriodicThread
+from tablewright.runtime.background.periodic_thread import PeriodicThread
 from tablewright.runtime.system import Periodic
 from tablewright.store import Unavailable
 from tests.systems.harness import wait_for

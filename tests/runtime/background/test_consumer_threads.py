@@ -10,8 +10,8 @@ from dataclasses import replace
 import httpx
 import pytest
 
-from tablewright.runtime import consumer_threads
-from tablewright.runtime.consumer_threads import ConsumerSpec
+from tablewright.runtime.background import consumer_threads
+from tablewright.runtime.background.consumer_threads import ConsumerSpec
 from tablewright.runtime.events.event_log import Event
 from tablewright.runtime.internal_tables import events_table, internal_table
 from tablewright.store import AnyChange, Change, CheckpointTable, Effects, Handler, Unavailable

@@ -1,0 +1,1 @@
+"""Work beside requests: consumers of streams, and work in turns."""
