@@ -15,8 +15,10 @@ import pytest
 
 import tablewright
 from tablewright.cli import main
+from tablewright.model import Entity, attr
 from tablewright.runtime.privacy.privacy import Privacy
 from tablewright.systems import load
+from tablewright.systems.support.model import Ticket
 from tests.systems.calls.call_clients import schedule
 from tests.systems.engagement.engagement_fixtures import Programme
 from tests.systems.harness import Served, opened_runtime, serving, wait_for
@@ -151,12 +153,12 @@ def test_an_erasure_that_was_killed_goes_on_at_the_next_start(tmp_path: Path, mo
     applied = 0
     apply = Privacy._apply
 
-    def dies(self: Privacy, *arguments: Any) -> None:
+    def dies(self: Privacy, *arguments: Any) -> bool:
         nonlocal applied
         applied += 1
         if applied > 4:
             raise KeyboardInterrupt
-        apply(self, *arguments)
+        return apply(self, *arguments)
 
     monkeypatch.setattr(Privacy, "_apply", dies)
     with pytest.raises(KeyboardInterrupt):
@@ -168,6 +170,31 @@ def test_an_erasure_that_was_killed_goes_on_at_the_next_start(tmp_path: Path, mo
         wait_for(lambda: admin.get("/privacy").status_code == 200)
         assert finished(admin)["action"] == "erase"
         assert "franco" not in stored(served)
+
+
+@pytest.mark.parametrize(("changes", "left"), [(1, 0), (2, 0), (9, 1)])
+def test_what_others_change_meanwhile_is_erased_as_it_is_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: int, left: int
+) -> None:
+    apply, symptoms = Privacy._apply, [f"symptom {number}" for number in range(changes)]
+    with serving(load("support"), data=tmp_path / "data") as served:
+        store = served.runtime.sync_store
+        ticket = Ticket(ticket_id="t-1", customer_id="someone", symptom_text="s", assigned_to="marta")
+        store.create(ticket)
+
+        def late(self: Privacy, entity: Entity, *rest: Any) -> bool:
+            if isinstance(entity, Ticket) and symptoms:
+                store.update(Ticket.by_id(ticket_id="t-1"), attr(Ticket.symptom_text).set(symptoms.pop()))
+            return apply(self, entity, *rest)
+
+        monkeypatch.setattr(Privacy, "_apply", late)
+        report = served.runtime.privacy.erase(["marta"], by="root")
+        remaining = [each for each in report.findings if each.action == "remaining"]
+        assert sum(each.items for each in remaining if each.entity == "Ticket") == left
+        found = store.get(Ticket.by_id(ticket_id="t-1"))
+        assert found is not None
+        assert (found.assigned_to == "marta") == bool(left)
+        assert found.symptom_text.startswith("symptom")
 
 
 def test_the_command_exports_to_a_file_of_ones_own_and_erases(

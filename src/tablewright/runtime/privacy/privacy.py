@@ -2,7 +2,7 @@
 
     1  read all tables          what is about the person, and what belongs to that
     2  read all tables          delete, replace, erase; not yet the items with parts
-    3  delete                   the items with parts
+    3  delete                   the items with parts; 2 and 3 again if others changed an item meanwhile
     4  read all tables          what is left
 
 Each write is a transaction of the store, so streams, counters, blobs and the search index are updated as well. Finished
@@ -37,6 +37,7 @@ from tablewright.runtime.mail import invitation_mail as invitation_mail
 from tablewright.runtime.mail import mail_records as mail_records
 from tablewright.runtime.privacy.personal_data import Examination, Verdict, entity_schema, pseudonym_of
 from tablewright.store import (
+    Cancelled,
     ConditionFailed,
     Conflict,
     Delete,
@@ -51,7 +52,10 @@ from tablewright.store import (
 __all__ = ["Erasure", "Finding", "Privacy", "PrivacyJob", "PrivacyReport"]
 
 _PAGE = 200
-_ATTEMPTS = 3
+# What a write fails with if others have changed or deleted the item since it was read.
+_CHANGED = (NotFound, Conflict, ConditionFailed)
+# Of an erasure whose items others change meanwhile.
+_REPETITIONS = 2
 _MAX_IDS = 20
 _MIN_LENGTH = 2
 _STOP_WITHIN = 20.0
@@ -204,7 +208,28 @@ class Privacy:
         self._store.put(record)
         counts: Counter[tuple[str, ...]] = Counter()
         self._own(examination, on_read)
-        roots: list[tuple[_Place, Entity]] = []
+        done = self._erase_once(examination, on_read, counts)
+        # What others changed meanwhile is found again, as it is now.
+        for _ in range(_REPETITIONS):
+            if done:
+                break
+            done = self._erase_once(examination, on_read, Counter())
+        for place, schema, entity, _ in self._read(on_read, "checking what is left"):
+            verdict = None if schema is None or entity is None else examination.verdict(schema, entity)
+            if verdict is not None and not isinstance(entity, Erasure):
+                # Written meanwhile, or changed again and again by others.
+                name = type(entity).__name__
+                counts[(place.system, place.table.name, name, verdict.why, "remaining", "run it again")] += 1
+        report = PrivacyReport("erase", sorted(examination.ids), examination.pseudonym, _findings(counts))
+        figures = {f"{each.system}/{each.entity} {each.action}": each.items for each in report.findings}
+        ended = datetime.fromtimestamp(self._clock(), UTC)
+        self._store.put(record.model_copy(update={"ids": [], "ended_at": ended, "counts": figures}))
+        return report
+
+    def _erase_once(self, examination: Examination, on_read: OnRead, counts: Counter[tuple[str, ...]]) -> bool:
+        """Read everything, count and erase; whether nothing was changed by others meanwhile."""
+        roots: list[Entity] = []
+        done = True
         for place, schema, entity, item in self._read(on_read, "erasing"):
             verdict = None if schema is None or entity is None else examination.verdict(schema, entity)
             if isinstance(entity, Erasure):
@@ -214,22 +239,12 @@ class Privacy:
                 continue
             if verdict.why == "subject" and verdict.action == "delete" and _has_parts(place):
                 # What belongs to it goes first: it says what that is, also after this process was killed.
-                roots.append((place, entity))
+                roots.append(entity)
             else:
-                self._apply(examination, entity, verdict)
-        for _, entity in roots:
-            self._apply(examination, entity, Verdict("subject", "delete"))
-        for place, schema, entity, _ in self._read(on_read, "checking what is left"):
-            verdict = None if schema is None or entity is None else examination.verdict(schema, entity)
-            if verdict is not None and not isinstance(entity, Erasure):
-                # Written meanwhile, or changed again and again by others.
-                name = type(entity).__name__
-                counts[(place.system, place.table.name, name, verdict.why, "remaining", "run it again")] += 1
-        report = PrivacyReport("erase", sorted(examination.ids), examination.pseudonym, _findings(counts))
-        done = {f"{each.system}/{each.entity} {each.action}": each.items for each in report.findings}
-        ended = datetime.fromtimestamp(self._clock(), UTC)
-        self._store.put(record.model_copy(update={"ids": [], "ended_at": ended, "counts": done}))
-        return report
+                done &= self._apply(entity, verdict)
+        for entity in roots:
+            done &= self._apply(entity, Verdict("subject", "delete"))
+        return done
 
     # -- in the background --------------------------------------------------------------------------------------
 
@@ -303,20 +318,20 @@ class Privacy:
                 if verdict is not None and verdict.why == "subject" and verdict.action == "delete":
                     examination.own(schema, entity)
 
-    def _apply(self, examination: Examination, entity: Entity, verdict: Verdict) -> None:
-        """Delete or change an item; one that others change meanwhile is read again."""
-        for _ in range(_ATTEMPTS):
-            try:
-                if verdict.action == "delete":
-                    self._store.transact(Delete(entity))
-                else:
-                    self._store.transact(Update(entity, *verdict.changes))
-                return
-            except NotFound:
-                return
-            except (Conflict, ConditionFailed):
-                # What it is now is found when everything is looked at again.
-                return
+    def _apply(self, entity: Entity, verdict: Verdict) -> bool:
+        """Delete or change an item; whether it was still as it was read."""
+        try:
+            if verdict.action == "delete":
+                self._store.transact(Delete(entity))
+            else:
+                self._store.transact(Update(entity, *verdict.changes))
+        except _CHANGED:
+            return False
+        except Cancelled as cancelled:
+            if not all(reason is None or isinstance(reason, _CHANGED) for reason in cancelled.reasons):
+                raise
+            return False
+        return True
 
     def _read(self, on_read: OnRead, step: str) -> Iterator[tuple[_Place, Schema | None, Entity | None, Item]]:
         """Every item of every table, as its entity if it can be read as one."""
