@@ -178,6 +178,7 @@ def test_each_function_may_do_what_it_does_and_no_more() -> None:
     }
     assert wide == {"dynamodb:ListStreams", "dynamodb:ListBackups"}
     assert "s3:DeleteObject" in actions(template, "TasksOrphansScheduleRole")
+    assert "ses:SendRawEmail" not in actions(template, "TasksOrphansScheduleRole")
     assert {"s3:GetObject", "s3:PutObject"} <= actions(template, "ApiRole")
     assert not {each for each in actions(template, "TasksMailConsumerRole") if each.startswith("s3:")}
 

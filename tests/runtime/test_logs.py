@@ -55,12 +55,12 @@ def test_a_line_has_the_fields_and_not_the_text_of_an_error() -> None:
     try:
         raise ValueError("ada@example.org")
     except ValueError as error:
-        log.error("a job failed", exc_info=error, extra={"job": "migrate-shards", "outcome": "none", "address": "ada"})
+        log.error("a job failed", exc_info=error, extra={"job": "migrate-shards", "count": 3, "address": "ada"})
     line = json.loads(stream.getvalue())
-    assert {name: line[name] for name in ("message", "job", "outcome", "error")} == {
+    assert {name: line[name] for name in ("message", "job", "count", "error")} == {
         "message": "a job failed",
         "job": "migrate-shards",
-        "outcome": "none",
+        "count": 3,
         "error": "ValueError",
     }
     assert "ada" not in stream.getvalue()

@@ -227,7 +227,7 @@ def _schedule(design: Design, work: Periodic, requests: Sequence[Grant], sends_m
         f"{_FUNCTIONS}.schedule_function.handler",
         grants,
         work.name,
-        sends_mail,
+        sends_mail and work.role != iam.MAINTENANCE,
         iam.blob_actions(design, roles),
         seconds=900,
     )

@@ -41,7 +41,6 @@ FIELDS = (
     "count",
     "job",
     "work",
-    "outcome",
     "blob",
 )
 _INNERMOST_FRAMES = 6

@@ -124,14 +124,17 @@ class System:
     def tables(self) -> tuple[Table, ...]:
         return self.design.tables
 
+    @property
+    def tables_with_blobs(self) -> list[Table]:
+        return [*dict.fromkeys(schema.table for schema in self.design.schemas if schema.large)]
+
     def background_work(self, runtime: Runtime, service: Any) -> list[Background]:
         """Its own background work, and what every system with large values has."""
         found = [*self.background(runtime, service)]
-        large = dict.fromkeys(schema.table for schema in self.design.schemas if schema.large)
-        if large and runtime.has_blobs:
+        if runtime.has_blobs and (tables := self.tables_with_blobs):
             from tablewright.runtime.background.orphan_collector import OrphanCollector
 
-            found.append(OrphanCollector(self.name, runtime.maintenance_store, [*large]))
+            found.append(OrphanCollector(self.name, runtime.maintenance_store, tables))
         return found
 
 

@@ -63,7 +63,7 @@ DESIGN = Design(
     ("roles", "actions"),
     [
         (["reader"], READS),
-        (["outliner"], ()),
+        (["outliner"], READS),
         (["writer"], WRITES),
         (["labeller"], ()),
         (["reading_labeller"], READS),

@@ -9,6 +9,7 @@ from typing import Annotated
 import pytest
 
 from tablewright.model import Entity, Keys, Large, Table
+from tablewright.runtime.background.blob_ownership import owns_blobs
 from tablewright.runtime.background.orphan_collector import OrphanCollector
 from tablewright.runtime.internal_tables import internal_table
 from tablewright.store import FolderBlobStore, Store
@@ -41,7 +42,8 @@ class CollectedLetter(Entity, table=letters):
 
 
 def files(folder: Path) -> list[Path]:
-    return [each for each in folder.rglob("*") if each.is_file()]
+    """All but the one that says whose they are."""
+    return [each for each in folder.rglob("*") if each.is_file() and "~owner" not in each.parts]
 
 
 def test_orphans_are_deleted_once_no_restore_can_need_them(tmp_path: Path) -> None:
@@ -73,6 +75,7 @@ def test_a_pass_that_has_to_stop_goes_on_in_the_next_turn(tmp_path: Path, monkey
     clock = Clock()
     with Store.open(clock=clock, blobs=FolderBlobStore(tmp_path)) as store:
         store.ensure_tables(internal_table, papers, letters)
+        assert owns_blobs(store, [papers, letters])
         for number in range(4):
             for made in (CollectedPaper(number=number, body=LARGE), CollectedLetter(number=number, body=LARGE)):
                 store.create(made)
@@ -85,7 +88,7 @@ def test_a_pass_that_has_to_stop_goes_on_in_the_next_turn(tmp_path: Path, monkey
             collector.turn(partial(next, iter([False]), True))
             left.append(len(files(tmp_path)))
         assert left[-1] == 0
-        assert len(left) > 5
+        assert len(left) > 3
         # The next pass begins again.
         collector.turn(lambda: False)
 

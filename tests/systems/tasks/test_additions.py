@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tablewright.runtime.background.blob_ownership import owns_blobs
 from tablewright.runtime.background.orphan_collector import OrphanCollector
 from tablewright.systems import load
 from tests.systems.harness import at_once, notices_in, serving
@@ -125,12 +126,14 @@ def test_a_large_file_is_kept_as_a_blob(team: Team) -> None:
 @pytest.mark.requirement("SU15")
 def test_the_content_of_a_deleted_file_is_gone_once_no_restore_can_need_it(tmp_path: Path) -> None:
     def kept() -> int:
-        return sum(each.is_file() for each in (tmp_path / "blobs").rglob("*"))
+        return sum(each.is_file() for each in (tmp_path / "blobs" / "TaskManagement").rglob("*"))
 
     with serving(load("tasks"), data=tmp_path) as served:
         (system,) = served.systems
         background = system.background_work(served.runtime, None)
         (orphans,) = [each for each in background if isinstance(each, OrphanCollector)]
+        # As at the start of a process.
+        assert owns_blobs(served.runtime.maintenance_store, system.tables_with_blobs)
         team = Team(served)
         place = f"/tasks/{team.task()}/attachments"
         body = {"name": "dump", "content": base64.b64encode(b"x" * 600_000).decode()}

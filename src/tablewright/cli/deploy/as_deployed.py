@@ -18,6 +18,8 @@ _REGION = "us-east-1"
 
 def run_as_deployed(settings: Settings, options: argparse.Namespace) -> int:
     """Run the functions of one system until the process is asked to stop."""
+    from tempfile import TemporaryDirectory
+
     from tablewright.deploy import needs_of
     from tablewright.deploy.local_deployment import LocalDeployment
     from tablewright.design import DesignError
@@ -45,7 +47,7 @@ def run_as_deployed(settings: Settings, options: argparse.Namespace) -> int:
     stopped = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stopped.set())
-    with engine, serve_in_thread(engine) as endpoint:
+    with engine, serve_in_thread(engine) as endpoint, TemporaryDirectory() as temporary:
         for table in needs.design.all_tables:
             name = settings.name_of(table)
             if name not in engine.call("ListTables", {})["TableNames"]:
@@ -56,7 +58,8 @@ def run_as_deployed(settings: Settings, options: argparse.Namespace) -> int:
         variables = {
             "TABLEWRIGHT_ENDPOINT": endpoint,
             "TABLEWRIGHT_REGION": _REGION,
-            "TABLEWRIGHT_DATA": str(settings.data),
+            # Blobs as well: those of the data folder belong to its database.
+            "TABLEWRIGHT_DATA": temporary if settings.memory else str(settings.data),
             "AWS_ACCESS_KEY_ID": "local",
             "AWS_SECRET_ACCESS_KEY": "local",
         }

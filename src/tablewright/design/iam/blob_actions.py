@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tablewright.design.iam.read_grants import reads_blobs
+from tablewright.design.iam.read_grants import may_load_blobs
 from tablewright.design.iam.role_grants import MAINTENANCE, consumers
 from tablewright.model import Design, Reaction, schema_of
 
@@ -36,7 +36,7 @@ def _of_names(design: Design, names: Sequence[str]) -> Iterator[tuple[str, ...]]
         reads += write.reads
         if any(schema_of(each.entity).large for each in write.item_writes):
             yield _WRITES
-    if any(reads_blobs(*design.granted_patterns[name]) for name in reads):
+    if any(may_load_blobs(*design.granted_patterns[name]) for name in reads):
         yield _READS
 
 

@@ -10,7 +10,7 @@ from tablewright.design.iam.leading_keys import leading_keys
 from tablewright.design.index_coverage import lacks
 from tablewright.model import Collection, CollectionQuery, Get, Query, Schema
 
-__all__ = ["of_read", "reads_blobs", "same_items"]
+__all__ = ["may_load_blobs", "of_read", "same_items"]
 
 
 def of_read(
@@ -46,15 +46,20 @@ def _batches(owner: Schema | type[Collection], pattern: Get | Query | Collection
         yield "BatchGetItem", ""
     if pattern.index is not None and schemas[0].table.index(pattern.index).is_global and lacks(schemas[0], pattern):
         yield "BatchGetItem", "the index lacks attributes"
-    if reads_blobs(owner, pattern):
+    if _reads_blobs(owner, pattern):
         yield "BatchGetItem", "items whose blobs were replaced meanwhile"
 
 
-def reads_blobs(owner: Schema | type[Collection], pattern: Get | Query | CollectionQuery) -> bool:
+def _reads_blobs(owner: Schema | type[Collection], pattern: Get | Query | CollectionQuery) -> bool:
+    return pattern.load_large and may_load_blobs(owner, pattern)
+
+
+def may_load_blobs(owner: Schema | type[Collection], pattern: Get | Query | CollectionQuery) -> bool:
+    """Whether what it reads can have large values, which ``store.load`` loads if the pattern does not."""
     large = {spec.name for schema in _schemas(owner) for spec in schema.large}
     if isinstance(pattern, Query) and pattern.project:
         large &= set(pattern.project)
-    return bool(large) and pattern.load_large
+    return bool(large)
 
 
 def _schemas(owner: Schema | type[Collection]) -> list[Schema]:

@@ -20,6 +20,7 @@ from typing import Any, Protocol
 import uvicorn
 
 from tablewright.event_loops import server_process_loop
+from tablewright.runtime.background.blob_ownership import owns_blobs
 from tablewright.runtime.http.application import MakeScreens, application, prepare, services_of
 from tablewright.runtime.http.bounded_connection import ConnectionLimits, bounded
 from tablewright.runtime.internal_tables import events_table
@@ -27,6 +28,7 @@ from tablewright.runtime.logs import keep_visible
 from tablewright.runtime.settings import SettingsError
 from tablewright.runtime.system import Runtime, System
 from tablewright.runtime.table_readiness import is_any_there
+from tablewright.store import FolderBlobStore
 
 # What other packages use.
 __all__ = [
@@ -74,6 +76,7 @@ async def _serve(
         steps.begin("creating tables")
         is_wanted = demo and await wants_demo(runtime, systems)
         await prepare(runtime, systems)
+        await asyncio.to_thread(_check_blobs, runtime, systems)
         services = services_of(runtime, systems)
         if is_wanted:
             await _fill(runtime, systems, services, steps)
@@ -173,6 +176,19 @@ async def wants_demo(runtime: Runtime, systems: Sequence[System]) -> bool:
         return False
     _write_marker(_marker(runtime), "begun")
     return True
+
+
+def _check_blobs(runtime: Runtime, systems: Sequence[System]) -> None:
+    """Refuse a folder with the blobs of another database: each of the two would delete those of the other."""
+    blobs = runtime.maintenance_store.context.blobs
+    tables = [table for system in systems for table in system.tables_with_blobs]
+    if not isinstance(blobs, FolderBlobStore) or not tables:
+        return
+    if not owns_blobs(runtime.maintenance_store, tables):
+        raise SettingsError(
+            f"the large values in {blobs.folder} belong to another database; give this one a folder of its own with "
+            "--data (TABLEWRIGHT_DATA), or a bucket (TABLEWRIGHT_BLOB_BUCKET)"
+        )
 
 
 async def _fill(

@@ -25,9 +25,10 @@ from pydantic import Field, ValidationError
 
 from tablewright.dynamo import Item
 from tablewright.model import Entity, Get, Keys, ModelError, Query, Schema, Table, personal_fields, schemas_of
-from tablewright.runtime.errors import Invalid, StateConflict
 
 # Imported so that all entities of the internal tables are known (those of mail too, below).
+from tablewright.runtime.background import orphan_collector as orphan_collector
+from tablewright.runtime.errors import Invalid, StateConflict
 from tablewright.runtime.identity import ended_sessions as ended_sessions
 from tablewright.runtime.identity import people as people
 from tablewright.runtime.identity import read_notices as read_notices
