@@ -28,14 +28,14 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "dynamo": frozenset(),
     "engine": frozenset({"durable_files", "dynamo"}),
     "model": frozenset({"dynamo"}),
-    "wire": frozenset({"event_loops", "engine", "dynamo"}),
+    "wire": frozenset({"event_loops", "listening", "engine", "dynamo"}),
     "store": frozenset({"lazy_names", "durable_files", "model", "engine", "dynamo"}),
     "design": frozenset({"model", "dynamo"}),
     "runtime": frozenset(
-        {"lazy_names", "event_loops", "durable_files", "store", "design", "model", "engine", "dynamo"}
+        {"lazy_names", "event_loops", "listening", "durable_files", "store", "design", "model", "engine", "dynamo"}
     ),
     "ui": frozenset({"runtime", "store", "model"}),
-    "studio": frozenset({"sql", "ui", "runtime", "store", "design", "model", "engine", "dynamo"}),
+    "studio": frozenset({"listening", "sql", "ui", "runtime", "store", "design", "model", "engine", "dynamo"}),
     "systems": frozenset({"durable_files", "ui", "runtime", "store", "design", "model"}),
     "deploy": frozenset({"runtime", "design", "model", "engine"}),
     "transfer": frozenset({"durable_files", "store", "design", "model", "engine", "dynamo"}),
@@ -44,11 +44,12 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "cli": frozenset(
         {
             *("systems", "studio", "ui", "deploy", "runtime", "transfer", "sql"),
-            *("store", "design", "model", "wire", "engine", "dynamo"),
+            *("listening", "store", "design", "model", "wire", "engine", "dynamo"),
         }
     ),
     "lazy_names": frozenset(),
     "event_loops": frozenset(),
+    "listening": frozenset(),
     "durable_files": frozenset(),
     "__main__": frozenset({"cli"}),
     "__init__": frozenset({"engine", "dynamo"}),

@@ -20,6 +20,7 @@ from botocore.exceptions import ClientError
 
 from tablewright import Engine, __version__
 from tablewright.cli import main
+from tablewright.cli.studio.listen_address import check_addresses
 from tablewright.store import Store
 from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tests.cli.commands import ROOT, called, tablewright
@@ -338,6 +339,43 @@ def test_no_folder_is_made_for_a_server_that_cannot_listen(tmp_path: Path) -> No
 def test_an_address_that_is_not_ours_is_one_line() -> None:
     assert "cannot listen on 192.0.2.1:" in error_line("serve", "--memory", "--host", "192.0.2.1")
     assert "cannot listen on no.such.invalid:" in error_line("serve", "--memory", "--host", "no.such.invalid")
+
+
+def test_a_host_that_cannot_be_one_is_one_line() -> None:
+    assert error_line("serve", "--memory", "--host", "a..b") == (
+        "tablewright: cannot listen on a..b:8000: not a host name\n"
+    )
+    assert "give an address, such as 0.0.0.0 for all of them" in error_line("serve", "--memory", "--host", "")
+
+
+@pytest.mark.parametrize("option", ["--studio", "--metrics"])
+def test_the_same_port_twice_is_refused_before_there_is_a_folder(tmp_path: Path, option: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = str(probe.getsockname()[1])
+    for host in ("127.0.0.1", "0.0.0.0"):
+        assert error_line("serve", "--host", host, "--port", port, option, f"127.0.0.1:{port}", cwd=tmp_path) == (
+            f"tablewright: {option} and --port are both {port}; choose different ports\n"
+        )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_port_may_be_used_twice_on_different_addresses() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    check_addresses(("--port", "127.0.0.1", port), ("--metrics", "127.0.0.2", port))
+    check_addresses(("--port", "127.0.0.1", 0), ("--metrics", "127.0.0.1", 0))
+
+
+def test_a_metrics_address_that_is_taken_at_the_last_moment_is_reported_as_that(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("tablewright.cli.database_commands.check_addresses", lambda *_: None)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert main(["serve", "--memory", "--port", "0", "--metrics", f"127.0.0.1:{port}"]) == 2
+    text = capsys.readouterr().err
+    assert f"port {port} on 127.0.0.1 is in use" in text
+    assert text.endswith("with --metrics\n")
 
 
 def test_verify_says_what_it_is_doing(tmp_path: Path) -> None:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import resource
+import socket
 import threading
 import time
+from contextlib import ExitStack
 
 import pytest
 
@@ -65,6 +69,47 @@ def test_an_address_in_use_is_an_oserror(engine: FakeEngine) -> None:
     with serve_in_thread(engine) as url, pytest.raises(OSError, match="in use"):  # noqa: SIM117
         with serve_in_thread(engine, port=int(url.rpartition(":")[2])):
             pass
+
+
+def test_a_server_that_cannot_listen_leaves_no_metrics_behind(engine: FakeEngine) -> None:
+    async def scenario(taken: int) -> None:
+        server = Server(engine, port=taken, metrics=("127.0.0.1", 0))
+        with pytest.raises(OSError, match="in use"):
+            await server.start()
+        assert server.metrics_server is not None
+        with pytest.raises(ConnectionError):
+            Client(server.metrics_server.url)
+
+    with socket.create_server(("127.0.0.1", 0)) as taken, asyncio.Runner(loop_factory=new_event_loop) as runner:
+        runner.run(scenario(taken.getsockname()[1]))
+
+
+def test_a_part_of_a_head_does_not_delay_the_stop(engine: FakeEngine) -> None:
+    with ExitStack() as clients:
+        with serve_in_thread(engine) as url:
+            answered, new = clients.enter_context(Client(url)), clients.enter_context(Client(url))
+            assert answered.ask(request()).status == 200
+            for each in (answered, new):
+                each.send(b"POST / HTTP/1.1\r\nHost: a")
+            time.sleep(0.1)
+            began = time.monotonic()
+        assert time.monotonic() - began < 3
+        assert answered.closed()
+        assert new.closed()
+
+
+def test_connections_are_bounded_by_the_descriptors_of_the_process(engine: FakeEngine) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    used = len(os.listdir("/dev/fd"))
+    with ExitStack() as stack:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (used + 70, hard))
+        try:
+            url = stack.enter_context(serve_in_thread(engine))
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        clients = [stack.enter_context(Client(url)) for _ in range(40)]
+        assert clients[0].ask(request()).status == 200
+        assert clients[-1].receive().status == 503
 
 
 def test_it_runs_on_asyncio_s_own_loop_as_well(engine: FakeEngine, monkeypatch: pytest.MonkeyPatch) -> None:

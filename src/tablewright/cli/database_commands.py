@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tablewright.cli.argument_parser import Commands, DamagedDataError, FailedDiskError, UsageError, port
-from tablewright.cli.studio.listen_address import check_address, is_loopback, why_not_listening
+from tablewright.cli.studio.listen_address import check_addresses, is_loopback, why_not_listening
 
 if TYPE_CHECKING:
     from tablewright.dynamo import Item
@@ -103,7 +103,15 @@ def _serve(options: argparse.Namespace) -> int:
     import logging
 
     from tablewright.engine import Engine
-    from tablewright.wire import CredentialsFileError, EngineFailedError, Server, Verifier, read_credentials, run_server
+    from tablewright.wire import (
+        CredentialsFileError,
+        EngineFailedError,
+        MetricsAddressError,
+        Server,
+        Verifier,
+        read_credentials,
+        run_server,
+    )
 
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     folder = None if options.memory else locate(options.data)
@@ -120,22 +128,21 @@ def _serve(options: argparse.Namespace) -> int:
         if server.metrics_server is not None:
             _say(f"Metrics are at {server.metrics_server.url}/metrics")
 
-    check_address(options.host, options.port)
-    if options.metrics is not None:
-        check_address(options.metrics[0], options.metrics[1], "--metrics")
+    beside = (("--metrics", options.metrics), ("--studio", options.studio))
+    check_addresses(
+        ("--port", options.host, options.port), *((name, *given) for name, given in beside if given is not None)
+    )
+    if options.studio is not None and options.by_region:
+        raise UsageError("--studio does not work with --by-region; look at a region with `tablewright studio URL`")
     if folder is not None:
         check_layout(folder, by_region=options.by_region)
-    if options.studio is not None:
-        if options.by_region:
-            raise UsageError("--studio does not work with --by-region; look at a region with `tablewright studio URL`")
-        check_address(options.studio[0], options.studio[1], "--studio")
     open_ = _open_regions if options.by_region else open_engine
-    with open_(folder, accept_loss=options.accept_loss) as engine, ExitStack() as beside:
+    with open_(folder, accept_loss=options.accept_loss) as engine, ExitStack() as running:
         if options.studio is not None:
             from tablewright.cli.studio.studio_command import studio_beside
 
             assert isinstance(engine, Engine), "the regions have been refused"
-            beside.enter_context(studio_beside(engine, options))
+            running.enter_context(studio_beside(engine, options))
         try:
             run_server(
                 lambda: Server(
@@ -148,6 +155,9 @@ def _serve(options: argparse.Namespace) -> int:
                 ),
                 started,
             )
+        except MetricsAddressError as error:
+            host, number = options.metrics
+            raise UsageError(why_not_listening(host, number, error, "--metrics")) from None
         except OSError as error:
             raise UsageError(why_not_listening(options.host, options.port, error)) from None
         except EngineFailedError as error:

@@ -162,7 +162,7 @@ def open_runtime(settings: Settings, systems: Any, *, accept_loss: bool = False)
 
 def _up(options: argparse.Namespace) -> int:
     from tablewright.cli.database_commands import check_layout, ignore_stop_signals, locate
-    from tablewright.cli.studio.listen_address import check_address
+    from tablewright.cli.studio.listen_address import check_addresses
 
     if options.data is not None:
         # Of an unset variable, for example: the current folder must not get a database by mistake.
@@ -187,8 +187,10 @@ def _up(options: argparse.Namespace) -> int:
             raise UsageError("--dynamodb-port is for the embedded engine; other tools can use the endpoint itself")
         if settings.mode == "production":
             raise UsageError("--dynamodb-port is for development: it accepts any credentials")
-        check_address(_LOOPBACK, options.dynamodb_port, "--dynamodb-port")
-    check_address(settings.host, settings.port)
+    addresses = [("--port", settings.host, settings.port)]
+    if options.dynamodb_port is not None:
+        addresses.append(("--dynamodb-port", _LOOPBACK, options.dynamodb_port))
+    check_addresses(*addresses)
     if options.as_deployed:
         from tablewright.cli.deploy.as_deployed import run_as_deployed
 

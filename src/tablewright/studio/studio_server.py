@@ -22,6 +22,7 @@ from fastapi import FastAPI, Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp
 
+from tablewright.listening import bind_all
 from tablewright.runtime import Runtime, System
 from tablewright.store import EmbeddedBackend
 from tablewright.studio.designs.design_texts import texts as design_texts
@@ -171,17 +172,10 @@ def alone(studio: Studio, pages: BrowserPages) -> ASGIApp:
 
 
 def open_socket(host: str, port: int) -> socket.socket:
-    """A listening socket; OSError if the address cannot be used."""
-    family, kind, protocol, _, address = socket.getaddrinfo(
-        host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-    )[0]
-    listener = socket.socket(family, kind, protocol)
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
-    except OSError:
-        listener.close()
-        raise
+    """A socket on the first usable address of the host; OSError if there is none."""
+    listener, *others = bind_all(host, port)
+    for other in others:
+        other.close()
     return listener
 
 

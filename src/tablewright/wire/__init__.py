@@ -1,8 +1,9 @@
 """A server for DynamoDB's protocol, on the engine.
 
-    server             listens; has the event loop, the timeouts, the group commit and the graceful stop
+    server             starts and stops; has the event loop and the group commit
+    arrivals           requests that arrive together, processed together
     engine_connection  a client of the engine: responses that wait for a commit, or for more slices
-    http/              connections and messages: framing, order, limits, memory
+    http/              listener, connections and messages: framing, order, deadlines, limits, memory
     browser_access     which web pages may use a server: allowed origins, host names on loopback
     endpoint           what DynamoDB's endpoint does with one request: the order of its checks, its responses
     operation_targets  the operations that ``X-Amz-Target`` may name
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from tablewright.wire import boto
     from tablewright.wire.browser_access import parse_origin
     from tablewright.wire.http.messages import Request
+    from tablewright.wire.metrics_server import MetricsAddressError
     from tablewright.wire.regional_engines import RegionalEngines, region_folders
     from tablewright.wire.server import EngineFailedError, Server, run_server, serve_in_thread
     from tablewright.wire.sigv4 import CredentialsFileError, Verifier, read_credentials
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CredentialsFileError",
     "EngineFailedError",
+    "MetricsAddressError",
     "RegionalEngines",
     "Request",
     "Server",
@@ -47,6 +50,7 @@ __all__ = [
 _MODULES = {
     "CredentialsFileError": "sigv4",
     "EngineFailedError": "server",
+    "MetricsAddressError": "metrics_server",
     "RegionalEngines": "regional_engines",
     "Request": "http.messages",
     "Server": "server",

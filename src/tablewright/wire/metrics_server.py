@@ -13,6 +13,7 @@ from typing import Final
 
 import orjson
 
+from tablewright.listening import url_of
 from tablewright.wire.browser_access import BrowserAccess, ForbiddenRequest
 from tablewright.wire.http.connection import Connection
 from tablewright.wire.http.connection_limits import Limits
@@ -22,6 +23,10 @@ from tablewright.wire.http.messages import JSON_1_0, Request, render, render_err
 
 _TEXT: Final = b"text/plain; version=0.0.4; charset=utf-8"
 _LIMITS: Final = Limits(connections=20, pipelined=1, body_bytes=1024, received_bytes=0, unsent_bytes=8 * 1024 * 1024)
+
+
+class MetricsAddressError(OSError):
+    """The address of a server's metrics cannot be used; the server's own is not the reason."""
 
 
 class MetricsServer(ConnectionRegistry):
@@ -37,8 +42,7 @@ class MetricsServer(ConnectionRegistry):
 
     @property
     def url(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"http://{host}:{self.port}"
+        return url_of(self.host, self.port)
 
     async def start(self) -> None:
         """Listens; raises OSError if it cannot use the address. Port 0 is replaced by the port that was chosen."""

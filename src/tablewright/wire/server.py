@@ -1,4 +1,4 @@
-"""The server: listens, accepts connections, checks deadlines, commits once per iteration of the event loop, stops.
+"""The server: starts, commits once per iteration of the event loop, stops.
 
 The engine is called on the event loop itself: a call takes tens of microseconds, less than passing it to a thread.
 Writes become durable together: every request that arrived in the same iteration has been executed when the flush that
@@ -18,15 +18,18 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import os
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from ipaddress import ip_address
 
 from tablewright.engine import Commit
 from tablewright.event_loops import new_event_loop, server_process_loop
+from tablewright.listening import url_of
 from tablewright.wire.arrivals import Arrivals
 from tablewright.wire.browser_access import BrowserAccess
 from tablewright.wire.endpoint import Endpoint, EngineLike
@@ -38,7 +41,7 @@ from tablewright.wire.http.listener import Listener
 from tablewright.wire.http.memory_budget import resident_bytes
 from tablewright.wire.http.messages import Request
 from tablewright.wire.long_requests import LongRequests
-from tablewright.wire.metrics_server import MetricsServer
+from tablewright.wire.metrics_server import MetricsAddressError, MetricsServer
 from tablewright.wire.regional_engines import RegionalEngines
 from tablewright.wire.request_metrics import RequestMetrics, Sample, family
 
@@ -46,6 +49,8 @@ from tablewright.wire.request_metrics import RequestMetrics, Sample, family
 _WHILE_FLUSHING = 0.001
 # Memory of long requests.
 _WORTH_RELEASING = 16 * 1024 * 1024
+# Descriptors for files that are opened later, and for connections that get a 503.
+_RESERVED_DESCRIPTORS = 32
 
 _log = logging.getLogger("tablewright.wire")
 
@@ -97,20 +102,31 @@ class Server(ConnectionRegistry):
 
     @property
     def url(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"http://{host}:{self.port}"
+        return url_of(self.host, self.port)
 
     async def start(self) -> None:
-        """Listens; raises OSError if it cannot use the address. Port 0 is replaced by the port that was chosen."""
+        """Listens; raises OSError if it cannot use an address (``MetricsAddressError`` for that of the metrics).
+
+        Port 0 is replaced by the port that was chosen.
+        """
         self._loop = asyncio.get_running_loop()
         self._thread_id = threading.get_ident()
         connection: Callable[[], EngineConnection] = partial(EngineConnection, self)
         if self.metrics is not None:
             connection = partial(MeasuredConnection, self, self.metrics)
         if self.metrics_server is not None:
-            await self.metrics_server.start()
+            try:
+                await self.metrics_server.start()
+            except OSError as error:
+                raise MetricsAddressError(error.errno, error.strerror) from None
         self._listener = Listener(connection)
-        addresses = await self._listener.listen(self.host, self.port)
+        try:
+            addresses = await self._listener.listen(self.host, self.port)
+        except BaseException:
+            if self.metrics_server is not None:
+                self.metrics_server.stop()
+            raise
+        self.limits = replace(self.limits, connections=_connections_at_most(self.limits.connections))
         self.port = self._listener.port
         if all(ip_address(address).is_loopback for address in addresses):
             self._browser_access.on_loopback(self.host)
@@ -235,6 +251,22 @@ class Server(ConnectionRegistry):
             except Exception:
                 _log.exception("a response could not be sent")
         waiting.clear()  # they hold on to responses
+
+
+def _connections_at_most(wanted: int) -> int:
+    """As many connections as the process has descriptors for: those beyond them could not even be refused."""
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return wanted
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY:
+        return wanted
+    try:
+        used = len(os.listdir("/dev/fd"))
+    except OSError:  # in a sandbox
+        used = 0
+    return max(1, min(wanted, soft - used - _RESERVED_DESCRIPTORS))
 
 
 def run_server(server_for: Callable[[], Server], started: Callable[[Server], None]) -> None:

@@ -260,3 +260,6 @@ def test_the_endpoint_is_for_the_embedded_engine_in_development(tmp_path: Path) 
     assert "--dynamodb-port is for the embedded engine" in told.stderr
     told = called("up", "--port", "0", "--dynamodb-port", "0", cwd=tmp_path, TABLEWRIGHT_MODE="production")
     assert "--dynamodb-port is for development" in told.stderr
+    told = called("up", "--port", "8123", "--dynamodb-port", "8123", cwd=tmp_path)
+    assert told.stderr == "tablewright: --dynamodb-port and --port are both 8123; choose different ports\n"
+    assert list(tmp_path.iterdir()) == []

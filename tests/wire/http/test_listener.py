@@ -10,6 +10,7 @@ from contextlib import ExitStack
 import pytest
 
 from tablewright import event_loops
+from tablewright.wire.http import listener as listener_module
 from tablewright.wire.http.listener import Listener
 
 LOOPS = pytest.mark.parametrize(
@@ -56,9 +57,12 @@ def test_a_burst_of_connections_is_accepted_in_few_iterations_of_the_loop(
 
 @LOOPS
 def test_without_descriptors_connections_wait_and_are_accepted_later(
-    new_loop: Callable[[], asyncio.AbstractEventLoop], caplog: pytest.LogCaptureFixture
+    new_loop: Callable[[], asyncio.AbstractEventLoop],
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     opened: list[int] = []
+    monkeypatch.setattr(listener_module, "_PAUSE_SECONDS", 0.05)
 
     async def run() -> None:
         listener = Listener(lambda: Opened([0], opened))
@@ -74,6 +78,7 @@ def test_without_descriptors_connections_wait_and_are_accepted_later(
             try:
                 while not caplog.records:
                     await asyncio.sleep(0.01)
+                await asyncio.sleep(0.3)  # several pauses
                 assert not opened
             finally:
                 resource.setrlimit(resource.RLIMIT_NOFILE, limits)
@@ -84,8 +89,8 @@ def test_without_descriptors_connections_wait_and_are_accepted_later(
 
     with asyncio.Runner(loop_factory=new_loop) as runner:
         runner.run(run())
-    assert [record.getMessage() for record in caplog.records if record.name == "tablewright.server"] == [
-        "connections have to wait, since none can be accepted: [Errno 24] Too many open files"
+    assert [record.getMessage() for record in caplog.records if record.name == "tablewright.wire"] == [
+        "new connections cannot be accepted for now: [Errno 24] Too many open files"
     ]
 
 

@@ -1,4 +1,4 @@
-"""Checks of the address that a command listens on."""
+"""Checks of the addresses that a command listens on."""
 
 from __future__ import annotations
 
@@ -7,25 +7,43 @@ import ipaddress
 
 from tablewright.cli.argument_parser import UsageError
 
+_Ip = ipaddress.IPv4Address | ipaddress.IPv6Address
+
 
 def check_address(host: str, port: int, option: str = "--port") -> None:
     """Refuses an address that cannot be listened on, before a data folder is created."""
-    import socket
+    check_addresses((option, host, port))
 
+
+def check_addresses(*addresses: tuple[str, str, int]) -> None:
+    """Refuses options with an address that cannot be listened on, or that is another option's as well."""
+    taken: list[tuple[str, int, set[_Ip]]] = []
+    for option, host, port in addresses:
+        found = _usable(host, port, option)
+        for other, other_port, others in taken:
+            if port == other_port != 0 and any(_overlap(one, two) for one in found for two in others):
+                raise UsageError(f"{option} and {other} are both {port}; choose different ports")
+        taken.append((option, port, found))
+
+
+def _usable(host: str, port: int, option: str) -> set[_Ip]:
+    from tablewright.listening import bind_all
+
+    if not host:
+        raise UsageError("the address to listen on is empty; give an address, such as 0.0.0.0 for all of them")
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        for family, kind, protocol, _, address in found:
-            try:
-                probe = socket.socket(family, kind, protocol)
-            except OSError:
-                continue  # the name has an address of a family that this machine does not have
-            with probe:
-                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                if family == socket.AF_INET6:
-                    probe.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-                probe.bind(address)
+        bound = bind_all(host, port)
     except OSError as error:
         raise UsageError(why_not_listening(host, port, error, option)) from None
+    found = set()
+    for each in bound:
+        found.add(ipaddress.ip_address(each.getsockname()[0]))
+        each.close()
+    return found
+
+
+def _overlap(one: _Ip, other: _Ip) -> bool:
+    return one.version == other.version and (one == other or one.is_unspecified or other.is_unspecified)
 
 
 def is_loopback(host: str) -> bool:
@@ -36,10 +54,8 @@ def is_loopback(host: str) -> bool:
 
 
 def why_not_listening(host: str, port: int, error: OSError, option: str = "--port") -> str:
-    # The event loop puts the system's message at the end of its own.
-    text = error.strerror or str(error)
-    if error.errno == errno.EADDRINUSE or "in use" in text:
+    if error.errno == errno.EADDRINUSE:
         return f"port {port} on {host} is in use; stop the program that uses it, or choose another port with {option}"
     if error.errno == errno.EACCES:
         return f"this user may not open port {port}; choose one above 1023 with {option}"
-    return f"cannot listen on {host}:{port}: {text.rpartition(': ')[2]}"
+    return f"cannot listen on {host}:{port}: {error.strerror or error}"

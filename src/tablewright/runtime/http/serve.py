@@ -10,6 +10,7 @@ import asyncio
 import gc
 import logging
 import signal
+import socket
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,12 +21,13 @@ from typing import Any, Protocol
 import uvicorn
 
 from tablewright.event_loops import server_process_loop
+from tablewright.listening import bind_all
 from tablewright.runtime.background.blob_ownership import owns_blobs
 from tablewright.runtime.http.application import MakeScreens, application, prepare, services_of
 from tablewright.runtime.http.bounded_connection import ConnectionLimits, bounded
 from tablewright.runtime.internal_tables import events_table
 from tablewright.runtime.logs import keep_visible
-from tablewright.runtime.settings import SettingsError
+from tablewright.runtime.settings import Settings, SettingsError
 from tablewright.runtime.system import Runtime, System
 from tablewright.runtime.table_readiness import is_any_there
 from tablewright.store import FolderBlobStore
@@ -86,8 +88,6 @@ async def _serve(
         steps.begin("starting")
         config = uvicorn.Config(
             application(runtime, systems, services, make_screens),
-            host=settings.host,
-            port=settings.port,
             http=bounded(ConnectionLimits()),
             ws="auto",
             ws_max_size=settings.max_body,
@@ -103,7 +103,8 @@ async def _serve(
         server = Server(config, lambda url: _greet(runtime, url, steps), runtime.stopping)
         # A Ctrl-C so far ends the start here, before there is anything that would have to be stopped.
         await asyncio.sleep(0)
-        await server.serve()
+        with _listening(settings) as sockets:
+            await server.serve(sockets)
     finally:
         if server is None or not server.started:
             runtime.close()
@@ -111,6 +112,19 @@ async def _serve(
         keep_visible("")
         _say("Tablewright stopped")
     return 0 if server.started else 1
+
+
+@contextmanager
+def _listening(settings: Settings) -> Iterator[list[socket.socket]]:
+    try:
+        bound = bind_all(settings.host, settings.port)
+    except OSError as error:
+        raise SettingsError(f"cannot listen on {settings.host}:{settings.port}: {error.strerror or error}") from None
+    try:
+        yield bound
+    finally:
+        for each in bound:
+            each.close()
 
 
 class Server(uvicorn.Server):

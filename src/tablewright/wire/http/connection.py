@@ -441,7 +441,7 @@ class Connection(asyncio.Protocol):
             self._written = len(response)
         transport.write(response)
         done = self._client_done and not self._has_requests
-        if last or done or (self._host.stopping and self.idle):
+        if last or done or (self._host.stopping and self._may_stop):
             self._close()
         elif self._refused:
             if not self._queue:
@@ -552,9 +552,14 @@ class Connection(asyncio.Protocol):
     def idle(self) -> bool:
         return not (self._has_requests or self._reading_head or self._reading_body)
 
+    @property
+    def _may_stop(self) -> bool:
+        """Whether no request has begun, except for a part of its head."""
+        return not (self._has_requests or self._reading_body)
+
     def stop(self) -> None:
-        """Closes a connection that waits for its next request; a busy one closes after its response."""
-        if self.idle:
+        """Closes a connection that waits for its next request, or for the rest of its head; others after a response."""
+        if self._may_stop:
             self._close()
 
     def _close(self) -> None:

@@ -23,7 +23,7 @@ class Limits:
     body_seconds: float = 60.0  # for the whole body
     write_seconds: float = 30.0  # for a client that does not read its responses
     drain_seconds: float = 2.0  # continued reading after an error response, so that the client receives it
-    stop_seconds: float = 10.0  # for requests in progress when the server stops
+    stop_seconds: float = 8.0  # for requests in progress when the server stops; Docker kills after 10
 
     @property
     def tick_seconds(self) -> float:

@@ -13,16 +13,16 @@ import socket
 from collections.abc import Callable
 from typing import Any, Final
 
+from tablewright.listening import bind_all
+
 _BACKLOG: Final = 512
-# Between them, connections that are open already have their turn.
+# Between two batches, connections that are already open get their turn.
 _ACCEPTED_AT_ONCE: Final = 64
-# Of the process or the system. They last, and the socket stays readable.
+# Errors for a limit of the process or the system. They persist, and the listening socket stays readable meanwhile.
 _OUT_OF_RESOURCES: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 _PAUSE_SECONDS: Final = 1.0
-# As ::1, which localhost has, where there is no IPv6.
-_NOT_HERE: Final = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)
 
-_log = logging.getLogger("tablewright.server")
+_log = logging.getLogger("tablewright.wire")
 
 
 class Listener:
@@ -33,29 +33,20 @@ class Listener:
         self._sockets: list[socket.socket] = []
         self._connecting: set[asyncio.Task[Any]] = set()
         self._pauses: dict[socket.socket, asyncio.TimerHandle] = {}
+        self._has_warned = False
 
     async def listen(self, host: str, port: int) -> list[str]:
-        """Listens on every address of the host, on the same port; returns the addresses, or raises OSError."""
+        """Listens on the addresses of the host, on the same port; returns them, or raises OSError."""
         self._loop = asyncio.get_running_loop()
-        found = await self._loop.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        missing: OSError | None = None
+        self._sockets = await asyncio.to_thread(bind_all, host, port)
         try:
-            for family, _, _, _, address in dict.fromkeys(found):
-                at = (address[0], self.port, *address[2:]) if self._sockets else address
-                try:
-                    self._sockets.append(socket.create_server(at, family=family, backlog=_BACKLOG))
-                except OSError as error:
-                    if error.errno not in _NOT_HERE:
-                        raise
-                    missing = error
-            if missing is not None and not self._sockets:
-                raise missing
+            for listening in self._sockets:
+                listening.listen(_BACKLOG)
+                listening.setblocking(False)
+                self._loop.add_reader(listening, self._accept, listening)
         except OSError:
             self.close()
             raise
-        for listening in self._sockets:
-            listening.setblocking(False)
-            self._loop.add_reader(listening, self._accept, listening)
         return [listening.getsockname()[0] for listening in self._sockets]
 
     @property
@@ -77,12 +68,17 @@ class Listener:
         for _ in range(_ACCEPTED_AT_ONCE):
             try:
                 accepted, _ = listening.accept()
-            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+            except BlockingIOError:
+                self._has_warned = False
+                return
+            except (InterruptedError, ConnectionAbortedError):
                 return
             except OSError as error:
                 if error.errno not in _OUT_OF_RESOURCES:
                     raise
-                _log.error("connections have to wait, since none can be accepted: %s", error)
+                if not self._has_warned:
+                    _log.error("new connections cannot be accepted for now: %s", error)
+                    self._has_warned = True
                 self._loop.remove_reader(listening)
                 self._pauses[listening] = self._loop.call_later(_PAUSE_SECONDS, self._resume, listening)
                 return
@@ -94,3 +90,4 @@ class Listener:
     def _resume(self, listening: socket.socket) -> None:
         del self._pauses[listening]
         self._loop.add_reader(listening, self._accept, listening)
+        self._accept(listening)
