@@ -12,9 +12,9 @@ from typing import Final
 
 __all__ = ["new_event_loop", "server_process_loop"]
 
-# A loop asks for the interpreter some times in each request, after every call of the system and of SQLite; while a
-# thread works, it is given one that often. With Python's 5 ms, clients wait for 16 to 25 ms during each large request
-# of another, with this for 6 or 7; the large one takes about 4 % longer.
+# The event loop has to reacquire the interpreter lock several times per request, after every system call and every call
+# of SQLite; while another thread is working, it waits up to this long each time. With Python's 5 ms, clients wait for
+# 16 to 25 ms during each large request of another, with this for 6 or 7; the large one takes about 4 % longer.
 _SWITCH_SECONDS: Final = 0.001
 
 

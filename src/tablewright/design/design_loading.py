@@ -70,7 +70,7 @@ def load(path: str) -> list[Design]:
         if module.__name__ == path and hasattr(module, "__path__") and importlib.util.find_spec(f"{path}.model"):
             module = importlib.import_module(f"{path}.model")
     try:
-        found = _designs(module, path)
+        found = _designs(module)
     except ModelError as error:
         # The tables of the module cannot be one design.
         raise RefusedError(error, None) from error
@@ -204,7 +204,7 @@ def _is_ours(file: str) -> bool:
 # -- what is in them ------------------------------------------------------------------------------------------------
 
 
-def _designs(module: ModuleType, path: str) -> list[Design]:
+def _designs(module: ModuleType) -> list[Design]:
     members = [value for name, value in vars(module).items() if not name.startswith("__")]
     designs = _once(value for value in members if isinstance(value, Design))
     if designs:
@@ -219,10 +219,10 @@ def _designs(module: ModuleType, path: str) -> list[Design]:
         for kind in classes
         if issubclass(kind, Collection) and kind is not Collection and kind.members_[0].schema.table in tables
     ]
-    return [Design(_name_of(module, path), tables=tables, collections=collections)]
+    return [Design(_name_of(module), tables=tables, collections=collections)]
 
 
-def _name_of(module: ModuleType, path: str) -> str:
+def _name_of(module: ModuleType) -> str:
     """The name of a design: of its module, or of the package if the module is called ``model``."""
     *outer, last = module.__name__.rstrip("_").split(".")
     if last == "model" and outer:

@@ -84,7 +84,7 @@ class CopyState:
         self._lock_path = path.with_name(f"{path.name}.lock")
         self._lock = self._locked()
         try:
-            self.resumed = self._read()
+            self._read()
         except BaseException:
             self._unlock()
             raise
@@ -107,11 +107,11 @@ class CopyState:
         self._lock_path.unlink(missing_ok=True)
         os.close(self._lock)
 
-    def _read(self) -> bool:
+    def _read(self) -> None:
         try:
             content = json.loads(self.path.read_bytes())
         except FileNotFoundError:
-            return False
+            return
         except (ValueError, OSError) as error:
             raise TransferError(f"{self.path} is not the state of a copy: {error}; use another with --state") from None
         if not isinstance(content, dict) or content.get("format") != _FORMAT:
@@ -129,7 +129,6 @@ class CopyState:
             self.tables[name] = TableState(
                 segments, table["created"], digests, table["done"], table["with_blobs"], begun=True
             )
-        return True
 
     async def noted(self) -> None:
         """Something was written: save the state, unless it was saved a moment ago."""

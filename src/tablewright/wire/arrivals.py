@@ -6,9 +6,9 @@ Doing a step sixteen times in a row loads it only once: that saves about a tenth
     sockets ──▶ add ──▶ prepare, prepare, ... ──▶ begin, begin, ... ──▶ render and answer, ...
 
 No request waits for others: what has arrived in one iteration of the event loop is answered in the next, at most a few
-dozen requests at once. A GetItem, and the request of an only connection, is answered as it arrives. A connection has
-one request among them at a time, so that its responses stay in order, and a client that does not read is noticed in
-time.
+dozen requests at once. A GetItem is answered as it arrives, and so is every request while there is only one connection.
+A connection has one request among them at a time, so that its responses stay in order, and a client that does not read
+is noticed in time.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tablewright.wire.http.memory_budget import MemoryBudget
 from tablewright.wire.http.messages import Request
 from tablewright.wire.long_requests import LongRequest, Reply
 
-# More of them have no advantage, and the first would wait for the last.
+# More would bring no advantage, and the first would wait for the last.
 _TOGETHER: Final = 32
 # Responses from this size on are sent before others are made.
 _LARGE_RESPONSE: Final = 16 * 1024

@@ -17,8 +17,8 @@ no such crowd, or needs no slices, does not queue.
 ``LongRequest`` is a request at one of these stages; ``LongRequests`` moves it to the next.
 
 Their memory is limited: a parsed body takes up to thirty times its size, and a page that has begun is up to 1 MB. So
-few bodies are parsed at a time, of small requests that have begun as of large ones, not all requests begin, slices are
-done for few of them in turn, and the others wait unparsed. Bodies beyond the limit are refused.
+only a few bodies are parsed at a time (those of large requests, and of small ones that have begun), only some requests
+may begin, only a few of those get slices in turn, and the others wait unparsed. Bodies beyond the limit are refused.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _SMALL_BODY = 4 * 1024
 # The requests that may have begun: each may have a page.
 MAX_BEGUN = 96
 BEGUN_BYTES = 1024 * 1024
-# What a parsed body takes, at least.
+# A parsed body takes at least this many times its size.
 _PARSED_TIMES = 8
 # The requests that slices are done for in turn.
 MAX_IN_TURN = 32

@@ -31,7 +31,6 @@ from tablewright.design.report.number_format import units_text
 from tablewright.design.report.report_blocks import Block, Bullets, Code, DesignReport, Diagram, Grid, Heading, Text
 from tablewright.design.sample_entities import sample
 from tablewright.model import (
-    Collection,
     CollectionQuery,
     Design,
     Expiry,
@@ -250,7 +249,7 @@ def _patterns(design: Design) -> Iterator[Block]:
                 f"`{name}`",
                 _operation(pattern),
                 place_text(schema.table.name, pattern.index),
-                _condition(schema, whose, pattern),
+                _condition(schema, pattern),
                 _details(schema, pattern),
                 units_text(sum((units.read for units in capacity.of(name)), Decimal(0))),
             ]
@@ -268,7 +267,7 @@ def _operation(pattern: Get | Query | CollectionQuery) -> str:
     return "GetItem" if isinstance(pattern, Get) and pattern.index is None else "Query"
 
 
-def _condition(schema: Schema, whose: Schema | type[Collection], pattern: Get | Query | CollectionQuery) -> str:
+def _condition(schema: Schema, pattern: Get | Query | CollectionQuery) -> str:
     table = schema.table
     index = None if pattern.index is None else table.index(pattern.index)
     partition = (table.partition,) if index is None else index.partition

@@ -12,7 +12,7 @@ Rules are grouped into modules by what they check; each is documented in docs/li
     field_rules           fields that are not keys        hot_partition_rules  how load is spread
     limit_rules           DynamoDB's limits               claim_rules          units and prices in documents
     lint_context          the design, as rules see it     field_traits         facts about a field
-    lint_findings         rules and findings
+    lint_findings         rules and findings           repair_code          repairs as code
 """
 
 from __future__ import annotations

@@ -333,7 +333,7 @@ def many_valued_key(context: LintContext) -> Iterator[Occurrence]:
     """An item has one entry in an index."""
     for schema, template in _key_templates(context):
         for name in template.fields:
-            several = _several(context, schema, name)
+            several = _several(schema, name)
             if several is not None:
                 yield Occurrence(
                     _place(schema, template.attribute),
@@ -345,7 +345,7 @@ def many_valued_key(context: LintContext) -> Iterator[Occurrence]:
                 )
 
 
-def _several(context: LintContext, schema: Schema, name: str) -> str | None:
+def _several(schema: Schema, name: str) -> str | None:
     """A field with several of what another has one of: ``channels`` for ``channel_id``."""
     wanted = [word for word in words(name) if word not in ("id", "key", "name")]
     if not wanted:

@@ -96,7 +96,7 @@ def _text(value: str) -> str:
     return value
 
 
-# What is nothing to a reader: controls and marks without a width, and spaces.
+# What is invisible to a reader: controls and marks without a width, and spaces.
 _UNSEEN = ("Cc", "Cf", "Zs", "Zl", "Zp")
 # Matches a character that is not one of them, nearly: what the description of a field can say.
 SEEN = matching(r"[^\s\x00-\x1f\x7f-\x9f\u200b-\u200f\u2060\ufeff]", "it must not be blank")

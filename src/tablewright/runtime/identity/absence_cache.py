@@ -1,4 +1,4 @@
-"""A list that all processes share, and every request looks up.
+"""A list that all processes share and every request consults.
 
     is_listed(ada) ──▶ known not to be for five seconds, else one consistent read
 

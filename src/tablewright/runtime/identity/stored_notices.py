@@ -1,4 +1,4 @@
-"""Notices: another person wrote about a thing of theirs; stored, so that all processes find them.
+"""Notices: tell a person that someone else wrote about something of theirs; stored, so that all processes find them.
 
     comment ──┐
     notify("tasks", task_id, people, by=…, at=…) ──┴──▶ one transaction: the comment, and a notice for each

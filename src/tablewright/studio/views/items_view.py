@@ -232,7 +232,7 @@ class _Items:
             answer["LastEvaluatedKey"] = {name: items[-1][name] for name in (*key, *found.place.key)}
         self._items = {key_token({name: item[name] for name in key}): item for item in items}
         self._draw_rows(found, items)
-        self._draw_foot(found, answer)
+        self._draw_foot(answer)
 
     def _draw_rows(self, found: ItemPlan, items: list[Item]) -> None:
         page, t = self._page, self._page.t
@@ -282,7 +282,7 @@ class _Items:
         name = schema.entity.__name__
         return name, entity_tone(name, self._names)
 
-    def _draw_foot(self, found: ItemPlan, answer: dict[str, Any]) -> None:
+    def _draw_foot(self, answer: dict[str, Any]) -> None:
         page, t = self._page, self._page.t
         consumed = (answer.get("ConsumedCapacity") or {}).get("CapacityUnits")
         read, shown = answer.get("ScannedCount", 0), len(answer["Items"])

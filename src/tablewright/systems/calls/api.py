@@ -324,7 +324,7 @@ async def calls_of_user(
     tags=["users"],
 )
 async def calendar_of_user(user_id: UserId, service: Service) -> Response:
-    """The calls of a user since 30 days ago, as an iCalendar: the first 1,000, including cancelled ones."""
+    """A user's calls of the last 30 days, and later ones, as an iCalendar: the first 1,000, with cancelled ones."""
     content = await service.icalendar(user_id)
     return Response(content, media_type=MEDIA_TYPE, headers={"Content-Disposition": 'attachment; filename="calls.ics"'})
 

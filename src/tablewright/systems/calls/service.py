@@ -195,7 +195,7 @@ class Calls:
         return page.items[0]
 
     async def icalendar(self, user_id: str) -> str:
-        """The calls of a user since some days ago, as an iCalendar; unreadable ones are left out."""
+        """A user's calls of the last days, and later ones, as an iCalendar; unreadable ones are left out."""
         now = self._now()
         found: list[Call] = []
         cursor: str | None = None

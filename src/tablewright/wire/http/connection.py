@@ -91,7 +91,8 @@ class Connection(asyncio.Protocol):
         self._request = Request()
         self._reading_head = False
         self._reading_body = False
-        # Bytes of this read, and of earlier ones that an open head continues; fields that repeat a name, or trail.
+        # The size of this read, and of the reads that continued an unfinished head; the number of fields with a
+        # repeated name, and of trailers.
         self._read_size = self._open_head_size = self._more_fields = 0
         # Bytes of the read in which an open head began, which may have had others before it.
         self._first_read_size = 0

@@ -15,9 +15,9 @@ from tablewright.wire.http.connection_limits import Limits
 from tablewright.wire.http.memory_budget import MemoryBudget, release_free_memory
 
 _WORTH_RELEASING: Final = 16 * 1024 * 1024
-# How often, as buffers of transports and what threads free follow later.
+# How many times: transport buffers, and what threads free, become free only later.
 _RELEASES: Final = 3
-# How long pipelined requests take in an iteration of the event loop, all connections together.
+# How long the pipelined requests of all connections together may take in one iteration of the event loop.
 _TURNS_SECONDS: Final = 0.002
 
 

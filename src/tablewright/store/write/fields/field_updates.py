@@ -202,7 +202,7 @@ def _validated(schema: Schema, fields: Mapping[str, Any], entity: Entity | None)
                 raise partial_entity_error(schema.entity, name)
         before = {name: before[name] for name in schema.fields}
         after = schema.entity.__pydantic_validator__.validate_python({**before, **fields}).__dict__
-        # A validator may set one field when another one actions.
+        # A validator may set one field when another one changes.
         return {
             name: after[name]
             for name, value in before.items()

@@ -101,7 +101,7 @@ class CandidateList:
         self._detail = None
         if candidate is not None:
             with self._drawer:
-                self._detail = _CandidateDetail(self._page, self._program, candidate, self._list_path())
+                self._detail = _CandidateDetail(self._page, candidate, self._list_path())
             await self._detail.load(self._program)
         for place in (None if before is None else before.place, candidate):
             if place is not None:
@@ -147,7 +147,7 @@ class CandidateList:
 class _CandidateDetail:
     """A candidate: scores and weights, filters passed, consent, deliveries."""
 
-    def __init__(self, page: Page, program: Body, place: tuple[str, str, str], list_path: str) -> None:
+    def __init__(self, page: Page, place: tuple[str, str, str], list_path: str) -> None:
         self._page = page
         self.place = place
         self._list_path = list_path

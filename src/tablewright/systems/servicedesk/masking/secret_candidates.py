@@ -86,7 +86,7 @@ class Candidates:
                 return number
         if family in ("message",):
             return None
-        return self._password(at, family, link, spoken=spoken, doubt=doubt, broken=broken)
+        return self._password(at, family, link, doubt=doubt, broken=broken)
 
     def _code(self, at: int, family: str, link: Link, since: int) -> tuple[int, int] | None:
         tokens = self.tokens
@@ -130,9 +130,7 @@ class Candidates:
             return None
         return at + 1, close
 
-    def _password(
-        self, at: int, family: str, link: Link, *, spoken: int, doubt: bool, broken: bool
-    ) -> tuple[int, int] | None:
+    def _password(self, at: int, family: str, link: Link, *, doubt: bool, broken: bool) -> tuple[int, int] | None:
         tokens = self.tokens
         begin, end = tokens.trimmed(at, self._piece_end(at))
         if begin >= end:

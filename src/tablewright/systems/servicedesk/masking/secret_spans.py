@@ -137,7 +137,7 @@ class _Search:
         # A secret after its cue is more certain than one before it.
         waiting = []
         for begin, end, cue in cues:
-            if not self.taken[begin] and not self._forward(begin, end, cue):
+            if not self.taken[begin] and not self._forward(end, cue):
                 waiting.append((begin, end, cue))
         for begin, end, cue in waiting:
             if not self.taken[begin]:
@@ -230,7 +230,7 @@ class _Search:
 
     # -- forwards ---------------------------------------------------------------------------------------------------
 
-    def _forward(self, cue_begin: int, cue_end: int, cue: Cue) -> bool:
+    def _forward(self, cue_end: int, cue: Cue) -> bool:
         tokens, words = self.tokens, self.words
         link, at, spoken, doubt, answer = Link.NEXT, cue_end, 0, False, False
         thing = cue_end < tokens.count and words[cue_end] in THINGS and tokens.gaps[cue_end]
@@ -258,7 +258,7 @@ class _Search:
                     return self._take(begin, stop, cue.kind) and self._more(stop, cue)
             if answer and word not in _ANSWERS:
                 return False
-            link, broken = self._next_link(at, link, spoken, broken)
+            link, broken = self._next_link(at, link, broken)
             if word in NEGATIONS or (link is Link.IS and doubt):
                 doubt = True
             if word[0].isalnum() and link in (Link.NONE, Link.LEAD):
@@ -283,7 +283,7 @@ class _Search:
             at = end
         return True
 
-    def _next_link(self, at: int, link: Link, spoken: int, broken: bool) -> tuple[Link, bool]:
+    def _next_link(self, at: int, link: Link, broken: bool) -> tuple[Link, bool]:
         """The link between the cue and what follows a token."""
         tokens, words, word = self.tokens, self.words, self.words[at]
         before = words[at - 1]
