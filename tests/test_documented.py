@@ -76,7 +76,9 @@ def test_a_command_explains_its_arguments(command: str) -> None:
 def test_a_setting_is_in_the_table_of_settings(name: str) -> None:
     page = PAGES[ROOT / "docs" / "services.md"]
     table = page[page.index("\n## Settings\n") :]
-    assert re.search(rf"^\|[^|]*`{name}`", table, re.MULTILINE)
+    assert re.search(rf"^\|[^|]*`{name}`", table, re.MULTILINE), (
+        f"add `{name}` to the table of docs/services.md#settings"
+    )
 
 
 def test_every_environment_variable_is_documented() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import importlib.util
 import json
@@ -39,9 +40,22 @@ def program(name: str) -> str:
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
 def test_an_example_says_what_it_shows_and_how_to_run_it(path: Path) -> None:
     text = path.read_text("utf-8")
-    assert f"[{path.name}]({path.name})" in (ROOT / "examples" / "README.md").read_text("utf-8")
-    assert re.match(r'"""\w[^\n]+[.]\n\n    \w+ ', text), "a sentence, then how to run it"
-    assert "shows" in text[: text.index('"""', 3)]
+    page = (ROOT / "examples" / "README.md").read_text("utf-8")
+    assert f"[{path.name}]({path.name})" in page, f"add {path.name} to the table of examples/README.md"
+    assert re.match(r'"""\w[^\n]+[.]\n\n    \w+ ', text), "begin with a sentence, then how to run it"
+    assert "shows" in text[: text.index('"""', 3)], "say in the first lines what it shows"
+
+
+def test_every_example_is_run_by_a_test_here() -> None:
+    calls = [node for node in ast.walk(ast.parse(Path(__file__).read_text("utf-8"))) if isinstance(node, ast.Call)]
+    started = {
+        call.args[0].value
+        for call in calls
+        if isinstance(call.func, ast.Name)
+        and call.func.id in ("program", "loaded")
+        and isinstance(call.args[0], ast.Constant)
+    }
+    assert {path.name for path in EXAMPLES} == started, "add a test here that runs the example"
 
 
 def test_boto3_in_process(tmp_path: Path) -> None:
@@ -79,7 +93,7 @@ def test_idempotent_payments(tmp_path: Path) -> None:
 
 def test_with_fixtures(tmp_path: Path) -> None:
     copy = tmp_path / "test_with_fixtures.py"
-    copy.write_bytes((ROOT / "examples" / "test_with_fixtures.py").read_bytes())
+    copy.write_bytes(Path(program("test_with_fixtures.py")).read_bytes())
     out = run(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", copy.name, folder=tmp_path)
     assert "5 passed" in out
 

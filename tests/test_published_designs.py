@@ -65,8 +65,9 @@ def test_every_access_pattern_of_a_published_design(path: Path, capsys: pytest.C
     assert re.match(r'"""\w[^\n]+[.]\n\n    python examples/designs/' + path.name, text), (
         "a sentence, then how to run it"
     )
-    assert "shows" in text[: text.index('"""', 3)]
-    assert f"[{path.stem}.py](designs/{path.name})" in (FOLDER.parent / "README.md").read_text("utf-8")
+    assert "shows" in text[: text.index('"""', 3)], "say in the first lines what it shows"
+    page = (FOLDER.parent / "README.md").read_text("utf-8")
+    assert f"[{path.stem}.py](designs/{path.name})" in page, f"add {path.name} to the table of examples/README.md"
     module = loaded(path)
     module.main()
     assert capsys.readouterr().out.count("\n") == 1

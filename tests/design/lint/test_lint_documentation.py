@@ -16,14 +16,16 @@ SECTIONS = {
 
 
 def test_the_page_has_a_section_for_each_rule_and_no_other() -> None:
-    assert sorted(SECTIONS) == sorted(RULES)
+    assert sorted(SECTIONS) == sorted(RULES), "docs/lint.md has one section for each rule"
 
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: rule.id)
 def test_a_section_has_title_severity_reason_and_repair(rule: Rule) -> None:
+    assert rule.id in SECTIONS, f"add a section `### {rule.id}` to docs/lint.md"
     section = SECTIONS[rule.id]
-    assert section.startswith(f"*{rule.severity.capitalize()}.* {rule.title}.")
-    assert "\n**Repair:** " in section
+    start = f"*{rule.severity.capitalize()}.* {rule.title}."
+    assert section.startswith(start), f"the section begins with the severity and the title: {start}"
+    assert "\n**Repair:** " in section, "add a paragraph `**Repair:** ...` to the section"
 
 
 @pytest.mark.parametrize("requirement", [f"R{number}" for number in range(1, 22)])

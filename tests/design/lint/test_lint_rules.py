@@ -29,7 +29,7 @@ def test_without_the_mistake_there_is_no_finding(case: Case) -> None:
 
 
 def test_every_rule_has_a_case() -> None:
-    assert {case.rule for case in CASES} == set(RULES) - WITHOUT_DESIGN
+    assert {case.rule for case in CASES} == set(RULES) - WITHOUT_DESIGN, "add a case to tests/design/lint/cases"
 
 
 def test_a_rule_is_a_few_words_and_belongs_to_a_family() -> None:

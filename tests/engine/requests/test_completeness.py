@@ -1,9 +1,10 @@
-"""Every operation, member and value that clients know is declared."""
+"""Every operation, member and value that clients know is declared, and no other."""
 
 from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Iterator, Set
 from pathlib import Path
 from typing import Any
 
@@ -22,33 +23,42 @@ def service_model(service: str) -> dict[str, Any]:
     return model
 
 
-def missing_members(declared: Shape, shapes: dict[str, Any], name: str, path: str) -> list[str]:
-    """The members and enumerated values that botocore's shape has and the declared one has not."""
+def members_of(
+    declared: Shape, shapes: dict[str, Any], name: str, path: str
+) -> Iterator[tuple[str, Set[str], Set[str]]]:
+    """The members, and the enumerated values, of a declared shape and of botocore's, at each place of a request."""
     shape = shapes[name]
     if isinstance(declared, AttributeValue):
-        return [f"{path}.{member}" for member in shape["members"] if member not in declared.members]
-    if isinstance(declared, Struct):
-        missing = []
-        for member, reference in shape["members"].items():
-            if member not in declared.members:
-                missing.append(f"{path}.{member}")
-            else:
-                missing += missing_members(declared.members[member], shapes, reference["shape"], f"{path}.{member}")
-        return missing
-    if isinstance(declared, List):
-        return missing_members(declared.member, shapes, shape["member"]["shape"], f"{path}[]")
-    if isinstance(declared, Map):
-        return missing_members(declared.value, shapes, shape["value"]["shape"], f"{path}{{}}")
-    if isinstance(declared, String):
-        return [f"{path}={value}" for value in shape.get("enum", ()) if value not in declared.enum]
-    return []
+        yield f"{path}.", set(declared.members), shape["members"].keys()
+    elif isinstance(declared, Struct):
+        yield f"{path}.", declared.members.keys(), shape["members"].keys()
+        for member in declared.members.keys() & shape["members"].keys():
+            reference = shape["members"][member]["shape"]
+            yield from members_of(declared.members[member], shapes, reference, f"{path}.{member}")
+    elif isinstance(declared, List):
+        yield from members_of(declared.member, shapes, shape["member"]["shape"], f"{path}[]")
+    elif isinstance(declared, Map):
+        yield from members_of(declared.value, shapes, shape["value"]["shape"], f"{path}{{}}")
+    elif isinstance(declared, String):
+        yield f"{path}=", set(declared.enum), set(shape.get("enum", ()))
+
+
+def declared_members(operation: str) -> Iterator[tuple[str, Set[str], Set[str]]]:
+    model = service_model("dynamodbstreams" if operation in STREAMS_OPERATIONS else "dynamodb")
+    name = model["operations"][operation]["input"]["shape"]
+    return members_of(INPUTS[operation].shape, model["shapes"], name, operation)
 
 
 @pytest.mark.parametrize("operation", sorted(INPUTS))
 def test_every_member_that_clients_know_is_declared(operation: str) -> None:
-    model = service_model("dynamodbstreams" if operation in STREAMS_OPERATIONS else "dynamodb")
-    name = model["operations"][operation]["input"]["shape"]
-    assert missing_members(INPUTS[operation].shape, model["shapes"], name, operation) == []
+    missing = [f"{place}{name}" for place, declared, known in declared_members(operation) for name in known - declared]
+    assert sorted(missing) == []
+
+
+@pytest.mark.parametrize("operation", sorted(INPUTS))
+def test_every_declared_member_is_known_to_clients(operation: str) -> None:
+    unknown = [f"{place}{name}" for place, declared, known in declared_members(operation) for name in declared - known]
+    assert sorted(unknown) == []
 
 
 def test_the_conformance_page_says_what_becomes_of_every_operation_and_parameter() -> None:
