@@ -75,6 +75,18 @@ def test_nothing_is_named_of_an_endpoint_that_has_everything(
     assert "tablewright-events" in tables_of(engine)
 
 
+@pytest.mark.parametrize("deleted", [("tablewright-internal", "tablewright-events"), ("tablewright-events",)])
+def test_internal_tables_are_created_beside_tables_that_exist(
+    server: str, engine: Engine, deleted: Sequence[str]
+) -> None:
+    start(server, "tasks")
+    whole = tables_of(engine)
+    for name in deleted:
+        engine.call("DeleteTable", {"TableName": name})
+    start(server, "tasks")
+    assert tables_of(engine) == whole
+
+
 def test_an_endpoint_without_transactions_is_named_before_tables_are_made(
     server: str, engine: Engine, tmp_path: Path
 ) -> None:
@@ -219,4 +231,5 @@ def test_tables_that_are_there_are_used_with_no_more_than_the_policies_allow(ser
     start(server, "calls")
     with partial_endpoint(server) as (url, asked):
         start(url, "calls")
-    assert set(asked) <= {"GetItem", "Query"}
+    # Scan is of the table of events, by maintenance.
+    assert set(asked) <= {"GetItem", "Query", "Scan"}

@@ -5,12 +5,13 @@
 
 Describing a table takes a permission that serving does not need. So a read that the design declares is made instead,
 for a key that no item has: GetItem where the design has a Get on the table, otherwise Query on the table or an index.
+Most processes only write to the table of events, but maintenance may scan it.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Iterator, Sequence
 from typing import Any
 
 from tablewright.model import Design, Get, Schema, Table
@@ -27,6 +28,7 @@ _PATTERN = "readiness"
 
 # A table or an index that is read: its table, the index, and whether items are got by their key.
 Place = tuple[Table, str | None, bool]
+_INTERNAL: Place = (internal_table, None, True)
 
 
 def tables_of(systems: Sequence[System]) -> list[Table]:
@@ -36,9 +38,12 @@ def tables_of(systems: Sequence[System]) -> list[Table]:
 
 
 async def are_ready(runtime: Runtime, systems: Sequence[System]) -> bool:
-    """Whether every table and index that systems read exists; other errors are raised."""
-    found = await asyncio.gather(*(_is_there(runtime, place) for system in systems for place in _places(system.design)))
-    return all(found)
+    """Whether every table and index that systems read, and every internal table, exists; other errors are raised."""
+    checks = [_is_there(runtime, place) for system in systems for place in _places(system.design)]
+    checks.append(_exists(_read(runtime, _INTERNAL)))
+    if any(events_table in system.design.internal_tables for system in systems):
+        checks.append(_has_events(runtime))
+    return all(await asyncio.gather(*checks))
 
 
 async def is_any_there(runtime: Runtime, systems: Sequence[System]) -> bool:
@@ -49,7 +54,7 @@ async def is_any_there(runtime: Runtime, systems: Sequence[System]) -> bool:
 
 async def check_tables(runtime: Runtime, systems: Sequence[System]) -> None:
     """Read from every table once; StoreError if one does not respond. The internal one is read by every call."""
-    first: dict[str, Place] = {internal_table.name: (internal_table, None, True)}
+    first: dict[str, Place] = {internal_table.name: _INTERNAL}
     for system in systems:
         for place in _places(system.design):
             first.setdefault(place[0].name, place)
@@ -63,6 +68,23 @@ async def _is_there(runtime: Runtime, place: Place) -> bool:
         if error.code == "ResourceNotFoundException" or error.is_missing_index:
             return False
         raise
+    return True
+
+
+async def _has_events(runtime: Runtime) -> bool:
+    """Whether the table of events exists, which maintenance may scan."""
+    body = {"TableName": runtime.store.context.name_of(events_table), "Limit": 1}
+    return await _exists(runtime.maintenance_store.backend.call_async(Request("Scan", body, _PATTERN)))
+
+
+async def _exists(reading: Awaitable[object]) -> bool:
+    """Whether an internal table exists; where that may not be read, another process is responsible for it."""
+    try:
+        await reading
+    except ServiceError as error:
+        if error.code not in ("ResourceNotFoundException", "AccessDeniedException"):
+            raise
+        return error.code == "AccessDeniedException"
     return True
 
 
