@@ -200,6 +200,26 @@ def test_mistakes_are_reported(
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--environment", "prod"], "of the environment dev, and this one would be of prod; add --environment dev"),
+        (["--region", "us-east-1"], "of the region eu-west-1, and this one would be of us-east-1; add --region"),
+    ],
+)
+def test_a_version_of_another_environment_or_region_is_refused(
+    options: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old = version(tmp_path, "old", [BY_SHOP])
+    place = ["--environment", "dev", "--region", "eu-west-1"]
+    assert deploy(old, tmp_path / "one", *place) == 0
+    after = ["--after", str(tmp_path / "one")]
+    assert deploy(old, tmp_path / "two", *place, *options, *after) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "two").exists()
+    assert deploy(old, tmp_path / "two", *place, *after) == 0
+
+
 def test_without_further_indexes_there_is_one_step(tmp_path: Path) -> None:
     old = version(tmp_path, "old", [BY_SHOP])
     assert deploy(old, tmp_path / "one") == 0

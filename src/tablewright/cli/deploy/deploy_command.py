@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from difflib import get_close_matches
 from pathlib import Path
@@ -101,7 +102,7 @@ def _deploy(options: argparse.Namespace) -> int:
         for old in folder.glob("step-*.yaml"):
             old.unlink()
         (folder / TEMPLATE).write_text(built.yaml, "utf-8")
-        (folder / _DEPLOYED).write_text(_deployed_text(built, design, settings), "utf-8")
+        (folder / _DEPLOYED).write_text(_deployed_text(built, design, settings, options.region), "utf-8")
         for name, template in steps.items():
             (folder / name).write_text(to_yaml(template, {}, _HEADING), "utf-8")
     except OSError as error:
@@ -118,10 +119,15 @@ def _deploy(options: argparse.Namespace) -> int:
     return 0
 
 
-def _deployed_text(built: BuiltStack, design: Design, settings: dict[str, str]) -> str:
+def _deployed_text(built: BuiltStack, design: Design, settings: dict[str, str], region: str) -> str:
     from tablewright.design.diff import snapshot_text
 
-    made = {**json.loads(snapshot_text([design])), "settings": settings, "template": built.template}
+    made = {
+        **json.loads(snapshot_text([design])),
+        "settings": settings,
+        "region": region,
+        "template": built.template,
+    }
     return json.dumps(made, indent=1) + "\n"
 
 
@@ -163,7 +169,9 @@ def _steps(options: argparse.Namespace, built: BuiltStack, design: Design) -> St
         raise UsageError("--out is the folder of the previous version, which is still needed; choose another one")
     try:
         (before,) = read_snapshots(path)
-        template: dict[str, Any] = json.loads(path.read_text("utf-8"))["template"]
+        deployed = json.loads(path.read_text("utf-8"))
+        template: dict[str, Any] = deployed["template"]
+        _check_place(options, template["Parameters"]["Environment"]["Default"], deployed.get("region"))
         found = changes(before, snapshot(design))
         unknown = {*options.accept} - {change.place for change in found}
         if unknown:
@@ -189,6 +197,20 @@ def _steps(options: argparse.Namespace, built: BuiltStack, design: Design) -> St
         ) from None
 
 
+def _check_place(options: argparse.Namespace, environment: str, region: str | None) -> None:
+    """Refuse the version of another environment or region: its tables are others."""
+    # The region has not always been written.
+    for name, was, now in (
+        ("environment", environment, options.environment),
+        ("region", region or options.region, options.region),
+    ):
+        if was != now:
+            raise UsageError(
+                f"the stack in {options.after} is of the {name} {was}, and this one would be of {now}; add --{name} "
+                f"{was}, or name another folder with --after"
+            )
+
+
 def _check_internal_tables(options: argparse.Namespace, deployed: dict[str, Any], design: Design) -> None:
     """Refuse to leave out the internal tables of the stack that is deployed, or to add those of another one."""
     from tablewright.design import logical_names
@@ -209,7 +231,9 @@ def _check_internal_tables(options: argparse.Namespace, deployed: dict[str, Any]
 
 
 def _stack_name(name: str) -> str:
-    return "-".join(name.lower().split())
+    """A name for the stack, with what CloudFormation allows."""
+    words = re.findall("[a-z0-9]+", name.lower())
+    return "-".join(words if words and words[0][0].isalpha() else ["stack", *words])
 
 
 def _built(options: argparse.Namespace, settings: dict[str, str]) -> tuple[BuiltStack, Design]:
