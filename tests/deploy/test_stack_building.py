@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Callable
+from contextlib import nullcontext
 from datetime import timedelta
 from itertools import product
 
 import pytest
 
-from tablewright.deploy import BuiltStack, check_stack, design_stack, needs_of
+from tablewright.deploy import BuiltStack, check_stack, design_stack, needs_of, system_stack
 from tablewright.deploy.stack_settings import setting_variables
 from tablewright.deploy.stack_template import logical
 from tablewright.design import DesignError
 from tablewright.design.infra import Deployment
 from tablewright.model import Design, Table
 from tablewright.runtime import Settings
-from tablewright.runtime.logs import FIELDS
+from tablewright.runtime.background.periodic_thread import PeriodicThread
+from tablewright.runtime.logs import FIELDS, JsonFormatter
 from tablewright.systems import NAMES, load
 from tests.deploy.stacks import actions, complaints, needs, of_type, read_yaml, stack, statements, variables
 from tests.design.subjects import DESIGNS
+from tests.systems.harness import wait_for
 
 pytestmark = pytest.mark.requirement("SH1")
 FORMS = [pytest.param(False, id="functions"), pytest.param(True, id="container")]
@@ -244,7 +249,67 @@ def test_what_the_stack_sets_cannot_be_given_as_a_setting(name: str, container: 
         setting = variable.removeprefix("TABLEWRIGHT_").lower()
         if setting in Settings.model_fields:
             with pytest.raises(DesignError, match=f"the setting {setting} follows from the stack"):
-                setting_variables({setting: str(value)})
+                setting_variables({setting: str(value)}, container=container, sends_mail=False)
+
+
+@pytest.mark.parametrize(
+    ("name", "setting", "refused"),
+    [
+        # By functions, and by containers.
+        ("tasks", {"smtp_url": "{{resolve:secretsmanager:mail}}"}, (True, True)),
+        ("tasks", {"smtp_verify": "false"}, (True, True)),
+        ("servicedesk", {"smtp_url": "{{resolve:secretsmanager:mail}}"}, (False, False)),
+        ("support", {"mail_folder": "/data/mail"}, (True, True)),
+        ("support", {"training_export": "/data/export"}, (True, True)),
+        ("engagement", {"sources": "/data/sources"}, (True, True)),
+        ("tasks", {"ensure_tables": "true"}, (True, True)),
+        ("tasks", {"client_secret": "{{resolve:secretsmanager:client}}"}, (True, True)),
+        ("support", {"batch_window": "60"}, (True, False)),
+        ("tasks", {"session_hours": "1"}, (True, False)),
+    ],
+)
+def test_a_setting_without_an_effect_is_refused_with_the_reason(
+    name: str, setting: dict[str, str], refused: tuple[bool, bool]
+) -> None:
+    for container, is_refused in zip((False, True), refused, strict=True):
+        with pytest.raises(DesignError, match="would have no effect: ") if is_refused else nullcontext():
+            system_stack(needs(name), Deployment(), container=container, settings=setting)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_alarm_reports_containers_that_are_down_and_work_beside_requests_that_fails(name: str) -> None:
+    template = stack(name, True).template
+    alarms = of_type(template, "AWS::CloudWatch::Alarm")
+    assert alarms["BalancerErrorsAlarm"]["MetricName"] == "HTTPCode_ELB_5XX_Count"
+    down = alarms["NoContainersAlarm"]
+    assert {each["Name"] for each in down["Dimensions"]} == {"LoadBalancer", "TargetGroup"}
+    assert [
+        down[each] for each in ("MetricName", "Statistic", "ComparisonOperator", "Threshold", "TreatMissingData")
+    ] == ["HealthyHostCount", "Minimum", "LessThanThreshold", 1, "breaching"]
+    counted = of_type(template, "AWS::Logs::MetricFilter")["ContainerLogsBackgroundErrors"]
+    (metric,) = counted["MetricTransformations"]
+    alarm = alarms["BackgroundErrorsAlarm"]
+    assert (alarm["Namespace"], alarm["MetricName"]) == (metric["MetricNamespace"], metric["MetricName"])
+
+
+def test_the_log_line_of_failed_work_is_the_one_that_is_counted(caplog: pytest.LogCaptureFixture) -> None:
+    class Failing(PeriodicThread):
+        def turn(self, is_stopped: Callable[[], bool]) -> None:
+            raise RuntimeError
+
+    work = Failing("failing", role="api", every=60, first=0)
+    work.start()
+    wait_for(lambda: caplog.records)
+    work.stop()
+    counted = of_type(stack("tasks", True).template, "AWS::Logs::MetricFilter")["ContainerLogsBackgroundErrors"]
+    (begin,) = re.findall(r'\$\.message = "(.*)\*"', counted["FilterPattern"])
+    assert json.loads(JsonFormatter().format(caplog.records[0]))["message"].startswith(begin)
+
+
+def test_what_is_left_of_deleted_blobs_expires() -> None:
+    (bucket,) = of_type(stack("tasks").template, "AWS::S3::Bucket").values()
+    rules = {each["Id"]: each for each in bucket["LifecycleConfiguration"]["Rules"]}
+    assert rules["delete-markers"] == {"Id": "delete-markers", "Status": "Enabled", "ExpiredObjectDeleteMarker": True}
 
 
 def test_schedules_have_the_period_of_the_work_in_whole_minutes() -> None:

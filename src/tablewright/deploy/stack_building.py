@@ -31,6 +31,7 @@ from tablewright.deploy.yaml_text import to_yaml
 from tablewright.design import DesignError, iam
 from tablewright.design.cost import CostPlan, plan_costs
 from tablewright.design.infra import Deployment, TableTemplate
+from tablewright.design.infra.cloudformation import latin
 from tablewright.model import Design
 
 __all__ = ["BuiltStack", "design_stack", "system_stack"]
@@ -63,8 +64,12 @@ def design_stack(design: Design, deployment: Deployment) -> BuiltStack:
             name = stack.add(
                 f"{logical(role)}Policy",
                 "AWS::IAM::ManagedPolicy",
-                {"Description": f"What {role} may do to the tables of {design.name}", "PolicyDocument": document},
+                {
+                    "Description": latin(f"What {role} may do to the tables of {design.name}"),
+                    "PolicyDocument": document,
+                },
                 reasons=reasons,
+                owner=f"the policy of the role {role}",
             )
             stack.output(name, f"Policy of {role}", ref(name))
     return _end(stack, tables, plan, functions=[], has_api=False)
@@ -74,7 +79,7 @@ def system_stack(
     needs: SystemNeeds, deployment: Deployment, *, container: bool = False, settings: Mapping[str, str] | None = None
 ) -> BuiltStack:
     """The stack of a system; ``settings`` are further settings of its programs, as text (``--setting``)."""
-    further = setting_variables(settings or {})
+    further = setting_variables(settings or {}, container=container, sends_mail=needs.sends_mail)
     stack, tables, plan = _begin(needs.design, deployment)
     data_resources.add_secret(stack)
     if needs.uses_blobs:
@@ -109,16 +114,7 @@ def system_stack(
         about = "The API responds with 5xx errors: see the log of ApiFunction"
         alarm_resources.add_alarm(stack, "ApiErrors", about, "AWS/ApiGateway", "5xx", {"ApiId": ref("HttpApi")})
     else:
-        where = {"LoadBalancer": att("Balancer", "LoadBalancerFullName")}
-        about = "Containers respond with 5xx errors: see their log"
-        alarm_resources.add_alarm(
-            stack, "ContainerErrors", about, "AWS/ApplicationELB", "HTTPCode_Target_5XX_Count", where
-        )
-        about = "Containers do not respond: see their log"
-        where = {**where, "TargetGroup": att("BalancerTarget", "TargetGroupFullName")}
-        alarm_resources.add_alarm(
-            stack, "ContainerHealth", about, "AWS/ApplicationELB", "UnHealthyHostCount", where, statistic="Maximum"
-        )
+        alarm_resources.add_container_alarms(stack)
     streams = {function_resources.function_name(each.function) for each in needs.consumers}
     for function in functions:
         alarm_resources.add_function_alarms(stack, function, reads_stream=function in streams)
@@ -127,6 +123,8 @@ def system_stack(
         alarm_resources.add_dead_letter_alarm(stack, [container_resources.LOGS] if container else groups)
         if container:
             alarm_resources.add_lag_alarm(stack, container_resources.LOGS)
+    if container:
+        alarm_resources.add_background_alarm(stack, container_resources.LOGS)
     return _end(stack, tables, plan, functions=functions, has_api=not container)
 
 

@@ -46,14 +46,37 @@ _OF_STACK = frozenset(
         "table_prefix",
     }
 )
+# What would have no effect in a stack, or not the one that is wanted, and why.
+_USELESS = {
+    "client_secret": "the client that the stack makes has no secret",
+    "ensure_tables": "CloudFormation makes and changes the tables of a stack",
+    "mail_folder": "nobody reads a folder in a function or a container",
+    "sources": "functions and containers have no files that connectors could read",
+    "training_export": "nobody reads a folder in a function or a container; run the export elsewhere, on these tables",
+}
+_OF_MAIL = dict.fromkeys(("smtp_url", "smtp_verify"), "the stack sends mail through Amazon SES")
+# In functions only.
+_OF_PROCESSES = {
+    "batch_window": "Lambda collects the changes for a function, as long as the template says",
+    **dict.fromkeys(
+        ("session_hours", "session_secret", "sign_in_scopes"),
+        "people sign in to the screens of the applications, which need --container",
+    ),
+}
 _REFERENCE = re.compile(r"\{\{resolve:secretsmanager:[^{}]+\}\}")
 
 
-def setting_variables(given: Mapping[str, str]) -> dict[str, str]:
+def setting_variables(given: Mapping[str, str], *, container: bool, sends_mail: bool) -> dict[str, str]:
     """The variables of settings, by the names of the settings; DesignError if one cannot be given."""
+    useless = {**_USELESS, **(_OF_MAIL if sends_mail else {}), **({} if container else _OF_PROCESSES)}
     for name in given:
         if name in _OF_STACK:
             raise DesignError(f"the setting {name} follows from the stack and its parameters, and cannot be given")
+        if name in useless:
+            raise DesignError(
+                f"the setting {name} would have no effect: {useless[name]}; leave it out, or remove it with --setting "
+                f"{name}="
+            )
     variables = {f"{PREFIX}{name.upper()}": value for name, value in given.items()}
     try:
         settings = Settings.of_variables(variables)

@@ -14,11 +14,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["NO_VALUE", "Stack", "allow", "att", "logical", "policy", "ref", "sub"]
+from tablewright.design import DesignError
+
+__all__ = ["NO_VALUE", "Stack", "allow", "att", "logical", "policy", "ref", "sub", "tag_value"]
 
 NO_VALUE = {"Ref": "AWS::NoValue"}
 _VERSION = "2012-10-17"
 _FORMAT = "2010-09-09"
+_MAX_TAG = 256
 # Types whose tags are a mapping instead of a list of keys and values.
 _TAGS_AS_MAPPING = frozenset(
     {"AWS::ApiGatewayV2::Api", "AWS::ApiGatewayV2::Stage", "AWS::Cognito::UserPool", "AWS::SSM::Parameter"}
@@ -64,6 +67,8 @@ class Stack:
     resources: dict[str, Any] = field(default_factory=dict)
     outputs: dict[str, Any] = field(default_factory=dict)
     comments: dict[str, str] = field(default_factory=dict)
+    # What each resource is for, in words, by its name.
+    owners: dict[str, str] = field(default_factory=dict)
 
     def parameter(self, name: str, about: str, default: str | int | None = None, **more: Any) -> dict[str, str]:
         """Add a parameter; a reference to it."""
@@ -84,9 +89,21 @@ class Stack:
         *,
         retain: bool = False,
         reasons: Mapping[str, str] | None = None,
+        owner: str | None = None,
         **more: Any,
     ) -> str:
-        """Add a resource; its name. ``retain``: it stays when the stack is deleted."""
+        """Add a resource; its name. ``retain``: it stays when the stack is deleted.
+
+        ``owner`` is what the name was made from, in words, if that is a name of the user's. DesignError if the stack
+        has the name already.
+        """
+        owner = owner or f"{kind} of the stack itself"
+        if name in self.resources:
+            raise DesignError(
+                f"{self.owners[name]} and {owner} would both be {name} in the stack, as logical names have only "
+                "letters and digits; rename one of them"
+            )
+        self.owners[name] = owner
         self.resources[name] = {
             "Type": kind,
             **more,
@@ -114,7 +131,7 @@ class Stack:
 
     def tags(self) -> dict[str, Any]:
         return {
-            "Application": self.name,
+            "Application": tag_value(self.name),
             "Environment": ref("Environment"),
             "ManagedBy": "tablewright",
             "Stack": ref("AWS::StackName"),
@@ -144,8 +161,19 @@ def sub(text: str) -> dict[str, str]:
 
 
 def logical(text: str) -> str:
-    """A name of the user's as a logical name: letters and digits."""
-    return "".join(word[0].upper() + word[1:] for word in re.findall(r"[A-Za-z0-9]+", text))
+    """A name of the user's as a logical name: letters and digits; DesignError if it has neither.
+
+    Different names may become the same one, which ``Stack.add`` refuses.
+    """
+    found = "".join(word[0].upper() + word[1:] for word in re.findall(r"[A-Za-z0-9]+", text))
+    if not found:
+        raise DesignError(f"{text!r} has no letter from A to Z and no digit for a name in the stack; rename it")
+    return found
+
+
+def tag_value(text: str) -> str:
+    """A text with only what AWS allows in the value of a tag."""
+    return " ".join(re.sub(r"[^\w .:/=+@-]", " ", text).split())[:_MAX_TAG]
 
 
 def allow(sid: str, actions: Iterable[str], resources: Any, **condition: Any) -> dict[str, Any]:

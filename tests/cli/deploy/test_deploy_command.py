@@ -103,7 +103,8 @@ def test_a_stack_runs_each_package_that_can_be_built(
         (["calls", "--setting", "caller_country=Italy"], "the setting caller_country: String should match"),
         (["calls", "--setting", "roles=admins"], "is not valid JSON"),
         (["calls", "--setting", "memory=true"], "follows from the stack"),
-        (["calls", "--setting", "smtp_url=smtp://u:p@mail.example.org"], "smtp_url is secret"),
+        (["calls", "--setting", "smtp_url=smtp://u:p@mail.example.org"], "mail through Amazon SES"),
+        (["servicedesk", "--setting", "smtp_url=smtp://u:p@mail.example.org"], "smtp_url is secret"),
         (["engagement", "--setting", 'outbound_credentials={"a": {"host": "b.c", "value": "d"}}'], "is secret"),
     ],
 )

@@ -93,7 +93,7 @@ def add_tables(stack: Stack, tables: TableTemplate) -> None:
                     "SSEType": "KMS",
                     "KMSMasterKeyId": att(KEY),
                 }
-            stack.add(name, resource["Type"], properties, retain=is_table)
+            stack.add(name, resource["Type"], properties, retain=is_table, owner=f"the table {table.name}")
         for name, output in tables.outputs(table):
             stack.outputs[name] = output
 
@@ -123,6 +123,12 @@ def add_bucket(stack: Stack) -> None:
                         "Id": "old-versions",
                         "Status": "Enabled",
                         "NoncurrentVersionExpiration": {"NoncurrentDays": _KEPT_VERSIONS_DAYS},
+                    },
+                    {
+                        # What is left of a deleted object when its old versions are gone.
+                        "Id": "delete-markers",
+                        "Status": "Enabled",
+                        "ExpiredObjectDeleteMarker": True,
                     },
                 ]
             },

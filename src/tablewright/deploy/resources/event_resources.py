@@ -40,7 +40,8 @@ def add_consumer(
     the stream has it, in halves, and then the queue has where it was.
     """
     name, spec = logical(consumer.function.name), consumer.spec
-    failures = add_failures(stack, name, f"Positions of the records that could not be delivered to {spec.name}.")
+    comment = f"Positions of the records that could not be delivered to {spec.name}."
+    failures = add_failures(stack, name, comment, f"the {consumer.function.name}")
     function = add_function(stack, tables, system, consumer.function, variables)
     role = stack.resources[f"{name}Role"]["Properties"]["Policies"][0]["PolicyDocument"]["Statement"]
     role.append(allow("KeepFailures", ["sqs:SendMessage"], att(failures)))
@@ -75,7 +76,8 @@ def add_schedule(
     claims in the tables. One that Lambda could not make is not kept until after the next.
     """
     name = logical(schedule.function.name)
-    failures = add_failures(stack, name, f"Calls of {schedule.function.work} that could not be made.")
+    comment = f"Calls of {schedule.function.work} that could not be made."
+    failures = add_failures(stack, name, comment, f"the {schedule.function.name}")
     function = add_function(stack, tables, system, schedule.function, variables, failures=failures)
     role = stack.add(
         f"{name}CallerRole",

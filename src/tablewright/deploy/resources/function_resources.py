@@ -108,11 +108,12 @@ def statements(
     return found, reasons
 
 
-def add_log_group(stack: Stack, name: str, path: str) -> dict[str, str]:
+def add_log_group(stack: Stack, name: str, path: str, owner: str | None = None) -> dict[str, str]:
     stack.add(
         name,
         "AWS::Logs::LogGroup",
         {"LogGroupName": sub(path), "RetentionInDays": ref("LogDays"), "KmsKeyId": att(KEY)},
+        owner=owner,
     )
     return ref(name)
 
@@ -131,7 +132,7 @@ def add_function(
     role = f"{logical(needs.name)}Role"
     own, reasons = statements(tables, needs.grants, mail=needs.sends_mail, blobs=needs.blobs, bus=needs.puts_events)
     group = log_group_name(needs)
-    add_log_group(stack, group, f"/aws/lambda/${{AWS::StackName}}-{logical(needs.name)}")
+    add_log_group(stack, group, f"/aws/lambda/${{AWS::StackName}}-{logical(needs.name)}", f"the function {needs.name}")
     own.append(allow("WriteLogs", ["logs:CreateLogStream", "logs:PutLogEvents"], att(group)))
     if failures is not None:
         own.append(allow("KeepFailures", ["sqs:SendMessage"], att(failures)))

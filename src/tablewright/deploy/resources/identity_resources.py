@@ -76,6 +76,7 @@ def add_identity(stack: Stack, roles: Sequence[Role], callback: Any, signed_out:
             f"{logical(role.name)}Group",
             "AWS::Cognito::UserPoolGroup",
             {"GroupName": role.name, "Description": f"Users with the role {role.name}", "UserPoolId": ref("UserPool")},
+            owner=f"the group of the role {role.name}",
         )
     stack.output("UserPoolId", "Pool of the people who may sign in", ref("UserPool"))
     stack.output("UserPoolClientId", "Client that tokens are issued for", ref("UserPoolClient"))

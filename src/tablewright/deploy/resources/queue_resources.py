@@ -12,11 +12,12 @@ FAILURES = "Failures"
 _KEPT_SECONDS = 14 * 24 * 3600
 
 
-def add_failures(stack: Stack, owner: str, comment: str) -> str:
-    """A queue of failures; its name."""
+def add_failures(stack: Stack, name: str, comment: str, owner: str | None = None) -> str:
+    """A queue of failures; its name, which begins with ``name``."""
     return stack.add(
-        f"{owner}{FAILURES}",
+        f"{name}{FAILURES}",
         "AWS::SQS::Queue",
         {"KmsMasterKeyId": att(KEY), "MessageRetentionPeriod": _KEPT_SECONDS, "VisibilityTimeout": 60},
         comment,
+        owner=owner,
     )
