@@ -169,6 +169,8 @@ def _up(options: argparse.Namespace) -> int:
         locate(options.data)
     if options.memory and options.data is not None and not options.as_deployed:
         raise UsageError(f"--memory stores nothing in {options.data}; give either --memory or --data")
+    if options.as_deployed:
+        _check_as_deployed(options)
     settings = read_settings(
         data=options.data,
         memory=options.memory,
@@ -233,6 +235,18 @@ def _up(options: argparse.Namespace) -> int:
             raise UsageError(str(error)) from None
         ignore_stop_signals()
         return status
+
+
+def _check_as_deployed(options: argparse.Namespace) -> None:
+    """UsageError for options of a process that functions do not have."""
+    given = {
+        "--demo": options.demo,
+        "--studio-write": options.studio_write,
+        "--dynamodb-port": options.dynamodb_port is not None,
+    }
+    unused = [name for name, is_given in given.items() if is_given]
+    if unused:
+        raise UsageError(f"--as-deployed runs functions, for which there is no {' or '.join(unused)}; leave it out")
 
 
 def _own_systems(names: Iterable[str]) -> dict[str, System]:

@@ -51,6 +51,8 @@ def test_a_call_that_was_booked_by_functions_is_there_after_a_restart(tmp_path: 
         ([], "add --system tasks"),
         (["--system", "calls", "--system", "tasks"], "one stack"),
         (["--system", "calls", "--endpoint", "http://127.0.0.1:1"], "on the embedded engine"),
+        (["--system", "calls", "--demo"], "runs functions, for which there is no --demo; leave it out"),
+        (["--system", "calls", "--studio-write", "--dynamodb-port", "0"], "no --studio-write or --dynamodb-port"),
     ],
 )
 def test_what_cannot_be_run_as_deployed_is_refused(
