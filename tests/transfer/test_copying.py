@@ -106,6 +106,43 @@ def test_copied_items_are_not_in_the_stream(tmp_path: Path) -> None:
             assert [each for each in records if each["eventName"] == "INSERT"] == []
 
 
+def test_a_table_with_a_stream_is_written_to_only_on_demand(engines: Callable[[], Engine]) -> None:
+    source, target = engines(), engines()
+    for table in ("First", "Orders"):
+        source.call("CreateTable", {**ORDERS, "TableName": table})
+        fill(source, table, orders(3))
+    target.call("CreateTable", ORDERS)
+    places = place(source, name="one"), place(target, name="two")
+    with pytest.raises(TransferError, match="Orders of two has a stream, whose consumers would act on every item"):
+        asyncio.run(copy_tables(*places, CopyOptions()))
+    # Nothing of the other table either, and no state.
+    assert target.call("ListTables", {})["TableNames"] == ["Orders"]
+    assert list(Path.cwd().iterdir()) == []
+    done = asyncio.run(copy_tables(*places, CopyOptions(with_stream=True)))
+    assert [table.ok for table in done] == [True, True]
+    assert items_of(target, "Orders") == items_of(source, "Orders")
+
+
+def test_tables_whose_stream_the_copy_has_turned_on_are_no_reason_to_refuse_to_go_on(
+    engines: Callable[[], Engine],
+) -> None:
+    source, target = engines(), engines()
+    for table in ("First", "Second"):
+        source.call("CreateTable", {**ORDERS, "TableName": table})
+        fill(source, table, orders(3))
+    failing = True
+
+    def fail(request: Request) -> None:
+        if request.operation == "BatchWriteItem" and "Second" in request.body["RequestItems"] and failing:
+            raise ServiceError("AccessDeniedException", "no")
+
+    places = place(source, name="one"), place(target, fail, name="two")
+    with pytest.raises(ServiceError, match="no"):
+        asyncio.run(copy_tables(*places, CopyOptions()))
+    failing = False
+    assert [table.ok for table in asyncio.run(copy_tables(*places, CopyOptions()))] == [True, True]
+
+
 def test_tables_are_chosen_and_renamed(tmp_path: Path) -> None:
     source = data_folder(tmp_path / "source", 10)
     (table,) = copied(source, source, tables=["Orders"], renamed={"Orders": "Orders-2"})
@@ -119,12 +156,15 @@ def test_tables_are_chosen_and_renamed(tmp_path: Path) -> None:
         ({"tables": ["Nope"]}, "has no table Nope; it has Orders, Users"),
         ({"renamed": {"Nope": "New"}}, "has no table Nope"),
         ({"renamed": {"Orders": "Users"}}, "two tables would have the name Users in the target"),
+        ({"renamed": {"Users": "a/b"}}, "'a/b' is not the name of a table: those have 3 to 255 letters"),
     ],
 )
 def test_what_cannot_be_copied_is_refused(tmp_path: Path, asked: dict[str, Any], message: str) -> None:
     source = data_folder(tmp_path / "source", 1)
     with pytest.raises(TransferError, match=message):
         copied(source, tmp_path / "target", **asked)
+    with Engine.open(tmp_path / "target") as engine:
+        assert engine.call("ListTables", {})["TableNames"] == []
 
 
 def test_a_place_is_not_copied_onto_itself(tmp_path: Path) -> None:
@@ -152,9 +192,9 @@ def test_a_target_with_items_is_refused_and_added_to_on_demand(tmp_path: Path) -
         engine.call("CreateTable", ORDERS)
         fill(engine, "Orders", [{"pk": {"S": "kept"}, "sk": {"N": "1"}}])
     with pytest.raises(TransferError, match="already has items; add to them with --into-existing"):
-        copied(source, tmp_path / "target", tables=["Orders"])
+        copied(source, tmp_path / "target", tables=["Orders"], with_stream=True)
     assert list(Path.cwd().iterdir()) == []
-    (table,) = copied(source, tmp_path / "target", tables=["Orders"], into_existing=True)
+    (table,) = copied(source, tmp_path / "target", tables=["Orders"], into_existing=True, with_stream=True)
     assert table.ok
     assert len(folder_items(tmp_path / "target", "Orders")) == table.written + 1
 
@@ -408,7 +448,7 @@ def test_a_copy_that_is_refused_leaves_nothing(tmp_path: Path, content: str, mes
     file = tmp_path / f"{name}.csv"
     file.write_text(content)
     with pytest.raises(TransferError, match=message):
-        copied(file, tmp_path / "target")
+        copied(file, tmp_path / "target", with_stream=True)
     assert list(Path.cwd().iterdir()) == []
     with Engine.open(tmp_path / "target") as engine:
         assert engine.call("ListTables", {})["TableNames"] == ["Orders", "Users"]
@@ -461,11 +501,11 @@ def test_a_refusal_keeps_the_state_of_what_was_written(engines: Callable[[], Eng
     places = place(source, name="one"), place(target, name="two")
     for _ in range(2):
         with pytest.raises(TransferError, match="Others of two already has items"):
-            asyncio.run(copy_tables(*places, CopyOptions()))
+            asyncio.run(copy_tables(*places, CopyOptions(with_stream=True)))
         assert len(list(Path.cwd().iterdir())) == 1
     for item in items_of(target, "Others"):
         target.call("DeleteItem", {"TableName": "Others", "Key": {each: item[each] for each in ("pk", "sk")}})
-    assert [table.ok for table in asyncio.run(copy_tables(*places, CopyOptions()))] == [True, True]
+    assert [table.ok for table in asyncio.run(copy_tables(*places, CopyOptions(with_stream=True)))] == [True, True]
     assert list(Path.cwd().iterdir()) == []
 
 

@@ -23,7 +23,7 @@ from tablewright.model import Design, Table
 from tablewright.store import Store
 from tablewright.transfer import CopyOptions, ItemChanges, TableCopy, TransferError, copy_tables, open_places
 from tests.cli.commands import ROOT
-from tests.transfer.samples import data_folder, every_type, folder_items
+from tests.transfer.samples import USERS, data_folder, every_type, folder_items
 from tests.transfer.shop import customers, shop
 
 pytestmark = pytest.mark.requirement("SH5")
@@ -263,7 +263,7 @@ def test_an_export_of_amazon_is_read(tmp_path: Path) -> None:
             for item in items[number::2]:
                 file.write(json.dumps({"Item": item}).encode() + b"\n")
     data_folder(tmp_path / "target", 0)
-    (done,) = copied(str(folder), "target", into_existing=True)
+    (done,) = copied(str(folder), "target", into_existing=True, with_stream=True)
     assert done.ok
     assert (done.source, done.written) == ("Orders", len(items))
 
@@ -275,6 +275,7 @@ def test_an_export_of_amazon_is_read(tmp_path: Path) -> None:
         ("nothing.json", "target", "there is no file nothing.json"),
         ("bad.json", "target", "has no table bad, and the source does not know its key"),
         ("source", "{table}/x.json", "once, in the name of the file"),
+        ("source", "export/{table}.table.json", "files that end like this are definitions"),
         ("source", "taken/{table}.json", "exists already; delete it, or choose another name"),
     ],
 )
@@ -302,7 +303,54 @@ def test_a_file_that_is_damaged_is_named(tmp_path: Path, name: str, content: byt
     data_folder(tmp_path / "target", 0)
     (tmp_path / name).write_bytes(content)
     with pytest.raises(TransferError, match=rf"{name}: item \d cannot be read: .*; repair the file"):
-        copied(name, "target", into_existing=True)
+        copied(name, "target", into_existing=True, with_stream=True)
+
+
+@pytest.mark.parametrize("form", ["export/{table}.json", "export/{table}.jsonl.gz", "export/x-{table}.json"])
+def test_every_name_of_a_table_comes_back_from_its_file(form: str) -> None:
+    names = sorted([".hidden", "foo", "foo.table", ".table", "a.b", "foo.table.json", "...", "x-foo.TABLE", "y" * 200])
+    with Engine.open("source") as engine:
+        for name in names:
+            engine.call("CreateTable", {**USERS, "TableName": name, "DeletionProtectionEnabled": False})
+            engine.call("PutItem", {"TableName": name, "Item": {"id": {"B": "AA=="}, "name": {"S": name}}})
+    assert all(table.ok for table in copied("source", form))
+    assert sorted(table.source for table in copied(form, "target")) == names
+    for name in names:
+        assert folder_items(Path("target"), name) == [{"id": {"B": "AA=="}, "name": {"S": name}}]
+
+
+def test_plain_names_are_those_of_their_files() -> None:
+    data_folder(Path("source"), 1)
+    copied("source", "export/{table}.json")
+    found = {path.name for path in Path("export").iterdir()}
+    assert found == {"Orders.json", "Orders.table.json", "Users.json", "Users.table.json"}
+    Path("more").mkdir()
+    for name in ("a%20b", "%2Edot", "x.table"):
+        Path(f"more/{name}.jsonl").write_text('{"id": 1}\n')
+    done = copied("more/{table}.jsonl", "again/{table}.csv")
+    assert sorted(table.source for table in done) == [".dot", "a%20b", "x.table"]
+    assert {path.name for path in Path("again").iterdir()} == {"%2Edot.csv", "a%20b.csv", "x%2Etable.csv"}
+
+
+@pytest.mark.parametrize(
+    ("renamed", "message"),
+    [
+        ("a/b", "'a/b' is not the name of a table; give the table another name with --rename a/b=NEW"),
+        ("x" * 255, "is too long for files; give the table another name with --rename"),
+    ],
+)
+def test_a_name_that_no_file_can_have_is_refused_before_anything_is_written(renamed: str, message: str) -> None:
+    data_folder(Path("source"), 1)
+    with pytest.raises(TransferError, match=message):
+        copied("source", "export/{table}.json", renamed={"Users": renamed})
+    assert not Path("export").exists()
+
+
+def test_a_folder_that_cannot_be_used_is_named() -> None:
+    data_folder(Path("source"), 1)
+    Path("export").touch()
+    with pytest.raises(TransferError, match="export cannot be used: File exists"):
+        copied("source", "export/{table}.json")
 
 
 @pytest.mark.timeout(200)

@@ -46,6 +46,8 @@ class CopyOptions:
     segments: int = _SEGMENTS
     # Whether tables of the target may have items that are not in the source.
     into_existing: bool = False
+    # Whether existing tables of the target may have a stream, whose consumers act on every item that is copied.
+    with_stream: bool = False
     verify: bool = True
     # The state file; None for one in the current folder, named after the two places.
     state: Path | None = None
@@ -97,11 +99,27 @@ async def copy_tables(
     on_progress: OnProgress = lambda _: None,
     blobs: BlobCopies | None = None,
 ) -> list[TableCopy]:
-    """Copy tables, or continue a stopped copy; the result for each table.
+    """Copy tables, or continue a stopped copy; the result for each table. TransferError if something must be fixed.
 
     With ``blobs``, the large values that items refer to are also copied.
     """
-    changes = changes or ItemChanges()
+    try:
+        return await _copied(source, target, options, changes or ItemChanges(), on_progress, blobs)
+    except OSError as error:
+        raise TransferError(
+            f"{error.filename or target.place} cannot be used: {error.strerror or error}; run the same command again "
+            "when it can"
+        ) from error
+
+
+async def _copied(
+    source: Source,
+    target: Target,
+    options: CopyOptions,
+    changes: ItemChanges,
+    on_progress: OnProgress,
+    blobs: BlobCopies | None,
+) -> list[TableCopy]:
     names = await _chosen(source, target, options)
     identity = {
         "source": source.place,
@@ -114,6 +132,8 @@ async def copy_tables(
     state = CopyState(path, identity, target.secure)
     finished = False
     try:
+        if not options.with_stream:
+            await _check_streams(target, [renamed for _, renamed in names], state)
         done = []
         for name, renamed in names:
             copy = _TableCopying(source, target, (name, renamed), options, changes, state, on_progress, blobs)
@@ -147,11 +167,29 @@ async def _chosen(source: Source, target: Target, options: CopyOptions) -> list[
         )
     targets = [renamed for _, renamed in pairs]
     for renamed in targets:
+        target.check_name(renamed)
         if targets.count(renamed) > 1:
             raise TransferError(f"two tables would have the name {renamed} in the target; rename one with --rename")
     if source.place == target.place and any(renamed in names for renamed in targets):
         raise TransferError("source and target are the same place; rename every table with --rename OLD=NEW")
     return pairs
+
+
+async def _check_streams(target: Target, names: Sequence[str], state: CopyState) -> None:
+    """TransferError if tables have a stream, unless the copy itself has created them."""
+    streamed = []
+    for name in names:
+        table = state.tables.get(name)
+        there = None if table is not None and table.created else await target.existing(name)
+        if there is not None and there.stream is not None:
+            streamed.append(name)
+    if streamed:
+        has = "has a stream, whose" if len(streamed) == 1 else "have streams, whose"
+        raise TransferError(
+            f"{' and '.join(streamed)} of {target.place} {has} consumers would act on every item that is copied, for "
+            "example send mail about it; add --with-stream if that is wanted, or choose another name with --rename "
+            "OLD=NEW"
+        )
 
 
 class _TableCopying:

@@ -39,7 +39,7 @@ def test_options_of_a_copy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     options = ["--where", "status = 'odd'", "--segments", "3", "--read-rate", "1e6", "--write-rate", "1e6"]
     status, out, _ = run(capsys, "copy", "source", "target", "--table", "Orders", "--no-verify", *options)
     assert (status, out) == (0, f"Orders: {len(every_type())} items, 12 left out\n")
-    status, out, _ = run(capsys, "copy", "source", "target", "--table", "Orders", "--into-existing")
+    status, out, _ = run(capsys, "copy", "source", "target", "--table", "Orders", "--into-existing", "--with-stream")
     assert (status, out) == (0, f"Orders: {ALL} items, verified\n")
 
 
@@ -53,6 +53,8 @@ def test_options_of_a_copy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
         (("source", "target", "--write-rate", "none"), "a rate is a number of units per second above 0"),
         (("source", "target", "--rename", "Orders"), "'Orders' is not OLD=NEW"),
         (("source", "target", "--where", "status ="), "Syntax error"),
+        (("source", "target", "--drop-unknown"), "--drop-unknown is about --pseudonymize"),
+        (("source", "source", "--table", "Users", "--rename", "Users=Orders"), "Orders of source has a stream"),
         (("source", "target", "--design", "no_such_design"), "there is no module 'no_such_design'"),
         (("source", "http://127.0.0.1:1", "--table", "Nope"), "source has no table Nope"),
     ],
@@ -112,7 +114,7 @@ def test_items_in_the_target_only_come_with_advice(
             return item
 
         monkeypatch.setitem(sys.modules, "meddling", SimpleNamespace(meddle=meddle))
-        command = ("copy", "source", url, "--table", "Orders", "--transform", "meddling:meddle")
+        command = ("copy", "source", url, "--table", "Orders", "--transform", "meddling:meddle", "--with-stream")
         for _ in range(2):
             status, out, _ = run(capsys, *command)
             assert status == 1

@@ -100,6 +100,11 @@ def register(commands: Commands) -> None:
         action="store_true",
         help="write into tables that already have items; those that are only in the target are not compared",
     )
+    copy.add_argument(
+        "--with-stream",
+        action="store_true",
+        help="write into existing tables that have a stream, although its consumers act on every item that is copied",
+    )
     copy.add_argument("--no-verify", action="store_false", dest="verify", help="do not compare the target afterwards")
     copy.add_argument(
         "--state",
@@ -139,12 +144,15 @@ def _copy(options: argparse.Namespace) -> int:
     from tablewright.store import StoreError
     from tablewright.transfer import BlobCopies, CopyOptions, ItemChanges, TransferError, copy_tables, open_places
 
+    if options.drop_unknown and not options.pseudonymize:
+        raise UsageError("--drop-unknown is about --pseudonymize: add that, or leave it out")
     try:
         asked = CopyOptions(
             tables=options.table,
             renamed=dict(options.rename),
             segments=options.segments,
             into_existing=options.into_existing,
+            with_stream=options.with_stream,
             verify=options.verify,
             state=options.state,
         )

@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -25,13 +25,13 @@ from tablewright.dynamo import Item
 from tablewright.model import Table
 from tablewright.transfer.errors import TransferError
 from tablewright.transfer.files.file_formats import as_read, assemble, format_of, part_lines, read_items
+from tablewright.transfer.files.file_names import DEFINITION, check_file_names, stem_of, table_of
 from tablewright.transfer.files.plain_values import AttributeTypes
 from tablewright.transfer.places.place_protocols import Page
 from tablewright.transfer.places.table_definition import TableDefinition
 
 _PAGE_ITEMS = 1000
 TABLE = "{table}"
-_DEFINITION = ".table.json"
 
 
 class FilePlace:
@@ -44,8 +44,12 @@ class FilePlace:
         self._format = format_of(place)
         if place.count(TABLE) > 1 or TABLE in str(self._path.parent):
             raise TransferError(f"{place}: use {TABLE} once, in the name of the file; such as export/{TABLE}.json")
+        if self._path.name.partition(TABLE)[2].lower() == DEFINITION:
+            raise TransferError(f"{place}: files that end like this are definitions; write export/{TABLE}.json")
         self._tables = {table.name: table for table in tables}
         self._other_names: dict[str, str] = {}
+        # What stands for a table in the name of its file, for tables that were found there.
+        self._stems: dict[str, str] = {}
         # By table; None if there is no definition beside its file.
         self._definitions: dict[str, TableDefinition | None] = {}
         self._types: dict[str, AttributeTypes] = {}
@@ -55,7 +59,9 @@ class FilePlace:
 
     def close(self) -> None:
         for part in self._parts.values():
-            part.close()
+            # What was not written then is not in the state either.
+            with suppress(OSError):
+                part.close()
         self._parts = {}
         self._open = {}
 
@@ -94,14 +100,22 @@ class FilePlace:
         if TABLE not in self.place:
             if not self._path.is_file():
                 raise TransferError(f"there is no file {self._path}")
-            return [_stem(self._path.name)]
+            return self._found([_stem(self._path.name)])
         before, _, after = self._path.name.partition(TABLE)
-        names = [
+        return self._found(
             name[len(before) : len(name) - len(after)]
             for name in sorted(path.name for path in self._path.parent.glob("*"))
-            if name.startswith(before) and name.endswith(after) and not name.endswith(_DEFINITION)
-        ]
-        return [name for name in names if name and not name.startswith(".")]
+            if name.startswith(before)
+            and name.endswith(after)
+            and len(name) > len(before) + len(after)
+            and not name.startswith(".")
+            and not name.endswith(DEFINITION)
+        )
+
+    def _found(self, stems: Iterable[str]) -> list[str]:
+        """The tables whose files are there."""
+        self._stems = {table_of(stem): stem for stem in stems}
+        return [*self._stems]
 
     def _exported_name(self) -> str:
         """The table of an export, by its manifest; otherwise the name of the folder."""
@@ -116,10 +130,13 @@ class FilePlace:
         return exported_files(self._path)
 
     def _file(self, table: str) -> Path:
-        return self._path.with_name(self._path.name.replace(TABLE, table))
+        return self._path.parent / self._path.name.replace(TABLE, self._stem_of(table))
 
     def _definition_file(self, table: str) -> Path:
-        return self._path.parent / f"{table}{_DEFINITION}"
+        return self._path.parent / f"{self._stem_of(table)}{DEFINITION}"
+
+    def _stem_of(self, table: str) -> str:
+        return self._stems.get(table) or stem_of(table)
 
     async def definition(self, table: str) -> TableDefinition | None:
         return self._definition(table)
@@ -166,6 +183,10 @@ class FilePlace:
         return Page(page, begin + len(page))
 
     # -- writing ------------------------------------------------------------------------------------------------
+
+    def check_name(self, table: str) -> None:
+        if TABLE in self.place:
+            check_file_names(table, self._file(table), self._definition_file(table))
 
     async def occupied(self, table: str, definition: TableDefinition | None, *, into_existing: bool) -> str | None:
         file = self._file(table)

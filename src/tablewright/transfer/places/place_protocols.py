@@ -77,6 +77,9 @@ class Target(Protocol):
     def known_as(self, table: str, other: str) -> None:
         """The name of a table in the other place, by which a design may know it."""
 
+    def check_name(self, table: str) -> None:
+        """TransferError if no table can have this name there."""
+
     async def existing(self, table: str) -> TableDefinition | None:
         """The definition of an existing table; None if it does not exist."""
 

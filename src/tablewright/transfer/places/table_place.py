@@ -9,12 +9,18 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import time
 from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 from tablewright.dynamo import Item
-from tablewright.dynamo.limits import MAX_BATCH_GET_KEYS, MAX_BATCH_WRITES
+from tablewright.dynamo.limits import (
+    MAX_BATCH_GET_KEYS,
+    MAX_BATCH_WRITES,
+    MAX_TABLE_NAME_LENGTH,
+    MIN_TABLE_NAME_LENGTH,
+)
 from tablewright.engine import Engine, StorageError, holds_database, resolve_folder
 from tablewright.model import Table
 from tablewright.store import AsyncStore, Backend, EmbeddedBackend, Remedy, ServiceError
@@ -25,6 +31,7 @@ from tablewright.transfer.places.table_definition import TableDefinition
 
 __all__ = ["backend_at", "endpoint_backend"]
 
+_NAME = re.compile(rf"[a-zA-Z0-9_.-]{{{MIN_TABLE_NAME_LENGTH},{MAX_TABLE_NAME_LENGTH}}}")
 # These bound memory: the items of a page, and the concurrent batches of a segment. A page is also what is written again
 # after a kill.
 _PAGE_ITEMS = 250
@@ -82,6 +89,13 @@ class TablePlace:
 
     def known_as(self, table: str, other: str) -> None:
         """Items of tables have their types, so no design is needed."""
+
+    def check_name(self, table: str) -> None:
+        if not _NAME.fullmatch(table):
+            raise TransferError(
+                f"{table!r} is not the name of a table: those have {MIN_TABLE_NAME_LENGTH} to {MAX_TABLE_NAME_LENGTH} "
+                "letters, digits, and the characters _.-; give it another one with --rename OLD=NEW"
+            )
 
     def typing_advice(self, table: str) -> str | None:
         """Nothing has to be named."""
