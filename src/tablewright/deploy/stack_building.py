@@ -31,7 +31,6 @@ from tablewright.deploy.yaml_text import to_yaml
 from tablewright.design import DesignError, iam
 from tablewright.design.cost import CostPlan, plan_costs
 from tablewright.design.infra import Deployment, TableTemplate
-from tablewright.design.infra.cloudformation import latin
 from tablewright.model import Design
 
 __all__ = ["BuiltStack", "design_stack", "system_stack"]
@@ -65,7 +64,7 @@ def design_stack(design: Design, deployment: Deployment) -> BuiltStack:
                 f"{logical(role)}Policy",
                 "AWS::IAM::ManagedPolicy",
                 {
-                    "Description": latin(f"What {role} may do to the tables of {design.name}"),
+                    "Description": tables.policy_description(f"What {role} may do to the tables of {design.name}"),
                     "PolicyDocument": document,
                 },
                 reasons=reasons,

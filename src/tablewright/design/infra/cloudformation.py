@@ -20,7 +20,7 @@ from tablewright.design.infra.table_requests import Deployment, create_table, sc
 from tablewright.design.table_names import bare_name, check_names, design_environment, environment_of, logical_names
 from tablewright.model import Design, Table
 
-__all__ = ["TableTemplate", "cloudformation_template", "latin"]
+__all__ = ["TableTemplate", "cloudformation_template"]
 
 _FORMAT = "2010-09-09"
 # Limits of CloudFormation for one template.
@@ -270,11 +270,16 @@ class TableTemplate:
                 {
                     "Type": "AWS::IAM::ManagedPolicy",
                     "Properties": {
-                        "Description": latin(f"Permissions of {role} in {self.design.name}"),
+                        "Description": self.policy_description(f"Permissions of {role} in {self.design.name}"),
                         "PolicyDocument": iam.document(grants, self.arn),
                     },
                 },
             )
+
+    @staticmethod
+    def policy_description(text: str) -> str:
+        """A text with only what IAM allows in the description of a policy."""
+        return text.encode("latin-1", "replace").decode("latin-1")
 
     def _grants(self) -> dict[str, list[iam.Grant]]:
         return {
@@ -304,8 +309,3 @@ def _is_own(environment: str) -> str:
     return f"Is{''.join(character for character in environment.title() if character.isalnum())}" + (
         "" if environment else "Unnamed"
     )
-
-
-def latin(text: str) -> str:
-    """A text with only what IAM allows in a description."""
-    return text.encode("latin-1", "replace").decode("latin-1")
