@@ -19,6 +19,7 @@ from tablewright.model import Entity, attr
 from tablewright.runtime.privacy.privacy import Privacy
 from tablewright.systems import load
 from tablewright.systems.support.model import Ticket
+from tablewright.systems.tasks.model import Task
 from tests.systems.calls.call_clients import schedule
 from tests.systems.engagement.engagement_fixtures import Programme
 from tests.systems.harness import Served, opened_runtime, serving, wait_for
@@ -195,6 +196,30 @@ def test_what_others_change_meanwhile_is_erased_as_it_is_then(
         assert found is not None
         assert (found.assigned_to == "marta") == bool(left)
         assert found.symptom_text.startswith("symptom")
+
+
+def test_a_field_that_others_give_to_somebody_else_meanwhile_stays_theirs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    apply = Privacy._apply
+    with serving(load("tasks"), data=tmp_path / "data") as served:
+        boss = served.client("boss", "Admins", path="/tasks")
+        new = {"title": "A task", "description": "of one", "priority": "LOW"}
+        place = f"/tasks/{boss.post('/tasks', json=new).json()['taskId']}"
+        other = served.client("other", "Admins", path="/tasks")
+
+        def late(self: Privacy, entity: Entity, *rest: Any) -> bool:
+            if isinstance(entity, Task) and entity.updated_by == "boss":
+                assert other.patch(place, json={"title": "Another title"}).status_code == 200
+            return apply(self, entity, *rest)
+
+        monkeypatch.setattr(Privacy, "_apply", late)
+        report = served.runtime.privacy.erase(["boss"], by="root")
+        assert not [each for each in report.findings if each.action == "remaining" and each.entity == "Task"]
+        found = served.runtime.sync_store.get(Task.by_id(task_id=place.rpartition("/")[2]))
+        assert found is not None
+        assert (found.updated_by, found.title) == ("other", "Another title")
+        assert found.created_by.startswith("erased-")
 
 
 def test_the_command_exports_to_a_file_of_ones_own_and_erases(

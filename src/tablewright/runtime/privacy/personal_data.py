@@ -14,14 +14,24 @@ from __future__ import annotations
 
 import hmac
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from pydantic import BaseModel
 
 from tablewright.dynamo import Item
-from tablewright.model import Attr, Entity, FieldChange, Personal, Schema, Table, personal_fields, personal_members
+from tablewright.model import (
+    Attr,
+    Entity,
+    FieldChange,
+    FieldCondition,
+    Personal,
+    Schema,
+    Table,
+    personal_fields,
+    personal_members,
+)
 
 __all__ = ["ERASED", "Examination", "Verdict", "mentions", "pseudonym_of"]
 
@@ -43,6 +53,8 @@ class Verdict:
     # Why it is kept, where it is about the person.
     keep: str = ""
     changes: Sequence[FieldChange] = ()
+    # What it was found with: others may change it meanwhile.
+    expect: Sequence[FieldCondition] = ()
 
 
 @dataclass(slots=True)
@@ -95,7 +107,7 @@ class Examination:
         if not changed:
             return None
         changes = [Attr(type(entity), name).set(value) for name, value in changed.items()]
-        return Verdict(why or "mention", "replace", keep, changes)
+        return Verdict(why or "mention", "replace", keep, changes, _unchanged(schema, entity, changed))
 
     def _replaced(self, model: BaseModel, markers: Mapping[str, Personal], *, erase: bool) -> dict[str, Any]:
         """The personal fields of a model that are others when the person is erased."""
@@ -153,6 +165,20 @@ class Examination:
     def is_mentioned(self, item: Item) -> bool:
         """Whether a stored item has one of the ids anywhere, in a key or a text."""
         return any(self._mention.search(text.replace("#", " ")) for text in mentions(item))
+
+
+def _unchanged(schema: Schema, entity: Entity, names: Iterable[str]) -> list[FieldCondition]:
+    """That fields are as they were read, where no version says so."""
+    if schema.version is not None:
+        return []
+    large = {spec.name for spec in schema.large}
+    found = {name: getattr(entity, name) for name in names if name not in large}
+    # Comparisons of ``Attr`` have the type of Python's.
+    return [
+        cast(FieldCondition, Attr(type(entity), name) == value)
+        for name, value in found.items()
+        if isinstance(value, str)
+    ]
 
 
 def _erased(value: Any) -> Any:

@@ -325,7 +325,7 @@ class Privacy:
             if verdict.action == "delete":
                 self._store.transact(Delete(entity))
             else:
-                self._store.transact(Update(entity, *verdict.changes))
+                self._store.transact(Update(entity, *verdict.changes, expect=verdict.expect))
         except _CHANGED:
             return False
         except Cancelled as cancelled:
