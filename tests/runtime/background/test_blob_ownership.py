@@ -140,9 +140,10 @@ def test_one_process_at_a_time_makes_a_pass_and_the_next_one_is_not_at_once(tmp_
         collect, store.collect_orphans = store.collect_orphans, counting  # type: ignore[method-assign]
         collected(store)
         assert asked == [1]
+        clock.advance(6 * 3600)
         collected(store)
         assert asked == [1]
-        clock.advance(6 * 3600)
+        clock.advance(18 * 3600)
         collected(store)
         assert asked == [1, 1]
 

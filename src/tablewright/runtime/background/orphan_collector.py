@@ -19,9 +19,10 @@ from tablewright.store import AlreadyExists, Conflict, Store
 
 __all__ = ["BlobPass", "OrphanCollector"]
 
-# Seconds until the first turn, and between turns.
+# Seconds until the first turn, and between turns; and turns from the end of a pass to the next one.
 _FIRST = 60.0
 _EVERY = 6 * 3600.0
+_TURNS = 4
 # Blobs, between looks at whether to stop.
 _AT_ONCE = 1000
 # Seconds after which the process that makes a pass is taken for dead.
@@ -71,7 +72,8 @@ class OrphanCollector(PeriodicThread):
                 _log.info("orphans were deleted", extra={"table": table.name, "count": found.removed.blobs})
             place = current.place if found.cursor is not None else (current.place + 1) % len(self._tables)
             is_done = found.cursor is None and place == 0
-            wait = 0.9 * self.every.total_seconds() if is_done else 0.0 if is_stopped() else _LEASE
+            # A little less, as turns are not on the second.
+            wait = (_TURNS - 0.1) * self.every.total_seconds() if is_done else 0.0 if is_stopped() else _LEASE
             current = self._note(current, place, found.cursor, self._store.context.clock() + wait)
             if is_done or wait == 0.0:
                 return
