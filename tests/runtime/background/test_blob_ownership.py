@@ -11,6 +11,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
+import httpx
 import pytest
 
 from tablewright.engine import Engine
@@ -20,6 +21,7 @@ from tablewright.runtime.background.orphan_collector import OrphanCollector
 from tablewright.runtime.internal_tables import internal_table
 from tablewright.store import FolderBlobStore, Store
 from tablewright.wire import serve_in_thread
+from tests.runtime.commands import up
 from tests.systems.harness import Clock
 
 pytestmark = pytest.mark.requirement("SU15")
@@ -174,3 +176,12 @@ def test_up_refuses_a_folder_with_the_blobs_of_another_database(tmp_path: Path) 
         )
         assert refused.returncode == 2, refused
         assert "belong to another database; give this one a folder of its own with --data" in refused.stderr
+
+
+def test_a_start_does_not_depend_on_the_place_of_blobs(tmp_path: Path) -> None:
+    """What cannot be known now, such as on a full disk, is asked again by the collection."""
+    (tmp_path / "blobs").write_text("not a folder")
+    with Engine.open() as engine, serve_in_thread(engine) as url:
+        arguments = ["--endpoint", url, "--region", "us-east-1", "--system", "tasks", "--data", str(tmp_path)]
+        with up(*arguments, cwd=tmp_path, AWS_ACCESS_KEY_ID="a", AWS_SECRET_ACCESS_KEY="b") as (_, address):
+            assert httpx.get(f"{address}/readyz").status_code == 200

@@ -30,12 +30,14 @@ from tablewright.runtime.logs import keep_visible
 from tablewright.runtime.settings import Settings, SettingsError
 from tablewright.runtime.system import Runtime, System
 from tablewright.runtime.table_readiness import is_any_there
-from tablewright.store import FolderBlobStore
+from tablewright.store import FolderBlobStore, StoreError
 
 # What other packages use.
 __all__ = [
     "serve",
 ]
+
+_log = logging.getLogger(__name__)
 
 _DEMO_MARKER = "demo"
 _GRACE = 15
@@ -198,7 +200,13 @@ def _check_blobs(runtime: Runtime, systems: Sequence[System]) -> None:
     tables = [table for system in systems for table in system.tables_with_blobs]
     if not isinstance(blobs, FolderBlobStore) or not tables:
         return
-    if not owns_blobs(runtime.maintenance_store, tables):
+    try:
+        is_owner = owns_blobs(runtime.maintenance_store, tables)
+    except StoreError as error:
+        # Such as a full disk, which requests report, and on which deletes still work.
+        _log.warning("whose blobs these are is not known", exc_info=error)
+        return
+    if not is_owner:
         raise SettingsError(
             f"the large values in {blobs.folder} belong to another database; give this one a folder of its own with "
             "--data (TABLEWRIGHT_DATA), or a bucket (TABLEWRIGHT_BLOB_BUCKET)"
