@@ -433,11 +433,13 @@ REFUSED: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
+@pytest.mark.parametrize("slice_seconds", [60.0, 0.0], ids=["at once", "in slices"])
 @pytest.mark.parametrize(("operation", "request_"), REFUSED)
 def test_what_a_refused_transaction_had_is_freed_without_garbage_collection(
-    engine: Engine, operation: str, request_: dict[str, Any]
+    engine: Engine, operation: str, request_: dict[str, Any], slice_seconds: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It would look at all of it, in one go."""
+    monkeypatch.setattr("tablewright.engine.slices.SLICE_SECONDS", slice_seconds)
     engine.meter(lambda record: None)
     with pytest.raises(DynamoError):
         engine.call(operation, request_)

@@ -126,7 +126,8 @@ def beside(work: Callable[[], _T]) -> Sliced[_T]:
     if errors:
         # Not kept here: the error's traceback leads back to this frame, and only garbage collection would free both.
         raise errors.pop()
-    return results[0]
+    # Nor this: who resumes the work keeps ``do`` for longer.
+    return results.pop()
 
 
 def first_results(
