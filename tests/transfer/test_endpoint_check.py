@@ -118,8 +118,8 @@ def test_tables_are_deleted_after_an_interruption(number: signal.Signals) -> Non
             assert process.poll() is None
             time.sleep(0.005)
         process.send_signal(number)
-        process.communicate(timeout=60)
-        assert process.returncode == 130
+        _, said = process.communicate(timeout=60)
+        assert process.returncode == 130, said
         assert engine.call("ListTables", {})["TableNames"] == []
 
 
