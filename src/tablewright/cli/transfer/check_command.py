@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
-from typing import TYPE_CHECKING, NoReturn
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from tablewright.cli.argument_parser import Commands, UsageError
 
@@ -42,11 +43,20 @@ def _check(options: argparse.Namespace) -> int:
     try:
         designs = [] if options.design is None else load(options.design)
         backend = endpoint_backend(options.endpoint)
-        before = signal.signal(signal.SIGTERM, _stopped)
+
+        async def run() -> EndpointReport:
+            task = asyncio.current_task()
+            assert task is not None
+            # Like Ctrl-C, so that tables are deleted.
+            with suppress(NotImplementedError):  # on Windows
+                asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+            return await check_endpoint(backend, _show)
+
         try:
-            report = asyncio.run(check_endpoint(backend, _show))
+            report = asyncio.run(run())
+        except asyncio.CancelledError:
+            raise KeyboardInterrupt from None
         finally:
-            signal.signal(signal.SIGTERM, before)
             backend.close()
     except (DesignError, TransferError, StoreError) as error:
         raise UsageError(str(error)) from None
@@ -54,11 +64,6 @@ def _check(options: argparse.Namespace) -> int:
         print(f"tablewright: warning: {name} could not be deleted; delete it yourself", file=sys.stderr)
     affected = [_affected(design, report) for design in designs]
     return 1 if (any(affected) if designs else report.lacking) else 0
-
-
-def _stopped(number: int, frame: object) -> NoReturn:
-    """Like Ctrl-C, so that tables are deleted."""
-    raise KeyboardInterrupt
 
 
 def _show(result: CapabilityResult) -> None:
