@@ -193,7 +193,8 @@ def running(command: list[str], environment: dict[str, str], cwd: Path | None = 
     )
     try:
         assert process.stdout is not None
-        found = _ADDRESS.search(process.stdout.readline())
+        # It may say other things before.
+        found = next(filter(None, map(_ADDRESS.search, process.stdout)), None)
         if found is None:
             raise RuntimeError(f"{' '.join(command[:4])} did not start")
         yield int(found[1])

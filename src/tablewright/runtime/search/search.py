@@ -348,11 +348,11 @@ def _opened(settings: Settings) -> FullTextIndex:
 
 
 def _path(settings: Settings) -> Path | None:
-    """The file of the index; each endpoint, and each prefix of names there, has its own."""
+    """The file of the index; each endpoint, and each environment and prefix of names there, has its own."""
     if settings.memory:
         return None
     settings.data.mkdir(parents=True, exist_ok=True)
     if settings.is_embedded:
         return settings.data / "search.sqlite"
-    place = f"{settings.endpoint} {settings.region} {settings.table_prefix}"
+    place = f"{settings.endpoint} {settings.region} {settings.environment} {settings.table_prefix}"
     return settings.data / f"search-{sha256(place.encode()).hexdigest()[:12]}.sqlite"
