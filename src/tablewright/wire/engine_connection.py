@@ -11,8 +11,9 @@ from time import perf_counter
 from typing import Final, Protocol
 
 from tablewright.engine import Commit
-from tablewright.wire.http.connection import Connection, ConnectionHost, PendingResponse
+from tablewright.wire.http.connection import Connection, ConnectionHost
 from tablewright.wire.http.messages import Request, render_error, render_unavailable
+from tablewright.wire.http.pending_response import PendingResponse
 from tablewright.wire.long_requests import LongRequest, LongRequests, Reply
 from tablewright.wire.operation_targets import OPERATION_BY_TARGET
 from tablewright.wire.request_metrics import RequestMetrics

@@ -42,6 +42,7 @@ import httptools
 from tablewright.wire.http.connection_limits import Limits
 from tablewright.wire.http.memory_budget import Account, MemoryBudget
 from tablewright.wire.http.messages import Request
+from tablewright.wire.http.pending_response import PendingResponse
 
 # Parsing takes a few microseconds for each request, and a short one is 20 bytes.
 _PARSED_AT_ONCE: Final = 8 * 1024
@@ -71,17 +72,6 @@ class _Refused(Exception):
         self.status = status
 
 
-class PendingResponse:
-    """A response that keeps its position in the queue until it may be sent."""
-
-    __slots__ = ("last", "ready", "response")
-
-    def __init__(self, last: bool, response: bytes, ready: bool = False) -> None:
-        self.last = last
-        self.response = response
-        self.ready = ready
-
-
 class Connection(asyncio.Protocol):
     def __init__(self, host: ConnectionHost) -> None:
         self._host = host
@@ -91,8 +81,7 @@ class Connection(asyncio.Protocol):
         self._request = Request()
         self._reading_head = False
         self._reading_body = False
-        # The size of this read, and of the reads that continued an unfinished head; the number of fields with a
-        # repeated name, and of trailers.
+        # The size of this read, and of those that continued an unfinished head; how many fields repeat a name or trail.
         self._read_size = self._open_head_size = self._more_fields = 0
         # Bytes of the read in which an open head began, which may have had others before it.
         self._first_read_size = 0
@@ -551,7 +540,7 @@ class Connection(asyncio.Protocol):
 
     @property
     def idle(self) -> bool:
-        return not (self._has_requests or self._reading_head or self._reading_body)
+        return self._may_stop and not self._reading_head
 
     @property
     def _may_stop(self) -> bool:
@@ -600,6 +589,6 @@ class Connection(asyncio.Protocol):
         elif self.deadline >= now or self._writing_paused or self._backlog:
             return
         elif self.idle:
-            self.stop()
+            self._close()
         else:
             self._refuse(408)
