@@ -126,7 +126,7 @@ def beside(work: Callable[[], _T]) -> Sliced[_T]:
     if errors:
         # Not kept here: the error's traceback leads back to this frame, and only garbage collection would free both.
         raise errors.pop()
-    # Nor this: who resumes the work keeps ``do`` for longer.
+    # Nor is this: whoever resumes the work still refers to ``do``.
     return results.pop()
 
 

@@ -21,7 +21,7 @@ __all__ = ["BlobOwner", "owns_blobs"]
 # No table has this name. The rest of a blob's name is a time, and the id.
 _PLACE = "~owner/Database/00/0000000000000-"
 _PREFIX = "~owner/"
-# Blobs that are looked at for one that an item refers to.
+# How many blobs are checked for one that an item refers to.
 _SAMPLE = 1000
 
 
@@ -38,7 +38,7 @@ class BlobOwner(Entity, table=internal_table):
 
 
 def owns_blobs(store: Store, tables: Sequence[Table]) -> bool:
-    """Whether the blobs of a store belong to its database, which takes a place that belongs to none.
+    """Whether the blobs of a store belong to its database, which takes over a place without an owner.
 
     ``tables`` are those with large values.
     """

@@ -23,7 +23,7 @@ __all__ = ["BlobPass", "OrphanCollector"]
 _FIRST = 60.0
 _EVERY = 6 * 3600.0
 _TURNS = 4
-# Blobs, between looks at whether to stop.
+# How many blobs are checked before the next look at whether to stop.
 _AT_ONCE = 1000
 # Seconds after which the process that makes a pass is taken for dead.
 _LEASE = 900.0
@@ -60,7 +60,7 @@ class OrphanCollector(PeriodicThread):
         self._tables = tables
 
     def turn(self, is_stopped: Callable[[], bool]) -> None:
-        """One pass, or the rest of one, unless another process is at it or it is not due."""
+        """Make a pass, or the rest of one, unless it is not due or another process is making it."""
         if not owns_blobs(self._store, self._tables):
             _log.error("blobs are not collected: they seem to belong to another database", extra={"work": self.name})
             return
