@@ -2,11 +2,13 @@
 
 Run by ``services_postgres``: `python -m benchmarks.postgres_desk SOCKET_FOLDER`. It creates a ticket, gets one by its
 id, and lists those of a caller, newest first, a page at a time. It has what a good program has: a pool of connections
-with prepared statements, indexes for both reads, validated requests and typed responses. It knows no callers and no
-roles, keeps no idempotency keys, and masks nothing.
+with prepared statements, an index for each read, validated requests and typed responses. A ticket has the fields of
+Service Desk, and can be read as there: by id, caller, number, in the queue, in that of an agent, and by its words.
+It knows no callers and no roles, keeps no idempotency keys, has no stream of changes, and masks nothing.
 """
 
 import sys
+from base64 import b32encode
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -26,19 +28,35 @@ POOL = 16
 SCHEMA = """
 CREATE TABLE tickets (
     ticket_id uuid PRIMARY KEY,
+    number text NOT NULL UNIQUE,
     caller_id text NOT NULL,
     issue_description text NOT NULL,
     status text NOT NULL DEFAULT 'open',
+    priority text NOT NULL DEFAULT 'P3',
+    assignee text,
+    created_by text,
     created_at timestamptz NOT NULL,
     updated_at timestamptz NOT NULL,
-    comments jsonb NOT NULL DEFAULT '[]'
+    first_answered_at timestamptz,
+    comments jsonb NOT NULL DEFAULT '[]',
+    words tsvector GENERATED ALWAYS AS (
+        to_tsvector('simple', issue_description || ' ' || number || ' ' || caller_id || ' ' || coalesce(assignee, ''))
+        || jsonb_to_tsvector('simple', comments, '["string"]')
+    ) STORED
 );
 CREATE INDEX tickets_of_caller ON tickets (caller_id, created_at DESC);
+CREATE INDEX queue ON tickets (priority, created_at) WHERE status IN ('open', 'in_progress');
+CREATE INDEX queue_of_agent ON tickets (assignee, priority, created_at)
+    WHERE status IN ('open', 'in_progress') AND assignee IS NOT NULL;
+CREATE INDEX tickets_by_word ON tickets USING gin (words);
 """
-COLUMNS = "ticket_id, caller_id, issue_description, status, created_at, updated_at, comments"
+COLUMNS = (
+    "ticket_id, number, caller_id, issue_description, status, priority, assignee, created_by, created_at, updated_at, "
+    "first_answered_at, comments"
+)
 CREATE = f"""
-    INSERT INTO tickets (ticket_id, caller_id, issue_description, created_at, updated_at)
-    VALUES ($1, $2, $3, $4, $4) RETURNING {COLUMNS}
+    INSERT INTO tickets (ticket_id, number, caller_id, issue_description, created_at, updated_at)
+    VALUES ($1, $2, $3, $4, $5, $5) RETURNING {COLUMNS}
 """
 GET = f"SELECT {COLUMNS} FROM tickets WHERE ticket_id = $1"
 OF_CALLER = f"""
@@ -61,11 +79,16 @@ class Comment(BaseModel):
 
 class Ticket(BaseModel):
     ticket_id: UUID
+    number: str
     caller_id: str
     issue_description: str
     status: Literal["open", "in_progress", "resolved", "closed"]
+    priority: Literal["P1", "P2", "P3", "P4"]
+    assignee: str | None
+    created_by: str | None
     created_at: datetime
     updated_at: datetime
+    first_answered_at: datetime | None
     comments: list[Comment]
 
 
@@ -99,7 +122,9 @@ def application(socket_folder: str) -> FastAPI:
 
     @app.post("/tickets", status_code=201)
     async def create_ticket(body: NewTicket) -> Ticket:
-        row = await pool.fetchrow(CREATE, uuid4(), body.caller_id, body.issue_description, datetime.now(UTC))
+        ticket_id = uuid4()
+        number = f"TK-{b32encode(ticket_id.bytes[:5]).decode()}"
+        row = await pool.fetchrow(CREATE, ticket_id, number, body.caller_id, body.issue_description, datetime.now(UTC))
         return Ticket(**row)
 
     @app.get("/tickets/{ticket_id}")

@@ -215,7 +215,7 @@ def test_an_iterator_that_expired_is_replaced_at_the_same_place() -> None:
 
 def test_a_closed_shard_that_never_ends_is_left_for_now() -> None:
     reader = ShardReader("arn", Shard("s-1", None, closed=True), None)
-    flow = reader.fill(Context(), 10)
+    flow = reader.read(Context())
     next(flow)
     flow.send({"ShardIterator": "first"})
     for _ in range(99):

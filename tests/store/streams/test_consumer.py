@@ -12,10 +12,12 @@ import pytest
 
 from tablewright.model import ModelError, Table
 from tablewright.store import AsyncStore, Store
-from tablewright.store.flow.driver import Sleep
+from tablewright.store.backends.embedded_backend import EmbeddedBackend
+from tablewright.store.flow.driver import Request, Response, Sleep
 from tablewright.store.streams.async_consumer import AsyncConsumer
 from tablewright.store.streams.change_records import AnyChange
 from tablewright.store.streams.consumer import Consumer
+from tablewright.store.streams.consumer_settings import PassResult
 from tablewright.store.streams.effects import Effects
 from tests.store.streams.counted_tickets import Counter, Desk, count, metrics, tickets
 
@@ -106,3 +108,38 @@ def test_a_handler_that_would_have_to_be_awaited_is_refused(desk: Desk, kind: st
         desk.consumer(chosen)
     with pytest.raises(ModelError, match="use a plain function, without async"):
         AsyncConsumer(AsyncStore.on(desk.engine), tickets, chosen, name="metrics", checkpoints=metrics)
+
+
+def test_while_others_write_a_pass_reads_a_page_and_not_until_there_is_no_more(desk: Desk) -> None:
+    """Each further page would have the few records that were written since: requests without an end."""
+    reads = 0
+    number = 0
+    stop = threading.Event()
+
+    class Busy(EmbeddedBackend):
+        """Somebody writes between any two requests."""
+
+        def call(self, request: Request) -> Response:
+            nonlocal reads, number
+            if request.operation == "GetRecords":
+                reads += 1
+                for _ in range(3):
+                    number += 1
+                    desk.put(str(number))
+            return super().call(request)
+
+    def count_passes(result: PassResult) -> None:
+        if result.records:
+            stop.set()
+
+    consumer = Consumer(
+        Store(Busy(desk.engine, owned=False), clock=desk.clock),
+        tickets,
+        count,
+        name="metrics",
+        checkpoints=metrics,
+        window=timedelta(0),
+    )
+    consumer.run(stop, pause=0.001, on_pass=count_passes)
+    assert reads == 1
+    assert desk.counters() == {"open": 3}

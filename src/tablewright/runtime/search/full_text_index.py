@@ -20,18 +20,23 @@ import json
 import os
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 from uuid import uuid4
 
 from tablewright.runtime.search.searchable import Document
+
+T = TypeVar("T")
 
 VERSION = 1
 """The version of the tables below; a file of another version is rebuilt."""
 # bm25 weights: a word in the title counts for so many in the text.
 _TITLE_WEIGHT = 5.0
+# Of the six columns that are written at most: SQLite may take as few as 999 values in a statement.
+_ROWS = 100
 _TABLES = (
     "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID",
     "CREATE TABLE documents (id INTEGER PRIMARY KEY, system TEXT NOT NULL, item TEXT NOT NULL, kind TEXT NOT NULL, "
@@ -91,9 +96,36 @@ class FullTextIndex:
 
     # -- writing ------------------------------------------------------------------------------------------------
 
+    def write(self, system: str, documents: Mapping[str, Document | None]) -> None:
+        """Store what the stream says of some items: a document in place of the previous one, or none."""
+        with self._writing():
+            self._replace(system, documents, self.generation(system))
+            removed = [(system, item) for item, document in documents.items() if document is None]
+            if removed and self._meta(f"rebuild {system}") is not None:
+                self._insert("OR IGNORE INTO removed (system, item)", removed)
+
+    def write_scanned(self, system: str, documents: Mapping[str, Document], generation: int) -> None:
+        """Store documents of a rebuild, but for those of items that the stream has delivered meanwhile."""
+        with self._writing():
+            delivered = {
+                *self._select("item FROM removed", system, documents),
+                *self._select("item FROM documents", system, documents, f"AND generation >= {generation}"),
+            }
+            new = {item: document for item, document in documents.items() if item not in delivered}
+            self._replace(system, new, generation)
+
+    def remove_older(self, system: str, generation: int) -> int:
+        """Delete documents that neither a rebuild nor the stream has seen since; returns how many."""
+        with self._writing():
+            found = self._connection.execute(
+                "SELECT id FROM documents WHERE system = ? AND generation < ?", (system, generation)
+            )
+            numbers = [number for (number,) in found.fetchall()]
+            self._remove(numbers)
+        return len(numbers)
+
     @contextmanager
-    def writing(self) -> Iterator[None]:
-        """Writes inside of it become durable together."""
+    def _writing(self) -> Iterator[None]:
         with self._lock:
             self._connection.execute("BEGIN IMMEDIATE")
             try:
@@ -103,61 +135,49 @@ class FullTextIndex:
                 raise
             self._connection.execute("COMMIT")
 
-    def put(self, system: str, item: str, document: Document) -> None:
-        """Store a document from the stream, replacing the item's previous one; inside of ``writing``."""
-        self._put(system, item, document, self.generation(system))
-
-    def put_scanned(self, system: str, item: str, document: Document, generation: int) -> None:
-        """Store a document of a rebuild, unless the stream has delivered the item meanwhile; inside of ``writing``."""
-        heard = self._connection.execute(
-            "SELECT 1 FROM documents WHERE system = ? AND item = ? AND generation >= ? "
-            "UNION ALL SELECT 1 FROM removed WHERE system = ? AND item = ?",
-            (system, item, generation, system, item),
+    def _replace(self, system: str, documents: Mapping[str, Document | None], generation: int) -> None:
+        self._remove(self._select("id FROM documents", system, documents))
+        new = [(item, document) for item, document in documents.items() if document is not None]
+        (last,) = self._connection.execute("SELECT coalesce(max(id), 0) FROM documents").fetchone()
+        numbered = list(enumerate(new, last + 1))
+        self._insert(
+            "INTO documents (id, system, item, kind, ids, generation)",
+            [
+                (number, system, item, document.kind, json.dumps(dict(document.ids)), generation)
+                for number, (item, document) in numbered
+            ],
         )
-        if heard.fetchone() is None:
-            self._put(system, item, document, generation)
-
-    def _put(self, system: str, item: str, document: Document, generation: int) -> None:
-        self._remove_item(system, item)
-        execute = self._connection.execute
-        cursor = execute(
-            "INSERT INTO documents (system, item, kind, ids, generation) VALUES (?, ?, ?, ?, ?)",
-            (system, item, document.kind, json.dumps(dict(document.ids)), generation),
+        self._insert(
+            "INTO words (rowid, title, text)",
+            [(number, document.title, document.text) for number, (_, document) in numbered],
         )
-        number = cursor.lastrowid
-        execute("INSERT INTO words (rowid, title, text) VALUES (?, ?, ?)", (number, document.title, document.text))
-        for person in document.owners:
-            execute("INSERT INTO owners (person, document) VALUES (?, ?)", (person, number))
+        self._insert(
+            "INTO owners (person, document)",
+            [(person, number) for number, (_, document) in numbered for person in document.owners],
+        )
 
-    def remove(self, system: str, item: str) -> None:
-        """Delete the document of an item; inside of ``writing``."""
-        self._remove_item(system, item)
-        if self._meta(f"rebuild {system}") is not None:
-            self._connection.execute("INSERT OR IGNORE INTO removed (system, item) VALUES (?, ?)", (system, item))
-
-    def _remove_item(self, system: str, item: str) -> None:
-        found = self._connection.execute("SELECT id FROM documents WHERE system = ? AND item = ?", (system, item))
-        self._remove([number for (number,) in found.fetchall()])
-
-    def remove_older(self, system: str, generation: int) -> int:
-        """Delete documents that neither a rebuild nor the stream has seen since; returns how many."""
-        with self.writing():
-            found = self._connection.execute(
-                "SELECT id FROM documents WHERE system = ? AND generation < ?", (system, generation)
-            )
-            numbers = [number for (number,) in found.fetchall()]
-            self._remove(numbers)
-        return len(numbers)
-
-    def _remove(self, numbers: Iterable[int]) -> None:
-        for number in numbers:
-            for statement in (
-                "DELETE FROM words WHERE rowid = ?",
-                "DELETE FROM owners WHERE document = ?",
-                "DELETE FROM documents WHERE id = ?",
-            ):
-                self._connection.execute(statement, (number,))
+    def _remove(self, numbers: Sequence[int]) -> None:
+        for some in _parts(numbers):
+            for place in ("words WHERE rowid", "owners WHERE document", "documents WHERE id"):
+                self._connection.execute(f"DELETE FROM {place} IN ({_marks(some)})", some)
             self._has_residue = True
+
+    # Each statement is about many rows: SQLite works through it beside the interpreter, which would otherwise be handed
+    # over to and from the requests of the process with every row.
+
+    def _select(self, column: str, system: str, items: Iterable[str], more: str = "") -> list[Any]:
+        """A column of the rows of some items."""
+        found: list[Any] = []
+        for some in _parts(list(items)):
+            statement = f"SELECT {column} WHERE system = ? AND item IN ({_marks(some)}) {more}"
+            found += [value for (value,) in self._connection.execute(statement, (system, *some)).fetchall()]
+        return found
+
+    def _insert(self, into: str, rows: Sequence[tuple[object, ...]]) -> None:
+        for some in _parts(rows):
+            marks = f"({_marks(some[0])})"
+            statement = f"INSERT {into} VALUES {', '.join([marks] * len(some))}"
+            self._connection.execute(statement, [value for row in some for value in row])
 
     def purge(self) -> bool:
         """Merge the segments, so that no word of a deleted document stays in the file; returns whether any did."""
@@ -181,7 +201,7 @@ class FullTextIndex:
     def begin(self, system: str) -> int:
         """Begin a new generation of a system's documents; returns its number."""
         generation = self.generation(system) + 1
-        with self.writing():
+        with self._writing():
             self._set_meta(f"generation {system}", str(generation))
             self._set_meta(f"rebuild {system}", "begun")
             self._connection.execute("DELETE FROM removed WHERE system = ?", (system,))
@@ -189,14 +209,14 @@ class FullTextIndex:
 
     def complete(self, system: str, declaration: str) -> None:
         """All documents were built."""
-        with self.writing():
+        with self._writing():
             self._set_meta(f"declaration {system}", declaration)
             self._connection.execute("DELETE FROM meta WHERE name = ?", (f"rebuild {system}",))
             self._connection.execute("DELETE FROM removed WHERE system = ?", (system,))
 
     def incomplete(self, system: str) -> None:
         """Changes were missed: the documents have to be rebuilt."""
-        with self.writing():
+        with self._writing():
             self._connection.execute("DELETE FROM meta WHERE name = ?", (f"declaration {system}",))
 
     def count(self, system: str) -> int:
@@ -296,5 +316,10 @@ def _locked(path: Path) -> int:
     return opened
 
 
-def _marks(values: Sequence[str]) -> str:
+def _marks(values: Sequence[object]) -> str:
     return ", ".join("?" * len(values))
+
+
+def _parts(rows: Sequence[T]) -> Iterator[Sequence[T]]:
+    """Rows for one statement each: SQLite limits the parameters of one."""
+    return (rows[start : start + _ROWS] for start in range(0, len(rows), _ROWS))

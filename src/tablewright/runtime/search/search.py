@@ -33,7 +33,7 @@ from tablewright.runtime.background.periodic_thread import PeriodicThread
 from tablewright.runtime.errors import StateConflict
 from tablewright.runtime.identity.access import Caller
 from tablewright.runtime.search.full_text_index import FullTextIndex, IndexInUse
-from tablewright.runtime.search.searchable import Excerpt, Searchable, excerpt, terms_of, title_of
+from tablewright.runtime.search.searchable import Document, Excerpt, Searchable, excerpt, terms_of, title_of
 from tablewright.runtime.settings import Settings
 from tablewright.store import (
     AnyChange,
@@ -208,12 +208,12 @@ class Search(PeriodicThread):
             schema, cursor = schema_of(each.entity), None
             while True:
                 page = reader.page(each.entity, limit=_PAGE, cursor=cursor)
-                with index.writing():
-                    for entity in page.items:
-                        document = each.document(entity)
-                        if not document.is_empty:
-                            key = schema.key_of(schema.encode(entity))
-                            index.put_scanned(system, _item_key(schema.table, key), document, generation)
+                documents = {}
+                for entity in page.items:
+                    document = each.document(entity)
+                    if not document.is_empty:
+                        documents[_item_key(schema.table, schema.key_of(schema.encode(entity)))] = document
+                index.write_scanned(system, documents, generation)
                 number += len(page.items)
                 on_indexed(number)
                 cursor = page.cursor
@@ -298,22 +298,17 @@ class _Handler:
         if self._is_readable(change):
             return True
         entity = None if change.after is None else self._entity_of(change.after)
-        with self._index.writing():
-            self._write(_item_key(self._table, change.key), entity)
+        self._index.write(self._system, {_item_key(self._table, change.key): self._document(entity)})
         return False
 
     def handle(self, changes: Sequence[AnyChange], effects: Effects) -> None:
-        with self._index.writing():
-            for change in changes:
-                if isinstance(change, Change):
-                    self._write(_item_key(self._table, change.key), change.after)
+        # Of several changes of an item, the last one counts.
+        latest = {_item_key(self._table, change.key): change for change in changes if isinstance(change, Change)}
+        self._index.write(self._system, {item: self._document(change.after) for item, change in latest.items()})
 
-    def _write(self, item: str, entity: Entity | None) -> None:
+    def _document(self, entity: Entity | None) -> Document | None:
         document = None if entity is None else self._searchables[type(entity)].document(entity)
-        if document is None or document.is_empty:
-            self._index.remove(self._system, item)
-        else:
-            self._index.put(self._system, item, document)
+        return None if document is None or document.is_empty else document
 
     def _entity_of(self, item: Item) -> Entity | None:
         """What a change made of an item, if only what was before it cannot be read."""

@@ -13,9 +13,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
+from uuid import UUID
 
 from pydantic import BaseModel, TypeAdapter
 
@@ -33,6 +35,8 @@ _EXCERPT = 160
 _BEFORE_MATCH = 50
 _TITLE = 120
 _WORDS = re.compile(r"\w+")
+# Pydantic writes these in JSON as ``str`` does.
+_WRITTEN_PLAINLY = (str, int, UUID)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +55,7 @@ class Document:
         return not self.title and not self.text
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Searchable:
     """An entity that can be found: by which of its fields, and by whom."""
 
@@ -65,7 +69,7 @@ class Searchable:
     readers: Sequence[Role | Grant] = ()
     owners: Sequence[str] = ()
 
-    @property
+    @cached_property
     def ids(self) -> tuple[str, ...]:
         """The fields that identify an item: those of its primary key."""
         schema = schema_of(self.entity)
@@ -78,18 +82,30 @@ class Searchable:
         fields = ",".join([self.title, *self.texts, "|", *self.owners])
         return f"{self.kind}:{self.entity.__name__}:{fields}"
 
+    @cached_property
+    def _paths(self) -> tuple[list[list[str]], list[list[str]], list[list[str]]]:
+        """The paths of the title, of the texts and of the owners."""
+        title = [self.title.split(".")] if self.title else []
+        return title, [path.split(".") for path in self.texts], [[name] for name in self.owners]
+
     def document(self, entity: Entity) -> Document:
-        title = " ".join(_texts(entity, self.title.split("."))) if self.title else ""
-        texts = [text for path in self.texts for text in _texts(entity, path.split("."))]
-        owners = frozenset(text for name in self.owners for text in _texts(entity, [name]))
-        values = entity.model_dump(mode="json", include={*self.ids})
+        title_path, text_paths, owner_paths = self._paths
+        title = " ".join(_texts_at(title_path, entity))
+        texts = _texts_at(text_paths, entity)
+        owners = frozenset(_texts_at(owner_paths, entity))
         return Document(
             self.kind,
-            {name: str(values[name]) for name in self.ids},
+            self._ids_of(entity),
             title[:MAX_TEXT],
             " · ".join(texts)[:MAX_TEXT],
             owners,
         )
+
+    def _ids_of(self, entity: Entity) -> dict[str, str]:
+        values = {name: getattr(entity, name) for name in self.ids}
+        if not all(type(value) in _WRITTEN_PLAINLY for value in values.values()):
+            values = entity.model_dump(mode="json", include={*self.ids})
+        return {name: str(values[name]) for name in self.ids}
 
     def lookup(self, ids: Mapping[str, str]) -> Lookup[Any]:
         """The read of an item, by the ids in its document."""
@@ -110,17 +126,29 @@ def _validated(annotation: Any, text: str) -> Any:
     return TypeAdapter(annotation).validate_python(text)
 
 
-def _texts(value: Any, path: Sequence[str]) -> Iterator[str]:
-    """The texts at a path; those of all members, where it leads through a list."""
+def _texts_at(paths: Iterable[Sequence[str]], entity: Entity) -> list[str]:
+    """The texts at some paths; those of all members, where a path leads through a list."""
+    found: list[str] = []
+    for path in paths:
+        _add_texts(found, entity, path, 0)
+    return found
+
+
+def _add_texts(found: list[str], value: Any, path: Sequence[str], step: int) -> None:
+    if value is None:
+        return
     if isinstance(value, list | tuple | set | frozenset):
         for member in value:
-            yield from _texts(member, path)
-    elif path and isinstance(value, Mapping):
-        yield from _texts(value.get(path[0]), path[1:])
-    elif path and isinstance(value, BaseModel):
-        yield from _texts(getattr(value, path[0], None), path[1:])
-    elif not path and value is not None and not isinstance(value, Mapping | BaseModel) and str(value):
-        yield str(value)
+            _add_texts(found, member, path, step)
+    elif step < len(path):
+        if isinstance(value, BaseModel):
+            _add_texts(found, getattr(value, path[step], None), path, step + 1)
+        elif isinstance(value, Mapping):
+            _add_texts(found, value.get(path[step]), path, step + 1)
+    elif type(value) is str or not isinstance(value, BaseModel | Mapping):
+        text = str(value)
+        if text:
+            found.append(text)
 
 
 # -- queries and excerpts ---------------------------------------------------------------------------------------------

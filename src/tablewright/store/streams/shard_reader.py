@@ -115,19 +115,29 @@ class ShardReader:
     ended: bool = False
     _iterator: str | None = None
 
-    def fill(self, context: Context, most: int) -> Flow[bool]:
-        """Read until ``most`` records are pending, or there are no more for now; returns whether any was read."""
-        read = False
+    def fill(self, context: Context, most: int) -> Flow[None]:
+        """Read until ``most`` records are pending, or there are no more for now."""
+        while len(self.pending) < most:
+            if not (yield from self.read(context, most - len(self.pending))):
+                break
+
+    def read(self, context: Context, limit: int = MAX_STREAM_RECORDS) -> Flow[bool]:
+        """Read one page of at most ``limit`` records; returns whether there was any.
+
+        Whoever follows a stream waits after a page, and does not read until there are no more: while others write, each
+        further page has the few records that were written since, and costs as much as a full one.
+        """
         empty = 0
-        while not self.ended and len(self.pending) < most:
-            records, more = yield from self._page(context, min(most - len(self.pending), MAX_STREAM_RECORDS))
+        while not self.ended:
+            records, more = yield from self._page(context, min(limit, MAX_STREAM_RECORDS))
             self.pending += records
-            read = read or bool(records)
-            empty = 0 if records else empty + 1
+            if records:
+                return True
+            empty += 1
             # A closed shard says when it has ended; an open one has no more for now when a page is empty.
             if not more or empty >= (_MAX_EMPTY_PAGES if self.shard.closed else 1):
                 break
-        return read
+        return False
 
     def _page(self, context: Context, limit: int) -> Flow[tuple[list[Record], bool]]:
         while True:

@@ -18,8 +18,6 @@ from tablewright.store.flow.driver import Flow
 from tablewright.store.streams.change_records import AnyChange, Record, raw_change, schema_in, typed_change
 from tablewright.store.streams.shard_reader import ShardReader, describe_stream
 
-# Records of one shard that one read returns at most; the next read goes on behind them.
-_MOST = 1000
 # New shards come every few hours, and behind a shard that has ended.
 _LOOK_AGAIN_AFTER = 60.0
 
@@ -56,7 +54,7 @@ class AsyncStreamTail:
             self._looked_at = now
         found: list[Record] = []
         for reader in list(self._readers.values()):
-            yield from reader.fill(context, _MOST)
+            yield from reader.read(context)
             found += reader.pending
             reader.pending.clear()
             if reader.ended:
@@ -75,6 +73,6 @@ class AsyncStreamTail:
                 if not (is_first and shard.closed):
                     reader = ShardReader(stream.arn, shard, None, skip_trimmed=True, from_end=is_first)
                     # An iterator at the end stands where the shard ends now, not where it ends when it is used.
-                    yield from reader.fill(context, 1)
+                    yield from reader.read(context)
                     self._readers[shard.id] = reader
         self._seen &= {shard.id for shard in stream.shards}

@@ -212,7 +212,10 @@ class StreamWorker:
         while True:
             if self._is_stopped():
                 return False
-            yield from reader.fill(self.context, self.batch_size)
+            if flush:
+                yield from reader.fill(self.context, self.batch_size)
+            elif len(reader.pending) < self.batch_size:
+                yield from reader.read(self.context)
             if not reader.pending:
                 break
             now = self.context.clock()

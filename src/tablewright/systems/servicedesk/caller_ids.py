@@ -129,6 +129,8 @@ def _parsed(number: str, country: str | None) -> str | None:
 
 def _cleaned(caller: str) -> str:
     """One form for texts that look the same: composed letters, no control characters, no surrounding spaces."""
+    if caller.isascii() and caller.isprintable():
+        return caller.strip()
     composed = unicodedata.normalize("NFC", caller)
     spaced = (" " if char.isspace() else char for char in composed)
     return "".join(char for char in spaced if unicodedata.category(char) not in ("Cc", "Cf")).strip()
@@ -136,6 +138,8 @@ def _cleaned(caller: str) -> str:
 
 def _plain(text: str) -> str:
     """Plain digits, dashes and spaces for those of other scripts."""
+    if text.isascii() and text.isprintable():
+        return text.strip()
     plain = []
     for char in unicodedata.normalize("NFKC", text):
         category = unicodedata.category(char)

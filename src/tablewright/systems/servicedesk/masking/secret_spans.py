@@ -22,6 +22,7 @@ from tablewright.systems.servicedesk.masking.vocabulary import (
     ARTICLES,
     CHANGES,
     COPULAS,
+    CUE_BEGINNINGS,
     CUES,
     DIGITS,
     FILLERS,
@@ -158,11 +159,11 @@ class _Search:
     def _cue(self, at: int) -> tuple[int, Cue | None]:
         """The longest name of a secret that begins here."""
         words, tokens = self.words, self.tokens
-        if (
-            not words[at].isalpha()
-            and CUES.get((words[at].translate(_LEET),)) == PASSWORD
-            and not self._is_part(at, at + 1)
-        ):
+        word = words[at]
+        if word not in CUE_BEGINNINGS and word.isalpha() and not word.endswith(_SETTINGS):
+            # Most words: neither the beginning of a name nor one that is written in another way.
+            return at, None
+        if not word.isalpha() and CUES.get((word.translate(_LEET),)) == PASSWORD and not self._is_part(at, at + 1):
             return at + 1, PASSWORD
         if self._is_setting(at):
             return at + 1, PASSWORD

@@ -22,6 +22,7 @@ __all__ = [
     "CHANGES",
     "COPULAS",
     "CUES",
+    "CUE_BEGINNINGS",
     "DIGITS",
     "FILLERS",
     "LEADS",
@@ -208,6 +209,7 @@ CUES: Final = {
         """,
     ),
 }
+CUE_BEGINNINGS: Final = frozenset(words[0] for words in CUES)
 LONGEST_CUE: Final = max(map(len, CUES))
 
 COPULAS: Final = _words(
