@@ -58,6 +58,8 @@ _LARGE = 256 * 1024
 
 # Items deleted before checking whether the file should be shorter.
 _DELETES_BETWEEN_LOOKS = 1000
+# Most of an item of this size is in pages of its own.
+_SEVERAL_PAGES = 32 * 1024
 
 # Expiry times beyond this (year 292 billion) cannot be stored, and never come.
 _LAST_SECOND = 2**62
@@ -356,6 +358,8 @@ class Database:
         if self._watches:
             self._note_change(table, key)
         item = _blob(sealed(table.seed, size, data))
+        if len(item) > _SEVERAL_PAGES:
+            self.storage.checkpoint_pace.wrote_large(len(item))
         if not execute(table.put_row, (row_id(key), _blob(key), size, item)).rowcount:
             execute(
                 f"INSERT INTO {table.rows} (key, size, item) VALUES (?, ?, ?) "
@@ -404,10 +408,13 @@ class Database:
         execute = self.storage.write(table.number, key)
         if self._watches:
             self._note_change(table, key)
+        stored = _blob()
+        if new is not None:
+            stored = _blob(sealed(table.seed, size, data)) if images is None else images.stored
+            if len(stored) > _SEVERAL_PAGES:
+                self.storage.checkpoint_pace.wrote_large(len(stored) * (1 + _images_kept(table)))
         if old is None:
-            rowid = self._insert(
-                table, key, size, _blob(sealed(table.seed, size, data)) if images is None else images.stored
-            )
+            rowid = self._insert(table, key, size, stored)
         elif new is None:
             rowid = old.id
             execute(table.delete_row, (rowid,))
@@ -416,8 +423,7 @@ class Database:
                 self.on_schedule()
         else:
             rowid = old.id
-            item = _blob(sealed(table.seed, size, data)) if images is None else images.stored
-            execute(table.update_row, (size, item, rowid))
+            execute(table.update_row, (size, stored, rowid))
         if self.unfinished_copies:
             self._follow_copies(table, rowid)
         if not table.needs_old_image:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tablewright.engine import Engine
+from tablewright.engine.storage import disk_pace
 from tablewright.engine.storage.data_folder import CHECKPOINT_PAGES, WriteAheadLog
 from tablewright.engine.storage.disk_pace import CheckpointPace
 from tests.engine.table_requests import on_demand
@@ -62,7 +63,7 @@ def test_an_engine_keeps_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         assert storage._log is not None
         before = storage._log.checkpoints
         monkeypatch.setattr(CheckpointPace, "made", lambda pace, pages, seconds, sync_seconds: made.append(pages))
-        storage._pace.pages = 60
+        storage.checkpoint_pace.pages = 60
         for number in range(100):
             item = {"pk": {"S": str(number)}, "v": {"S": "x" * 5_000}}
             engine.call("PutItem", {"TableName": "music", "Item": item})
@@ -89,9 +90,59 @@ def test_a_checkpoint_is_made_at_a_commit_if_writers_never_pause(
         with monkeypatch.context() as patches:
             patches.setattr(CheckpointPace, "made", lambda pace, pages, seconds, sync_seconds: made.append(pages))
             patches.setattr(WriteAheadLog, "sync", sync_and_begin_to_write)
-            storage._pace.pages = 60
+            storage.checkpoint_pace.pages = 60
             for number in range(100):
                 item = {"pk": {"S": str(number)}, "v": {"S": "x" * 5_000}}
                 engine.call("PutItem", {"TableName": "music", "Item": item})
     assert len(made) > 5
     assert all(60 <= pages < 90 for pages in made)
+
+
+def test_pages_of_large_items_are_counted_as_a_checkpoint_writes_each_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Logs of hot pages, which are written once however often they changed, say nothing of these."""
+    monkeypatch.setattr(disk_pace, "_OF_LARGE_ITEMS", 200)
+    with Engine.open(tmp_path) as engine:
+        engine.call("CreateTable", on_demand())
+        storage = engine._storage
+        log = storage._log
+        assert log is not None
+        storage.checkpoint_pace.pages = CHECKPOINT_PAGES
+
+        def put(size: int, number: int) -> None:
+            item = {"pk": {"S": str(number)}, "v": {"S": "x" * size}}
+            engine.call("PutItem", {"TableName": "music", "Item": item})
+
+        before = log.checkpoints
+        for number in range(100):
+            put(5_000, number)
+        assert log.checkpoints == before
+        for number in range(40):
+            put(100_000, number)
+        # A thousand pages.
+        assert 3 <= log.checkpoints - before <= 6
+
+
+def test_a_large_transaction_does_not_wait_for_a_checkpoint_of_what_was_there_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(disk_pace, "_OF_LARGE_ITEMS", 500)
+    made: list[int] = []
+    with Engine.open(tmp_path) as engine:
+        engine.call("CreateTable", on_demand())
+        storage = engine._storage
+        assert storage._log is not None
+        storage.checkpoint_pace.pages = CHECKPOINT_PAGES
+        for number in range(15):
+            item = {"pk": {"S": str(number)}, "v": {"S": "x" * 100_000}}
+            engine.call("PutItem", {"TableName": "music", "Item": item})
+        assert storage._log.frames > 375
+        monkeypatch.setattr(CheckpointPace, "made", lambda pace, pages, seconds, sync_seconds: made.append(pages))
+        items = [{"pk": {"S": f"t-{number}"}, "v": {"S": "y" * 300_000}} for number in range(13)]
+        engine.call(
+            "TransactWriteItems", {"TransactItems": [{"Put": {"TableName": "music", "Item": i}} for i in items]}
+        )
+    # Its own pages alone, right after it.
+    assert made
+    assert all(900 < pages < 1100 for pages in made)

@@ -15,6 +15,7 @@ import pytest
 
 from tablewright.dynamo import InternalServerError
 from tablewright.engine import Engine
+from tablewright.engine.storage import disk_pace
 from tablewright.engine.storage.data_folder import CHECKPOINT_PAGES
 from tablewright.engine.storage.reserve import Reserve
 from tests.engine.storage.disk import create, keys, put
@@ -343,11 +344,14 @@ def test_a_small_folder_has_a_small_reserve(tmp_path: Path) -> None:
         assert 0 < (tmp_path / "data/tablewright.reserve").stat().st_size < MEGABYTE
 
 
-def test_it_is_as_large_as_a_checkpoint_needs_and_gets_smaller_after_it(tmp_path: Path) -> None:
+def test_it_is_as_large_as_a_checkpoint_needs_and_gets_smaller_after_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = tmp_path / "data/tablewright.reserve"
+    monkeypatch.setattr(disk_pace, "_OF_LARGE_ITEMS", 1_000_000)
     with opened(tmp_path / "data") as engine:
         # Until it is asked for, there is no checkpoint.
-        engine._storage._pace.pages = CHECKPOINT_PAGES
+        engine._storage.checkpoint_pace.pages = CHECKPOINT_PAGES
         engine.call("CreateTable", plain())
         for number in range(200):
             put(engine, str(number), 100_000, "plain")

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tablewright.engine.storage.data_folder import CHECKPOINT_PAGES
+from tablewright.engine.storage.data_folder import CHECKPOINT_PAGES, PAGE_BYTES
 
 __all__ = ["CheckpointPace", "SyncPace"]
 
@@ -33,6 +33,8 @@ _SYNCS: Final = 8.0
 # changed again and again is written in no time. The limit is lowered at once, and raised slowly.
 _SHORTER: Final = 2.0
 _LONGER: Final = 1.25
+# Pages of large items, each of which a checkpoint has to write.
+_OF_LARGE_ITEMS: Final = 1_500
 
 
 class SyncPace:
@@ -60,10 +62,24 @@ class SyncPace:
 class CheckpointPace:
     """The number of pages in the log from which a checkpoint is made."""
 
-    __slots__ = ("pages",)
+    __slots__ = ("_of_large_items", "pages")
 
     def __init__(self) -> None:
         self.pages = _FIRST
+        self._of_large_items = 0
+
+    def wrote_large(self, size: int) -> None:
+        """A large item of so many bytes was written."""
+        self._of_large_items += size // PAGE_BYTES
+
+    def is_due(self, expected: int = 0) -> bool:
+        """Whether the log has many pages of large items, or would with so many bytes more."""
+        pages = self._of_large_items
+        return pages > 0 and pages + expected // PAGE_BYTES >= _OF_LARGE_ITEMS
+
+    def starts_over(self) -> None:
+        """There was a checkpoint: the log has no pages that another one would write."""
+        self._of_large_items = 0
 
     def made(self, pages: int, seconds: float, sync_seconds: float) -> None:
         """A checkpoint of a log with so many pages took so long; recently, a sync took ``sync_seconds``."""

@@ -154,7 +154,7 @@ class Storage:
         self.releases = 0
         # From this many pages in the log on, a commit makes a checkpoint; fewer if that would take long.
         self.checkpoint_pages = CHECKPOINT_PAGES
-        self._pace = CheckpointPace()
+        self.checkpoint_pace = CheckpointPace()
         self._descriptor = DatabaseDescriptor()
         if folder is None:
             self._connection = connect_memory() if connection is None else connection
@@ -211,6 +211,9 @@ class Storage:
         """An operation is about to write so many bytes. On a fast disk, too, syncing many of them takes long."""
         if self._log is not None:
             self.syncs.expect(size)
+            if self.checkpoint_pace.is_due(size):
+                # Otherwise the checkpoint after it would have the pages of both to write.
+                self.write_log_back()
 
     def keep(self) -> None:
         """What this turn has written so far is complete, even if the rest of it fails."""
@@ -385,7 +388,8 @@ class Storage:
         Then no caller waits for a commit and for a checkpoint at the same time. The next commit probably is as large as
         the previous one.
         """
-        if log.frames_to_write_back + log.growth < self._longest_log() or self._gate is None:
+        is_long = log.frames_to_write_back + log.growth >= self._longest_log()
+        if self._gate is None or not (is_long or self.checkpoint_pace.is_due()):
             return
         if not self.lock.acquire(blocking=False):
             return
@@ -402,7 +406,7 @@ class Storage:
         """The number of pages in the log from which a checkpoint is made."""
         if self.lacks_room:
             return _FEW_PAGES
-        limit = min(self.checkpoint_pages, self._pace.pages)
+        limit = min(self.checkpoint_pages, self.checkpoint_pace.pages)
         return limit if self._reserve is None else min(limit, self._reserve.log_pages)
 
     def _timed_checkpoint(self, log: WriteAheadLog, statement: str, *, is_open: bool) -> None:
@@ -412,7 +416,8 @@ class Storage:
         # Right after a checkpoint the log starts over, and is shorter than it was.
         if is_open and log.checkpoints == checkpoints:
             seconds = perf_counter() - began
-            self._pace.made(log.written_back(), seconds, self.syncs.mean)
+            self.checkpoint_pace.starts_over()
+            self.checkpoint_pace.made(log.written_back(), seconds, self.syncs.mean)
 
     def _sync(self) -> None:
         """Make everything that is committed durable. A caller that had to wait for the lock finds it done."""
@@ -490,6 +495,8 @@ class Storage:
                 if mode == "TRUNCATE":
                     forget_end(self._files)
                 (busy, _, _) = self.execute(f"PRAGMA wal_checkpoint({mode})").fetchone()
+                if not busy:
+                    self.checkpoint_pace.starts_over()
                 return not busy
         finally:
             self._sync_lock.release()
