@@ -235,3 +235,36 @@ def test_a_large_table_is_removed_in_the_background(engine: Engine) -> None:
     assert left == []
     assert len(items_of(engine, "rows")) == ITEMS
     assert engine.verify().problems == []
+
+
+@pytest.mark.parametrize("operation", ["backup", "restore"])
+def test_nobody_waits_for_a_copy_that_cannot_be_seen_yet(tmp_path: Path, operation: str) -> None:
+    get = {"TableName": "rows", "Key": {"pk": {"S": "7"}}}
+    with Engine.open(tmp_path / "data") as engine:
+        create(engine, indexed=False)
+        request: dict[str, Any] = {"TableName": "rows", "BackupName": "copy"}
+        name = "CreateBackup"
+        if operation == "restore":
+            arn = engine.call("CreateBackup", request)["BackupDetails"]["BackupArn"]
+            request, name = {"BackupArn": arn, "TargetTableName": "again"}, "RestoreTableFromBackup"
+        outcome = engine.begin(name, engine.check(name, request))
+        # The table that the rows go to is created first.
+        assert isinstance(outcome, Unfinished)
+        engine.flush()
+        while engine._storage.open_commit is None:
+            outcome = outcome.resume()
+            assert isinstance(outcome, Unfinished)
+        _, commit = engine.execute("GetItem", get)
+        assert commit is None
+        # What somebody writes can be seen, and is in the same commit.
+        _, commit = engine.execute("PutItem", {"TableName": "rows", "Item": item(7, 1)})
+        assert commit is engine._storage.open_commit
+        assert engine.execute("GetItem", get)[1] is commit
+        engine.flush()
+        while isinstance(outcome, Unfinished):
+            outcome = outcome.resume()
+        _, commit = outcome
+        assert commit is engine._storage.open_commit
+        engine.flush()
+        assert commit is not None
+        assert commit.done

@@ -144,7 +144,7 @@ def copy_state(db: Database, table: Table, time: float, rows: str, check_source:
     with new_copy(db, table.history, sql_schema.changes_table) as changed:
         while True:
             db.storage.check_room()
-            execute = db.storage.write()
+            execute = db.storage.write(unseen=True)
             collected = _collect_changes(db, table, changed.rows, collected, until)
             if collected == _last_until(db, table, None):
                 following = next_rows(db, table.rows, position)
@@ -172,7 +172,7 @@ def copy_state(db: Database, table: Table, time: float, rows: str, check_source:
             (key,),
         ).fetchall():
             db.storage.check_room()
-            execute = db.storage.write()
+            execute = db.storage.write(unseen=True)
             for _, sequence, size in some:
                 execute(
                     # If the row was copied before it was changed, it exists already.
@@ -188,7 +188,7 @@ def copy_state(db: Database, table: Table, time: float, rows: str, check_source:
                         raise unavailable(table)
                     until, written = slice_end(), 0
                     db.storage.check_room()
-                    execute = db.storage.write()
+                    execute = db.storage.write(unseen=True)
             key = some[-1][0]
     discard(db, changed.rows)
 

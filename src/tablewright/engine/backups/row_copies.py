@@ -57,7 +57,7 @@ def copy_rows(db: Database, copy: RowCopy, check_source: Callable[[], object]) -
     until, written = slice_end(), 0
     while True:
         db.storage.check_room()
-        execute = db.storage.write()
+        execute = db.storage.write(unseen=True)
         following = next_rows(db, copy.source, copy.position)
         if following is None:
             return

@@ -27,7 +27,7 @@ _MUCH: Final = 2 * 1024 * 1024
 _FEWEST: Final = 2_000
 # For a machine that is not measured yet.
 _FIRST: Final = 4_000
-_SECONDS: Final = 0.020
+_SECONDS: Final = 0.012
 _SYNCS: Final = 8.0
 # One checkpoint says little: another program may have used the processor, or the disk, and a log of a few pages that
 # changed again and again is written in no time. The limit is lowered at once, and raised slowly.
@@ -83,6 +83,7 @@ class CheckpointPace:
 
     def made(self, pages: int, seconds: float, sync_seconds: float) -> None:
         """A checkpoint of a log with so many pages took so long; recently, a sync took ``sync_seconds``."""
+        self.starts_over()
         in_time = pages * max(_SECONDS, _SYNCS * sync_seconds) / max(seconds, 1e-6)
         near = min(max(in_time, self.pages / _SHORTER), self.pages * _LONGER)
         self.pages = round(min(max(near, _FEWEST), CHECKPOINT_PAGES))

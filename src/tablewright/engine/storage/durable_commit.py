@@ -22,11 +22,13 @@ class Commit:
     ``done`` is true once they are durable, or were refused; ``error`` says why they were refused.
     """
 
-    __slots__ = ("_callbacks", "_lock", "done", "error", "touched")
+    __slots__ = ("_callbacks", "_lock", "can_be_seen", "done", "error", "touched")
 
     def __init__(self, *, notes_rows: bool = False) -> None:
         # The rows that it changes, by table and key; None: it may have changed anything.
         self.touched: set[tuple[int, bytes]] | None = set() if notes_rows else None
+        # Whether any operation could see what was written; nobody has to wait for a copy that is not complete.
+        self.can_be_seen = False
         self.done = False
         self.error: InternalServerError | None = None
         self._callbacks: list[Callable[[InternalServerError | None], None]] = []

@@ -73,6 +73,8 @@ _STEPS_BETWEEN_CALLS = 1_000_000
 
 _log = logging.getLogger("tablewright.engine")
 
+Execute = Callable[..., sqlite3.Cursor]
+
 
 class Turn:
     """One operation's turn on the connection, as a ``with`` block inside that of the lock. An operation that raises
@@ -190,8 +192,10 @@ class Storage:
         with self.lock, turn:
             yield turn
 
-    def write(self, table: int | None = None, key: bytes = b"") -> Callable[..., sqlite3.Cursor]:
-        """``execute`` with a transaction open for it: to change the row with that key, or by default anything."""
+    def write(self, table: int | None = None, key: bytes = b"", *, unseen: bool = False) -> Execute:
+        """``execute`` with a transaction open for it: to change the row with that key, or by default anything;
+        ``unseen``: only what no other operation can see yet.
+        """
         self.writes += 1
         if self.open_commit is not None and not self._connection.in_transaction:
             # It is committed, and a signal has kept that from being noted.
@@ -199,6 +203,9 @@ class Storage:
         if self.open_commit is None:
             self.execute("BEGIN IMMEDIATE")
             self.open_commit = Commit(notes_rows=self.syncs.are_slow)
+        if unseen:
+            return self.execute
+        self.open_commit.can_be_seen = True
         touched = self.open_commit.touched
         if touched is not None:
             if table is None:
@@ -224,11 +231,10 @@ class Storage:
         self._connection.set_progress_handler(callback, _STEPS_BETWEEN_CALLS)
 
     def newest_commit(self) -> Commit | None:
-        """The newest commit that is not known to be durable."""
-        if self.open_commit is not None:
+        """The newest commit with anything to see that is not known to be durable."""
+        if self.open_commit is not None and self.open_commit.can_be_seen:
             return self.open_commit
-        newest = self._unsynced[-1:]
-        return newest[0] if newest else None
+        return next((commit for commit in reversed(self._unsynced) if commit.can_be_seen), None)
 
     def has_read(self, rows: Sequence[tuple[int, bytes]], *, ranges: bool = False) -> None:
         """This turn has read nothing but these rows, by table and key; ``ranges``: all whose keys begin so."""
@@ -416,7 +422,6 @@ class Storage:
         # Right after a checkpoint the log starts over, and is shorter than it was.
         if is_open and log.checkpoints == checkpoints:
             seconds = perf_counter() - began
-            self.checkpoint_pace.starts_over()
             self.checkpoint_pace.made(log.written_back(), seconds, self.syncs.mean)
 
     def _sync(self) -> None:
@@ -495,8 +500,7 @@ class Storage:
                 if mode == "TRUNCATE":
                     forget_end(self._files)
                 (busy, _, _) = self.execute(f"PRAGMA wal_checkpoint({mode})").fetchone()
-                if not busy:
-                    self.checkpoint_pace.starts_over()
+                self.checkpoint_pace.starts_over()
                 return not busy
         finally:
             self._sync_lock.release()
