@@ -18,8 +18,10 @@ import os
 import random
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from copy import copy
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, cast
@@ -40,6 +42,8 @@ from tablewright.engine.storage.group_commit import Storage, Turn
 from tablewright.engine.verify_folder import VerifyReport, definition_problems, verify
 
 if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop, Future
+
     from tablewright.engine.copies.copy_folder import FolderCopy
     from tablewright.engine.past.past_changes import ChangedItems, ItemVersions
 
@@ -109,6 +113,8 @@ class Engine:
         self._handlers: Mapping[str, Handler] = HANDLERS
         # How often a task had to wait for a commit.
         self._waits = 0
+        # The threads that make commits durable, each for the tasks of one event loop.
+        self._waiting: dict[tuple[AbstractEventLoop, Commit], Future[None]] = {}
 
     @classmethod
     def open(
@@ -219,11 +225,22 @@ class Engine:
             # A cancelled task leaves no commit open.
             storage.wait_durable(commit)
             raise
-        # The first task to get here commits for the others.
-        if storage.sync_takes_long and not commit.done:
-            await asyncio.shield(asyncio.to_thread(storage.wait_durable, commit))
-        else:
-            storage.wait_durable(commit)
+        # The first task to get here commits for the others, which share its thread if it needs one.
+        if not commit.done and storage.sync_takes_long:
+            loop = asyncio.get_running_loop()
+            waiting = self._waiting.get((loop, commit))
+            if waiting is None:
+                waiting = self._waiting[loop, commit] = loop.run_in_executor(None, storage.wait_durable, commit)
+                waiting.add_done_callback(partial(self._end_of_wait, (loop, commit)))
+            with suppress(InternalServerError):
+                await asyncio.shield(waiting)
+        storage.wait_durable(commit)
+
+    def _end_of_wait(self, key: tuple[AbstractEventLoop, Commit], done: Future[None]) -> None:
+        del self._waiting[key]
+        if not done.cancelled():
+            # Each task raises an error of its own; if none is left, asyncio would report this one as forgotten.
+            done.exception()
 
     def execute(self, operation: str, request: Any, *, pattern: str = "") -> Outcome:
         """The response as JSON, and the commit that must be durable before it may be sent; None if all is durable.

@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 import pytest
 
+from tablewright.dynamo import InternalServerError
 from tablewright.engine import Engine
 from tablewright.engine.storage import disk_pace
 from tablewright.engine.storage.data_folder import WriteAheadLog
@@ -246,3 +247,46 @@ def test_the_disk_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         for number in range(20):
             engine.call("PutItem", {"TableName": "things", "Item": {"pk": {"S": str(number)}}})
         assert not engine.flush_takes_long
+
+
+def test_tasks_that_wait_for_one_commit_share_a_thread(
+    engine: Engine, disk: SlowDisk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[str] = []
+    wait_durable = type(engine._storage).wait_durable
+
+    def counted(storage: Any, commit: Any) -> None:
+        name = threading.current_thread().name
+        if name != threading.main_thread().name:
+            threads.append(name)
+        wait_durable(storage, commit)
+
+    monkeypatch.setattr(type(engine._storage), "wait_durable", counted)
+
+    async def main() -> None:
+        puts = [engine.call_async("PutItem", {"TableName": "things", "Item": item("a", str(n))}) for n in range(40)]
+        await asyncio.gather(*puts)
+
+    asyncio.run(main())
+    assert len(threads) == 1
+    assert not engine._waiting
+    found = engine.call(
+        "Query",
+        {"TableName": "things", "KeyConditionExpression": "pk = :a", "ExpressionAttributeValues": {":a": {"S": "a"}}},
+    )
+    assert found["Count"] == 40
+
+
+def test_each_task_gets_the_error_of_a_sync_that_failed(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(log: WriteAheadLog) -> None:
+        raise OSError("the disk is gone")
+
+    monkeypatch.setattr(WriteAheadLog, "sync", fail)
+
+    async def main() -> list[Any]:
+        puts = [engine.call_async("PutItem", {"TableName": "things", "Item": item("c", str(n))}) for n in range(5)]
+        return list(await asyncio.gather(*puts, return_exceptions=True))
+
+    errors = asyncio.run(main())
+    assert all(isinstance(error, InternalServerError) and "the disk is gone" in str(error) for error in errors)
+    assert len({id(error) for error in errors}) == 5
