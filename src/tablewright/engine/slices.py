@@ -207,25 +207,30 @@ def refusal(operation: str, error: DynamoError, turn: Turn, request: dict[str, A
 class Unfinished:
     """An operation that has had some slices, and needs more."""
 
-    __slots__ = ("_commit", "_operation", "_request", "_steps", "_storage", "beside")
+    __slots__ = ("_commit", "_operation", "_request", "_steps", "_storage", "_written", "beside")
 
     def __init__(self, storage: Storage, operation: str, request: dict[str, Any], steps: Steps) -> None:
         self._storage = storage
         self._operation = operation
         self._request = request
         self._steps = steps
-        # Everything seen or written so far becomes durable with it.
+        # Everything seen so far becomes durable with it.
         self._commit: Commit | None = None
+        # And everything written, with this one, even if nobody can see it yet: rows of a copy may be rolled back, too.
+        self._written: Commit | None = None
         self.beside: Callable[[], None] | None = None
         """Work that can be done in any thread before it is resumed, or is done then."""
 
     def advance(self) -> dict[str, Any] | None:
         """Do a slice, inside a turn; returns the response if it was the last."""
+        writes = self._storage.writes
         try:
             self.beside = next(self._steps)
         except StopIteration as done:
             response: dict[str, Any] = done.value
             return response
+        if self._storage.writes > writes:
+            self._written = self._storage.open_commit
         return None
 
     def resume(self) -> Outcome | Unfinished:
@@ -233,9 +238,10 @@ class Unfinished:
         turn = Turn(self._storage)
         try:
             with self._storage.lock, turn:
-                if self._commit is not None and self._commit.error is not None:
-                    self.close()
-                    raise InternalServerError(self._commit.error.message)
+                for commit in (self._commit, self._written):
+                    if commit is not None and commit.error is not None:
+                        self.close()
+                        raise InternalServerError(commit.error.message)
                 response = self.advance()
         except DynamoError as error:
             raise refusal(self._operation, error, turn, self._request) from error.__cause__

@@ -256,6 +256,11 @@ def test_nobody_waits_for_a_copy_that_cannot_be_seen_yet(tmp_path: Path, operati
             assert isinstance(outcome, Unfinished)
         _, commit = engine.execute("GetItem", get)
         assert commit is None
+        # Nor if the disk was found to be slow after the commit was begun, without noting rows.
+        engine._storage.syncs.are_slow = True
+        _, commit = engine.execute("GetItem", get)
+        assert commit is None
+        engine._storage.syncs.are_slow = False
         # What somebody writes can be seen, and is in the same commit.
         _, commit = engine.execute("PutItem", {"TableName": "rows", "Item": item(7, 1)})
         assert commit is engine._storage.open_commit
@@ -268,3 +273,36 @@ def test_nobody_waits_for_a_copy_that_cannot_be_seen_yet(tmp_path: Path, operati
         engine.flush()
         assert commit is not None
         assert commit.done
+
+
+@pytest.mark.parametrize("operation", ["CreateBackup", "latest", "past"])
+def test_a_copy_whose_rows_are_rolled_back_is_refused(tmp_path: Path, operation: str) -> None:
+    """Nobody waits for their commit, but the copy would lack them."""
+    clock = Clock()
+    with Engine.open(tmp_path / "data", clock=clock) as engine:
+        engine._background.stop()
+        create(engine, indexed=False)
+        recovery = {"PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": True}}
+        engine.call("UpdateContinuousBackups", {"TableName": "rows", **recovery})
+        clock.now += 1
+        request: dict[str, Any] = {"TableName": "rows", "BackupName": "copy"}
+        if operation != "CreateBackup":
+            when = {"UseLatestRestorableTime": True} if operation == "latest" else {"RestoreDateTime": clock()}
+            operation = "RestoreTableToPointInTime"
+            request = {"SourceTableName": "rows", "TargetTableName": "restored", **when}
+        outcome = engine.begin(operation, engine.check(operation, request))
+        assert isinstance(outcome, Unfinished)
+        # The SQL table that the rows go to stays.
+        engine.flush()
+        while engine._storage.open_commit is None:
+            outcome = outcome.resume()
+            assert isinstance(outcome, Unfinished)
+        assert engine._storage.newest_commit() is None
+        with pytest.raises(InternalServerError), engine._storage.turn():
+            engine._storage.write()("INSERT INTO nowhere VALUES (1)")
+        with pytest.raises(InternalServerError, match="rolled back"):
+            finished(outcome)
+        assert engine.call("ListBackups", {})["BackupSummaries"] == []
+        assert engine.call("ListTables", {})["TableNames"] == ["rows"]
+        engine.sweep()
+        assert engine.verify().problems == []
