@@ -143,3 +143,22 @@ def test_while_others_write_a_pass_reads_a_page_and_not_until_there_is_no_more(d
     consumer.run(stop, pause=0.001, on_pass=count_passes)
     assert reads == 1
     assert desk.counters() == {"open": 3}
+
+
+def test_a_page_that_is_full_of_large_records_is_not_the_last_of_a_pass(desk: Desk) -> None:
+    """A page has a megabyte at most: a page per pass would be few records in a second."""
+    for number in range(20):
+        item = {"PK": f"TICKET#{number}", "SK": "TICKET", "kind": "Ticket", "ticket_id": str(number), "status": "open"}
+        item["pad"] = "x" * 300_000
+        values = {name: {"S": value} for name, value in item.items()}
+        desk.engine.call("PutItem", {"TableName": "Tickets", "Item": values})
+    stop = threading.Event()
+    records: list[int] = []
+
+    def count_passes(result: PassResult) -> None:
+        records.append(result.records)
+        stop.set()
+
+    desk.consumer(window=timedelta(0)).run(stop, on_pass=count_passes)
+    assert records == [20]
+    assert desk.counters() == {"open": 20}

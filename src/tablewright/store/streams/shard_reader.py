@@ -16,6 +16,8 @@ from tablewright.store.streams.change_records import Record
 
 # A closed shard may return many empty pages before it says that it has ended; one that never says so is left for now.
 _MAX_EMPTY_PAGES = 100
+# Bytes of records. A page that ends at its limit of 1 MB has more, whatever the size of the next record.
+_LITTLE = 128 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,12 +123,22 @@ class ShardReader:
             if not (yield from self.read(context, most - len(self.pending))):
                 break
 
-    def read(self, context: Context, limit: int = MAX_STREAM_RECORDS) -> Flow[bool]:
-        """Read one page of at most ``limit`` records; returns whether there was any.
+    def follow(self, context: Context, most: int) -> Flow[None]:
+        """Read until ``most`` records are pending, or a page had little.
 
-        Whoever follows a stream waits after a page, and does not read until there are no more: while others write, each
-        further page has the few records that were written since, and costs as much as a full one.
+        Whoever follows a stream waits then, and does not read until there are no more: while others write, each further
+        page has the few records that were written since, and costs as much as a full one. A page of a few large ones is
+        a full one, though, and nobody writes to a closed shard.
         """
+        while len(self.pending) < most:
+            before = len(self.pending)
+            if not (yield from self.read(context)):
+                break
+            if not self.shard.closed and _is_little(self.pending[before:]):
+                break
+
+    def read(self, context: Context, limit: int = MAX_STREAM_RECORDS) -> Flow[bool]:
+        """Read one page of at most ``limit`` records; returns whether there was any."""
         empty = 0
         while not self.ended:
             records, more = yield from self._page(context, min(limit, MAX_STREAM_RECORDS))
@@ -184,3 +196,8 @@ class ShardReader:
         if self.after is not None:
             return {"ShardIteratorType": "AFTER_SEQUENCE_NUMBER", "SequenceNumber": self.after}
         return {"ShardIteratorType": "LATEST" if self.from_end else "TRIM_HORIZON"}
+
+
+def _is_little(page: Sequence[Record]) -> bool:
+    """Whether a page has fewer records, and fewer bytes, than fit into one."""
+    return len(page) < MAX_STREAM_RECORDS and sum(each["dynamodb"].get("SizeBytes", 0) for each in page) < _LITTLE

@@ -18,6 +18,8 @@ from tablewright.store.flow.driver import Flow
 from tablewright.store.streams.change_records import AnyChange, Record, raw_change, schema_in, typed_change
 from tablewright.store.streams.shard_reader import ShardReader, describe_stream
 
+# Records of one shard from which on one read returns; the next read goes on behind them.
+_MOST = 1000
 # New shards come every few hours, and behind a shard that has ended.
 _LOOK_AGAIN_AFTER = 60.0
 
@@ -54,7 +56,7 @@ class AsyncStreamTail:
             self._looked_at = now
         found: list[Record] = []
         for reader in list(self._readers.values()):
-            yield from reader.read(context)
+            yield from reader.follow(context, _MOST)
             found += reader.pending
             reader.pending.clear()
             if reader.ended:

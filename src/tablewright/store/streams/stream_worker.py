@@ -214,8 +214,8 @@ class StreamWorker:
                 return False
             if flush:
                 yield from reader.fill(self.context, self.batch_size)
-            elif len(reader.pending) < self.batch_size:
-                yield from reader.read(self.context)
+            else:
+                yield from reader.follow(self.context, self.batch_size)
             if not reader.pending:
                 break
             now = self.context.clock()
