@@ -290,21 +290,30 @@ class _Handler:
         self._searchables = {each.entity: each for each in searchables if schema_of(each.entity).table is table}
         self._is_ours = entity_filter(*self._searchables)
         self._is_readable = readable_filter(*self._searchables)
+        # The items whose last change in the batch could not be read: what the index has is newer than those before it.
+        self._unreadable: set[str] = set()
 
     def is_readable(self, change: RawChange) -> bool:
         """The change filter: what cannot be read is no document, and no dead letter either."""
         if not self._is_ours(change):
             return False
+        item = _item_key(self._table, change.key)
         if self._is_readable(change):
+            self._unreadable.discard(item)
             return True
         entity = None if change.after is None else self._entity_of(change.after)
-        self._index.write(self._system, {_item_key(self._table, change.key): self._document(entity)})
+        self._index.write(self._system, {item: self._document(entity)})
+        self._unreadable.add(item)
         return False
 
     def handle(self, changes: Sequence[AnyChange], effects: Effects) -> None:
         # Of several changes of an item, the last one counts.
         latest = {_item_key(self._table, change.key): change for change in changes if isinstance(change, Change)}
-        self._index.write(self._system, {item: self._document(change.after) for item, change in latest.items()})
+        documents = {
+            item: self._document(change.after) for item, change in latest.items() if item not in self._unreadable
+        }
+        self._index.write(self._system, documents)
+        self._unreadable.clear()
 
     def _document(self, entity: Entity | None) -> Document | None:
         document = None if entity is None else self._searchables[type(entity)].document(entity)
