@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -86,6 +86,20 @@ def _processor_ticks(pid: int) -> int | None:
     except OSError:
         return None
     return int(fields[11]) + int(fields[12])
+
+
+def processor_seconds(folder: Path) -> float:
+    """The processor time so far of the processes that were started with a folder, and of those that they started."""
+    parents: dict[int, int] = {}
+    found: set[int] = set()
+    for entry in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+            if str(folder).encode() in (entry / "cmdline").read_bytes():
+                found.add(int(entry.name))
+    while started := {pid for pid, parent in parents.items() if parent in found} - found:
+        found |= started
+    return sum(_processor_ticks(pid) or 0 for pid in found) / os.sysconf("SC_CLK_TCK")
 
 
 def commands(folder: Path) -> dict[str, list[str]]:

@@ -112,8 +112,11 @@ class Generator:
         self._process = stack.enter_context(ProcessPoolExecutor(1, mp_context=get_context("spawn")))
 
     def run(self, target: Target, call: Call, seconds: float) -> load.Result:
-        requests = load.Load(target.port, target.cycles(call), seconds)
-        result = self._process.submit(load.run, requests).result()
+        return self.send(target, call, target.cycles(call), seconds)
+
+    def send(self, target: Target, call: Call, cycles: list[list[bytes]], seconds: float) -> load.Result:
+        """Send requests that were prepared before, for some seconds."""
+        result = self._process.submit(load.run, load.Load(target.port, cycles, seconds)).result()
         if result.failed:
             raise RuntimeError(f"{target.name}: {call.name} failed: {result.first_failure}")
         return result

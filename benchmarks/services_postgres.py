@@ -8,6 +8,7 @@ its process, on the cores that are left.
 import os
 import statistics
 import sys
+import time
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -16,11 +17,12 @@ import httpx
 from benchmarks import packages, postgres
 from benchmarks.cache import data_folder
 from benchmarks.report import Section, compare, progress, rate, ratio, verdict
+from benchmarks.servers import processor_seconds
 from benchmarks.services import CONNECTIONS, Call, Generator, Target, running, service_desk_calls, systems_target
 
 PART = "services_postgres"
 TITLE = f"Service Desk beside FastAPI, asyncpg and PostgreSQL, {CONNECTIONS} connections"
-COLUMNS = ["call", "Service Desk", "p99", "by hand on PostgreSQL", "p99", "ratio", "ahead"]
+COLUMNS = ["call", "Service Desk", "p99", "processor", "by hand on PostgreSQL", "p99", "processor", "ratio", "ahead"]
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -33,6 +35,7 @@ def measure(seconds: float, rounds: int) -> Section:
     calls = service_desk_calls()
     rates: dict[tuple[str, str], list[float]] = {}
     tails: dict[tuple[str, str], list[float]] = {}
+    costs: dict[tuple[str, str], list[float]] = {}
     with ExitStack() as stack:
         folder = Path(stack.enter_context(data_folder()))
         ours = systems_target(stack, folder / "systems", "servicedesk")
@@ -41,13 +44,20 @@ def measure(seconds: float, rounds: int) -> Section:
         port = stack.enter_context(running(command, dict(os.environ), cwd=ROOT))
         client = stack.enter_context(httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60))
         theirs = Target("peer", port, client, "", remove="/servicedesk")
+        folders = {ours.name: folder / "systems", theirs.name: socket_folder}
         generator = Generator(stack)
         for call in calls:
             for turn in range(rounds):
                 progress(f"[{PART}] {call.name} {turn + 1}/{rounds}")
                 for target in (ours, theirs) if turn % 2 else (theirs, ours):
-                    result = generator.run(target, call, seconds)
+                    requests = target.cycles(call)
+                    began, before = time.perf_counter(), processor_seconds(folders[target.name])
+                    result = generator.send(target, call, requests, seconds)
+                    used = processor_seconds(folders[target.name]) - before
                     rates.setdefault((target.name, call.name), []).append(result.rate)
+                    # With those of the warm-up, which were as many in a second.
+                    calls_made = result.rate * (time.perf_counter() - began)
+                    costs.setdefault((target.name, call.name), []).append(used / calls_made)
                     tails.setdefault((target.name, call.name), []).append(result.p99)
 
     def row(call: Call) -> list[str]:
@@ -55,6 +65,7 @@ def measure(seconds: float, rounds: int) -> Section:
         for target in (ours, theirs):
             cells.append(rate(statistics.median(rates[target.name, call.name])))
             cells.append(f"{statistics.median(tails[target.name, call.name]) * 1e3:.1f} ms")
+            cells.append(f"{statistics.median(costs[target.name, call.name]) * 1e6:.0f} us")
         share = compare(rates[ours.name, call.name], rates[theirs.name, call.name])
         return [*cells, ratio(share), verdict(share > 1)]
 
@@ -68,6 +79,7 @@ def measure(seconds: float, rounds: int) -> Section:
             "with each call, masks secrets and counts",
             "both have an index for each read: by caller, by number, the queue, that of an agent, and full text (GIN "
             "there; FTS5 here, maintained by a consumer of the stream, in the same process)",
+            "processor: the time that a call takes of all processors, with PostgreSQL's processes and background work",
             f"PostgreSQL {postgres.version(programs)} with its own durability: {_settings()}",
         ],
         COLUMNS,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from tablewright.dynamo import InternalServerError
 
@@ -33,6 +33,15 @@ class Commit:
         self.error: InternalServerError | None = None
         self._callbacks: list[Callable[[InternalServerError | None], None]] = []
         self._lock = threading.Lock()
+
+    def may_change(self, rows: Sequence[tuple[int, bytes]], ranges: bool) -> bool:
+        """Whether it changes any of these rows, by table and key; with ``ranges``, of those whose keys begin so."""
+        touched = self.touched
+        if touched is None or not self.can_be_seen:
+            return self.can_be_seen
+        if ranges:
+            return any(number == table and key.startswith(begin) for number, begin in rows for table, key in touched)
+        return not touched.isdisjoint(rows)
 
     def when_durable(self, callback: Callable[[InternalServerError | None], None]) -> None:
         """Call back when the commit is on disk, or was refused; from the thread that commits it."""

@@ -32,7 +32,6 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from operator import attrgetter
 from pathlib import Path
 from time import perf_counter
 from types import TracebackType
@@ -240,16 +239,8 @@ class Storage:
     def has_read(self, rows: Sequence[tuple[int, bytes]], *, ranges: bool = False) -> None:
         """This turn has read nothing but these rows, by table and key; ``ranges``: all whose keys begin so."""
         pending = [*self._unsynced] if self.open_commit is None else [*self._unsynced, self.open_commit]
-        self.depends_on_all, self.dependency = False, None
-        for commit in filter(attrgetter("can_be_seen"), reversed(pending)):
-            touched = commit.touched
-            if touched is None or (
-                any(number == table and key.startswith(begin) for number, begin in rows for table, key in touched)
-                if ranges
-                else not touched.isdisjoint(rows)
-            ):
-                self.dependency = commit
-                return
+        self.depends_on_all = False
+        self.dependency = next((commit for commit in reversed(pending) if commit.may_change(rows, ranges)), None)
 
     # -- room ---------------------------------------------------------------------------------------------------
 
