@@ -27,7 +27,7 @@ _MUCH: Final = 2 * 1024 * 1024
 _FEWEST: Final = 2_000
 # For a machine that is not measured yet.
 _FIRST: Final = 4_000
-_SECONDS: Final = 0.012
+_SECONDS: Final = 0.020
 _SYNCS: Final = 8.0
 # One checkpoint says little: another program may have used the processor, or the disk, and a log of a few pages that
 # changed again and again is written in no time. The limit is lowered at once, and raised slowly.
