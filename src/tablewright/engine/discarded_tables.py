@@ -62,7 +62,7 @@ def step(db: Database) -> float | None:
     later = LOOK_SECONDS if db.unfinished_copies else None
     if not names:
         return later
-    execute, name = db.storage.write(), names[0]
+    execute, name = db.storage.write(unseen=True), names[0]
     columns = _key_columns(db, name)
     began, rows = time.perf_counter(), _ROWS_AT_FIRST
     took = 0.0
