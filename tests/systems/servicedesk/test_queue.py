@@ -152,6 +152,12 @@ def test_a_character_that_was_misheard_and_two_that_changed_places_are_noticed(t
 
 
 @pytest.mark.requirement("AP4")
+@pytest.mark.parametrize("said", ["TK-TK2-NPZ-A", "tk tk2 npz a", "TK2-NPZ-A", "tk2npza"])
+def test_a_number_that_begins_like_the_prefix_is_found_without_it_too(said: str) -> None:
+    assert parse_number(said) == "TK-TK2-NPZ-A"
+
+
+@pytest.mark.requirement("AP4")
 def test_the_voice_agent_does_not_see_the_queue(voice: httpx.Client) -> None:
     ticket = open_ticket(voice)
     assert voice.get("/queue").status_code == 403

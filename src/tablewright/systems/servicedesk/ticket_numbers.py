@@ -31,7 +31,8 @@ def number_of(ticket_id: UUID) -> str:
 def parse_number(text: str) -> str | None:
     """The number that was typed or said, in its written form; None if it is not valid."""
     typed = "".join(char for char in text.upper() if char.isalnum())
-    characters = typed.removeprefix("TK").translate(_MEANT)
+    # Some numbers begin with these letters themselves, and people leave the prefix out.
+    characters = (typed.removeprefix("TK") if len(typed) > _LENGTH + 1 else typed).translate(_MEANT)
     if len(characters) != _LENGTH + 1 or not set(characters) <= set(_ALPHABET):
         return None
     number = _formatted(characters[:_LENGTH])
