@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -120,24 +120,26 @@ def test_bounds_are_ours_unless_the_caller_has_others() -> None:
 
 def tunnelling(seen: list[bytes], port: int) -> Any:
     """A proxy that makes a tunnel to a port of this machine, whatever it is asked for."""
+    import select
     import socket
+    import ssl
 
     def script(peer: Peer) -> None:
         seen.append(peer.read_head())
+        client = peer.connection
         with socket.create_connection(("127.0.0.1", port)) as other:
             peer.send(b"HTTP/1.1 200 Connection established\r\n\r\n")
-
-            def back() -> None:
-                with suppress(OSError):
-                    while data := other.recv(65536):
-                        peer.send(data)
-
-            thread = threading.Thread(target=back)
-            thread.start()
-            while data := peer.connection.recv(65536):
-                other.sendall(data)
-            other.shutdown(socket.SHUT_RDWR)
-            thread.join()
+            # In one thread: until Python 3.13, two must not use a TLS connection at once.
+            while True:
+                has_more = isinstance(client, ssl.SSLSocket) and client.pending() > 0
+                ready = [client] if has_more else select.select([client, other], [], [], 10)[0]
+                for source in ready:
+                    data = source.recv(65536)
+                    if not data:
+                        return
+                    (other if source is client else client).sendall(data)
+                if not ready:
+                    return
 
     return script
 
